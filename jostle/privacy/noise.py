@@ -1,0 +1,323 @@
+"""Exact samplers: the only place where private randomness is drawn.
+
+Everything is made of one thing, a geometric variable G with P(G >= g) = ratio**g, drawn digit by digit in base 256.
+
+*Exactness.* Write G = H * 256**j + L_{j-1} * 256**(j-1) + ... + L_0. Since P(G = g) is proportional to ratio**g, the
+digits are independent: L_i has P(l) proportional to (ratio**(256**i))**l on 0..255, and H is geometric with ratio
+ratio**(256**j). Each digit has 256 outcomes and is drawn exactly by inversion (see `inversion`). H is cut at 255, which
+stands for "255 or more": being memoryless, H - 255 given H >= 255 is distributed as H, so 255 is added and H drawn again.
+
+Discrete Laplace noise, P(x) proportional to exp(-|x|/scale), with q = exp(-1/scale), is negative with probability
+q / (1+q); given that it is not, x is geometric, and given that it is, -1-x is geometric with the same ratio. So a fair
+use of one biased sign S and one G gives x = G or x = -1-G, which in two's complement is G xor -S: no rejection of -0.
+
+Permute-and-flip (McKenna, Sheldon 2020) walks the candidates in random order and stops at the first whose coin of bias
+exp(-gap * rate) comes up; all coins may be thrown beforehand, and the first success in a random order is a uniform one
+among the successes. A coin of bias exp(-gap * rate) is the event G >= gap with ratio exp(-rate).
+
+Values beyond 2**63 - 1 are given as 2**63 - 1. Reaching that with the largest scale accepted, 2**52, has probability
+exp(-2048), which every claim of exactness here leaves out.
+
+Canonne, Kamath, Steinke (2020) is the reference for exact discrete sampling; the digit decomposition is ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import NoiseError
+from jostle.privacy.amounts import Amount, epsilon_amount, exact
+from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
+from jostle.privacy.reals import Chance, Enclosure, Exponential, Known, Miss, Ratio
+
+__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
+
+BASE = 256
+LARGEST = 2**63 - 1
+LARGEST_SCALE = 2**52
+REACH = 12
+"""The leading digit's ratio is brought down to a length of about this, so that 255 of it are all but never enough."""
+MOST_SUCCESSES = 10**9
+"""More successes than this would not fit in memory as positions."""
+
+
+@frozen
+class SystemBits:
+    """Bits from the operating system's generator."""
+
+    def words(self, count: int, bits: int) -> Words:
+        """Return *count* uniform whole numbers below 2**bits."""
+        return _words(os.urandom, count, bits)
+
+
+@frozen
+class SeededBits:
+    """Reproducible bits, for rehearsals on public data only."""
+
+    seed: int
+    _generator: np.random.Generator = field(init=False, repr=False, eq=False)
+
+    @_generator.default
+    def _make_generator(self) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64(self.seed))
+
+    def words(self, count: int, bits: int) -> Words:
+        """Return *count* uniform whole numbers below 2**bits."""
+        return _words(self._generator.bytes, count, bits)
+
+
+def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
+    width = next(width for width in (8, 16, 32, 64) if bits <= width)
+    words: Words = np.frombuffer(read(count * width // 8), dtype=f"<u{width // 8}")
+    return words if bits == width else words >> words.dtype.type(width - bits)
+
+
+@frozen
+class Noise:
+    """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
+
+    source: BitSource = field(factory=SystemBits)
+
+    def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
+        """Return *size* draws of G >= 0 with P(G >= g) = ratio**g."""
+        digits, leading = _geometric_digits(ratio)
+        top = leading.draw(self.source, size)
+        unfinished = np.flatnonzero(top == BASE - 1)
+        while unfinished.size:
+            more = leading.draw(self.source, unfinished.size)
+            top[unfinished] += more
+            unfinished = unfinished[more == BASE - 1]
+        most = (LARGEST >> (8 * len(digits))) - 1
+        total = np.minimum(top, most)
+        for digit in digits:
+            total <<= 8
+            total |= digit.draw(self.source, size)
+        if top.size and top.max() > most:
+            total[top > most] = LARGEST
+        return total
+
+    def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
+        """Return *size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
+        ratio = Exponential(_checked_scale(scale))
+        negative = _sign(ratio).draw(self.source, size)
+        magnitude = self.geometric(ratio, size)
+        magnitude ^= -negative
+        return magnitude
+
+    def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
+        """Return *size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""
+        if threshold < 0:
+            raise NoiseError(f"threshold is {threshold}, but the tail is memoryless only from 0 on")
+        return self.geometric(Exponential(_checked_scale(scale)), size) + (threshold + 1)
+
+    def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
+        """Return *size* coins that come up with the given chance, rational or enclosable."""
+        if isinstance(chance, Fraction):
+            if not 0 <= chance <= 1:
+                raise NoiseError(f"chance is {chance}, but must lie between 0 and 1")
+            chance = Known(chance)
+        return _coin(chance).draw(self.source, size).astype(np.bool_)
+
+    def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
+        """Return *size* coins of chance exp(-x), x >= 0 an exact rational."""
+        exponent = exact(x, "x")
+        if exponent < 0:
+            raise NoiseError(f"x is {x}, but exp(-x) is a chance only from 0 on")
+        if exponent == 0:
+            return np.ones(size, dtype=np.bool_)
+        return self.geometric(Exponential(1 / exponent), size) > 0
+
+    def below(self, bound: int, size: int) -> NDArray[np.int64]:
+        """Return *size* uniform whole numbers from 0 to bound - 1; *bound* is at most 2**63."""
+        if not 1 <= bound <= LARGEST + 1:
+            raise NoiseError(f"bound is {bound}, but must lie between 1 and 2**63")
+        bits = (bound - 1).bit_length()
+        if bits == 0:
+            return np.zeros(size, dtype=np.int64)
+        drawn = self.source.words(size, bits).astype(np.int64)
+        rejected = np.flatnonzero(drawn >= bound) if bound != 1 << bits else np.empty(0, dtype=np.int64)
+        while rejected.size:
+            drawn[rejected] = self.source.words(rejected.size, bits)
+            rejected = rejected[drawn[rejected] >= bound]
+        return drawn
+
+    def distinct(self, population: int, count: int) -> NDArray[np.int64]:
+        """Return *count* different whole numbers below *population*: every such set, in every order, equally likely.
+
+        Draws with replacement and keeps first appearances: each new one is uniform among those not yet seen.
+        """
+        if not 0 <= count <= population:
+            raise NoiseError(f"cannot choose {count:,} different ones out of {population:,}")
+        if 2 * count > population:
+            return self._shuffled(population)[:count]
+        chosen = np.empty(0, dtype=np.int64)
+        while chosen.size < count:
+            chosen = np.concatenate([chosen, self.below(population, count - chosen.size)])
+            _, first = np.unique(chosen, return_index=True)
+            chosen = chosen[np.sort(first)]
+        return chosen
+
+    def _shuffled(self, count: int) -> NDArray[np.int64]:
+        while True:
+            keys = self.source.words(count, 64)
+            order = np.argsort(keys)
+            ranked = keys[order]
+            # Without ties, every order is equally likely; with one, all keys are drawn anew.
+            if not np.any(ranked[1:] == ranked[:-1]):
+                return order.astype(np.int64)
+
+    def successes(self, trials: int, chance: Fraction | Chance) -> NDArray[np.int64]:
+        """Return, in rising order, which of *trials* independent coins come up, in time linear in how many do.
+
+        The wait for the next success is geometric with ratio 1 - chance. *trials* is at most 2**63 - 1.
+        """
+        if not 0 <= trials <= LARGEST:
+            raise NoiseError(f"trials is {trials}, but must lie between 0 and 2**63 - 1")
+        if isinstance(chance, Fraction):
+            if chance in (0, 1):
+                return np.arange(trials if chance else 0, dtype=np.int64)
+            chance = Known(chance)
+        ratio = Miss(chance)
+        expected = trials // ratio.length
+        if expected > MOST_SUCCESSES:
+            raise NoiseError(
+                f"about {expected:,} of {trials:,} coins would come up, more than fit in memory",
+                fix="raise the threshold, or use fewer cells",
+            )
+        batch = 16 + expected + 4 * int(expected**0.5)
+        found = [np.empty(0, dtype=np.int64)]
+        start = 0
+        while start < trials:
+            steps = self.geometric(ratio, batch)
+            positions = _running_positions(start, steps, trials)
+            found.append(positions)
+            if positions.size < batch:
+                break
+            start = int(positions[-1]) + 1
+        return np.concatenate(found)
+
+    def binomial(self, trials: int, chance: Fraction | Chance) -> int:
+        """Return how many of *trials* independent coins come up."""
+        return len(self.successes(trials, chance))
+
+    def permute_and_flip(self, scores: NDArray[np.int64], rate: Amount) -> int:
+        """Return the index picked by permute-and-flip: each coin comes up with chance exp(-gap * rate)."""
+        if scores.ndim != 1 or not scores.size:
+            raise NoiseError("permute-and-flip needs a list of at least one score")
+        gaps = _gaps_below_best(scores)
+        winners = np.flatnonzero(self.geometric(Exponential(1 / epsilon_amount(rate, "rate")), scores.size) >= gaps)
+        return int(winners[self.below(winners.size, 1)[0]])
+
+
+def geometric(scale: Amount, size: int) -> NDArray[np.int64]:
+    """Return *size* draws of G >= 0 with P(G >= g) = exp(-g/scale), with noise from the operating system."""
+    return Noise().geometric(Exponential(_checked_scale(scale)), size)
+
+
+def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
+    """Return *size* draws with P(x) proportional to exp(-|x|/scale), with noise from the operating system.
+
+    >>> discrete_laplace("1/3", 4).dtype
+    dtype('int64')
+    """
+    return Noise().discrete_laplace(scale, size)
+
+
+def _checked_scale(scale: Amount) -> Fraction:
+    exact_scale = exact(scale, "scale")
+    if not 0 < exact_scale <= LARGEST_SCALE:
+        raise NoiseError(f"scale is {scale}, but must be above 0 and at most 2**52")
+    return exact_scale
+
+
+def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
+    # Scores far apart could differ by more than int64 holds: such a gap is capped, where no coin ever comes up.
+    best = int(scores.max())
+    if best - int(scores.min()) <= LARGEST:
+        return best - scores
+    return np.array([min(best - int(score), LARGEST) for score in scores], dtype=np.int64)
+
+
+def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDArray[np.int64]:
+    """Return start + (steps summed so far, one more per success), up to the first that reaches *trials*.
+
+    Summed in halves of 32 bits, so that no sum wraps round.
+    """
+    upper = np.cumsum(steps >> 32)
+    lower = np.cumsum((steps & 0xFFFFFFFF) + 1)
+    upper += (start >> 32) + ((lower + (start & 0xFFFFFFFF) - 1) >> 32)
+    lower = (lower + (start & 0xFFFFFFFF) - 1) & 0xFFFFFFFF
+    inside = (upper < (trials >> 32)) | ((upper == (trials >> 32)) & (lower < (trials & 0xFFFFFFFF)))
+    return (upper[inside] << 32) | lower[inside]
+
+
+@lru_cache(maxsize=64)
+def _geometric_digits(ratio: Ratio) -> tuple[list[Inversion], Inversion]:
+    """Return the distributions of the lower digits, highest first, and of the leading one."""
+    lower = 0
+    while ratio.length > REACH << (8 * lower) and lower < 7:
+        lower += 1
+    digits = [Inversion(_digit_bounds(ratio, place)) for place in reversed(range(lower))]
+    return digits, Inversion(_leading_bounds(ratio, lower))
+
+
+def _powers(ratio: Ratio, place: int, bits: int, count: int) -> tuple[int, list[Enclosure]]:
+    """Return a precision and the enclosures of R**1 .. R**count, where R = ratio**(256**place)."""
+    places = bits + 2 * ratio.length.bit_length() + 32
+    low, high = first_low, first_high = ratio.power(BASE**place, places)
+    powers = [(low, high)]
+    for _ in range(count - 1):
+        low, high = low * first_low >> places, -(-high * first_high >> places)
+        powers.append((low, high))
+    return places, powers
+
+
+def _leading_bounds(ratio: Ratio, place: int) -> Bounds:
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(H <= k) = 1 - R**(k+1)
+        places, powers = _powers(ratio, place, bits, BASE - 1)
+        drop, one = places - bits, 1 << places
+        return [(one - high) >> drop for _, high in powers], [-(-(one - low) >> drop) for low, _ in powers]
+
+    return bounds
+
+
+def _digit_bounds(ratio: Ratio, place: int) -> Bounds:
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(L <= k) = (1 - R**(k+1)) / (1 - R**256)
+        places, powers = _powers(ratio, place, bits, BASE)
+        one = 1 << places
+        all_low, all_high = one - powers[-1][1], one - powers[-1][0]
+        lows = [((one - high) << bits) // all_high for _, high in powers[:-1]]
+        highs = [-(-((one - low) << bits) // all_low) for low, _ in powers[:-1]]
+        return lows, highs
+
+    return bounds
+
+
+@lru_cache(maxsize=64)
+def _sign(ratio: Exponential) -> Inversion:
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(not negative) = 1 / (1 + q)
+        places = bits + 32
+        one = 1 << places
+        low, high = ratio.power(1, places)
+        return [(one << bits) // (one + high)], [-(-(one << bits) // (one + low))]
+
+    return Inversion(bounds)
+
+
+@lru_cache(maxsize=64)
+def _coin(chance: Chance) -> Inversion:
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        low, high = chance.enclose(bits)
+        return [(1 << bits) - high], [(1 << bits) - low]
+
+    return Inversion(bounds)

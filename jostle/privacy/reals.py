@@ -1,0 +1,138 @@
+"""Real numbers enclosed as tightly as asked, in integer arithmetic.
+
+A sampler may stop looking at random bits as soon as they decide its answer. To know when that is, it needs the
+probabilities it compares with as intervals that can be narrowed without end: an *enclosure* of r at b bits is
+a pair of integers (low, high) with low <= r * 2**b <= high.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+from attrs import frozen
+
+__all__ = ["Chance", "Enclosure", "Exponential", "Known", "Miss", "Ratio", "Tail", "enclose_exponential"]
+
+Enclosure = tuple[int, int]
+
+GUARD = 32
+"""Bits carried beyond those asked for, so that rounding rarely costs a bit of the answer."""
+
+
+class Ratio(Protocol):
+    """A number in (0, 1) whose powers can be enclosed: the ratio of a geometric distribution."""
+
+    @property
+    def length(self) -> int:
+        """Return roughly 1 / -log(ratio): how far the distribution reaches. Only speed depends on it."""
+
+    def power(self, exponent: int, bits: int) -> Enclosure:
+        """Enclose ratio ** exponent."""
+
+
+class Chance(Protocol):
+    """A probability that can be enclosed."""
+
+    def enclose(self, bits: int) -> Enclosure:
+        """Enclose the probability."""
+
+
+def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
+    """Enclose exp(-x) for a rational x >= 0.
+
+    Halve x until it is at most 1/2, sum the alternating series in fixed point, square back. A term is off by
+    less than 2 units of the last place (its own rounding and at most half of the error before it), what is cut
+    off is smaller than the last term; squaring rounds outwards, so the interval always holds the truth.
+    """
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 1)
+    places = bits + halvings + GUARD
+    numerator, denominator = x.numerator, x.denominator << halvings
+    term = total = 1 << places
+    count = 0
+    while term:
+        count += 1
+        term = term * numerator // (denominator * count)
+        total += -term if count % 2 else term
+    slack = 2 * count + 2
+    low, high = max(0, total - slack), min(1 << places, total + slack)
+    for _ in range(halvings):
+        low, high = low * low >> places, -(-high * high >> places)
+    return low >> (places - bits), -(-high >> (places - bits))
+
+
+@frozen
+class Exponential:
+    """The ratio exp(-1/scale)."""
+
+    scale: Fraction
+
+    @property
+    def length(self) -> int:
+        """Return the scale, rounded up."""
+        return -(-self.scale.numerator // self.scale.denominator)
+
+    def power(self, exponent: int, bits: int) -> Enclosure:
+        """Enclose exp(-exponent/scale)."""
+        return enclose_exponential(exponent / self.scale, bits)
+
+
+@frozen
+class Known:
+    """A rational probability."""
+
+    value: Fraction
+
+    def enclose(self, bits: int) -> Enclosure:
+        """Enclose the value."""
+        scaled = self.value * (1 << bits)
+        return scaled.numerator // scaled.denominator, -(-scaled.numerator // scaled.denominator)
+
+
+@frozen
+class Tail:
+    """The probability that discrete-Laplace noise exceeds a whole number."""
+
+    scale: Fraction
+    threshold: int
+
+    def enclose(self, bits: int) -> Enclosure:
+        """Enclose q**(t+1) / (1+q) for t >= 0, and the rest of 1 for t < 0; q is exp(-1/scale)."""
+        places = bits + GUARD
+        one = 1 << places
+        ratio = Exponential(self.scale)
+        q_low, q_high = ratio.power(1, places)
+        steps = self.threshold + 1 if self.threshold >= 0 else -self.threshold
+        power_low, power_high = ratio.power(steps, places)
+        low = (power_low << places) // (one + q_high)
+        high = -(-(power_high << places) // (one + q_low))
+        if self.threshold < 0:
+            low, high = one - high, one - low
+        return low >> GUARD, -(-high >> GUARD)
+
+
+@frozen
+class Miss:
+    """The ratio 1 - chance: how the wait for the first success of many trials shrinks."""
+
+    chance: Chance
+
+    @property
+    def length(self) -> int:
+        """Return 1 / chance, rounded up; 2**64 where the chance is smaller still."""
+        _, high = self.chance.enclose(64)
+        return -(-(1 << 64) // max(high, 1))
+
+    def power(self, exponent: int, bits: int) -> Enclosure:
+        """Enclose (1 - chance) ** exponent by repeated squaring, rounding outwards."""
+        places = bits + exponent.bit_length() + GUARD
+        one = 1 << places
+        chance_low, chance_high = self.chance.enclose(places)
+        square_low, square_high = one - chance_high, one - chance_low
+        low = high = one
+        while exponent:
+            if exponent & 1:
+                low, high = low * square_low >> places, -(-high * square_high >> places)
+            square_low, square_high = square_low**2 >> places, -(-(square_high**2) >> places)
+            exponent >>= 1
+        return low >> (places - bits), -(-high >> (places - bits))
