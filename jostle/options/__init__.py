@@ -1,0 +1,1 @@
+"""Options: the algorithms a choice is made between."""

@@ -1,0 +1,1 @@
+"""Privacy: exact noise, events and their prices, ledgers, vaults, and the probe that ties them together."""

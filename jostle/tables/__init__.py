@@ -1,0 +1,20 @@
+"""Tables: the only part of Jostle that sees rows."""
+
+from jostle.tables.columns import Categorical, Column, Numeric
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+from jostle.tables.schema import Neighbours, Schema
+from jostle.tables.table import Table
+
+__all__ = [
+    "Categorical",
+    "Column",
+    "Counts",
+    "Kernel",
+    "Marks",
+    "Neighbours",
+    "Numeric",
+    "Schema",
+    "SparseCounts",
+    "Sums",
+    "Table",
+]

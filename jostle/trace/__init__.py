@@ -1,0 +1,1 @@
+"""Traces: what a run did, holding nothing that was not paid for."""

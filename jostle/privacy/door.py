@@ -1,0 +1,247 @@
+"""The one door to private data: charge, tally, add noise, answer; and let nothing else through.
+
+Rooms, which hold the rows, are kept in a table that only the two functions made here can look into; a probe holds a key
+without any contents. What goes wrong inside comes out as a new error made from public facts: the one that was raised
+carries a traceback, and a traceback carries every local variable of the frames it passed.
+
+This guards against accidents and against what Python code ordinarily reaches: attributes, copies, pickles, reprs,
+exceptions. It cannot guard against code that takes the interpreter itself apart (`gc`, `ctypes`, function closures) in
+the process that holds the rows: an Option that is not trusted that far belongs in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import BudgetError, JostleError, ProbeError
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip
+from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.noise import Noise
+from jostle.privacy.reals import Tail
+from jostle.privacy.scores import Score, check_score, pick_rate
+from jostle.tables.block import Where
+from jostle.tables.engines import Source
+from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally, check_kernel
+from jostle.tables.schema import Schema
+from jostle.trace.records import Charged, Refused, Released, Trace, shortened
+
+__all__ = ["Facts", "Key", "Room", "SparseAnswer", "admit", "ask", "look"]
+
+
+class Key:
+    """Opens one room. It has no contents, and no copy of it opens anything."""
+
+    __slots__ = ("__weakref__",)
+
+
+@frozen(eq=False, repr=False)
+class SparseAnswer:
+    """Cells whose noisy count passed a threshold, by key, in rising order."""
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+@frozen
+class Facts:
+    """What may be known without asking the rows."""
+
+    schema: Schema
+    promise: Fraction | None
+    spent: Fraction
+    left: Fraction | None
+    charges: tuple[Charge, ...]
+
+
+@frozen(eq=False, repr=False)
+class Room:
+    """Rows and everything needed to answer about them."""
+
+    source: Source
+    where: Where
+    ledger: Ledger
+    noise: Noise
+    trace: Trace
+    private: bool
+    path: str = ""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts."""
+        return self.source.schema
+
+    def sensitivity(self, kernel: Kernel) -> int:
+        """Return the most that all cells of a kernel change, summed, between neighbours."""
+        if self.schema.neighbours == "add_remove":
+            return kernel.bound(self.schema)
+        return kernel.replaced(self.schema)
+
+    def site(self, name: str) -> str:
+        """Return a name with the path of allotments and parts before it."""
+        return f"{self.path}/{name}" if self.path else name
+
+    def spend(self, event: Event, name: str) -> None:
+        """Charge an event to the ledger and all above it, and note it."""
+        site = self.site(name)
+        try:
+            epsilon = self.ledger.charge(event, site)
+        except BudgetError as refusal:
+            self.trace.add(Refused(site, refusal.title))
+            raise
+        self.trace.add(Charged(site, type(event).__name__, epsilon, self.ledger.spent, self.ledger.left))
+
+    def measure(self, kernel: DenseKernel, epsilon: Fraction, name: str) -> NDArray[np.int64]:
+        """Return a dense tally with noise on every cell."""
+        check_kernel(kernel)
+        cells, scale = kernel.cells(self.schema), self.sensitivity(kernel) / epsilon
+        self.spend(Laplace(epsilon), name)
+        answer = self.noise.discrete_laplace(scale, cells)
+        answer += self._dense(kernel)
+        self.trace.add(Released(self.site(name), "Laplace", scale, cells, shortened(answer)))
+        return answer
+
+    def measure_sparse(self, kernel: SparseCounts, epsilon: Fraction, threshold: int, name: str) -> SparseAnswer:
+        """Return the cells whose noisy count passes a threshold, empty ones included, in time linear in the answer.
+
+        The answer has exactly the distribution of noising every cell of the domain and keeping those above the threshold, a
+        function of the dense noisy tally, and so costs what that costs: each empty cell passes by itself with the
+        same chance P(noise > threshold), and given that it passes, its value is distributed as noise above it.
+        """
+        check_kernel(kernel)
+        if threshold < 0:
+            raise ProbeError(f"threshold is {threshold}, but must be at least 0", fix="threshold=0")
+        cells, scale = kernel.cells(self.schema), self.sensitivity(kernel) / epsilon
+        chance = Tail(scale, threshold)
+        flagged = self.noise.successes(cells, chance)  # refuses, before any charge, what would not fit in memory
+        self.spend(Laplace(epsilon), name)
+        occupied = self.source.tally(kernel, self.where)
+        if not isinstance(occupied, SparseTally):
+            raise TypeError("a sparse kernel gave a dense tally")
+        noisy = occupied.counts + self.noise.discrete_laplace(scale, len(occupied.counts))
+        passed = noisy > threshold
+        empty = flagged[~np.isin(flagged, occupied.keys, assume_unique=True)]
+        keys = np.concatenate([occupied.keys[passed], empty])
+        values = np.concatenate([noisy[passed], self.noise.laplace_above(scale, threshold, len(empty))])
+        order = np.argsort(keys)
+        answer = SparseAnswer(keys[order], values[order])
+        self.trace.add(Released(self.site(name), "Laplace", scale, len(keys), shortened(answer.values)))
+        return answer
+
+    def pick(self, score: Score, epsilon: Fraction, name: str) -> int:
+        """Return the candidate picked by permute-and-flip."""
+        check_score(score)
+        kernel = score.kernel(self.schema)
+        kernel.cells(self.schema)
+        rate = pick_rate(epsilon, score.sensitivity(self.schema), monotone=score.monotone(self.schema))
+        self.spend(PermuteAndFlip(epsilon), name)
+        scores = score.scores(self._dense(kernel), self.schema)
+        picked = self.noise.permute_and_flip(scores, rate)
+        self.trace.add(Released(self.site(name), "PermuteAndFlip", None, 1, (picked,)))
+        return picked
+
+    def allot(self, epsilon: Fraction, name: str) -> Room:
+        """Return a room on the same rows with a budget of its own, spent here at once."""
+        site = self.site(name)
+        try:
+            ledger = self.ledger.allot(epsilon, site)
+        except BudgetError as refusal:
+            self.trace.add(Refused(site, refusal.title))
+            raise
+        self.trace.add(Charged(site, "Allotment", epsilon, self.ledger.spent, self.ledger.left))
+        return evolve(self, ledger=ledger, path=site)
+
+    def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
+        """Return a room with only the rows that have one of the codes."""
+        return evolve(self, where=(*self.where, (column, codes)))
+
+    def split(self, column: str) -> tuple[Room, ...]:
+        """Return a room for each code of a column; they share no row."""
+        labels = self.schema[column].labels
+        ledgers = self.ledger.split(len(labels))
+        rooms = (self.narrowed(column, (code,)) for code in range(len(labels)))
+        return tuple(
+            evolve(room, ledger=ledger, path=self.site(f"{column}={label}"))
+            for room, ledger, label in zip(rooms, ledgers, labels, strict=True)
+        )
+
+    def _dense(self, kernel: DenseKernel) -> NDArray[np.int64]:
+        tally = self.source.tally(kernel, self.where)
+        if isinstance(tally, SparseTally):
+            raise TypeError("a dense kernel gave a sparse tally")
+        return tally
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """Return uniform whole numbers that have nothing to do with the rows."""
+        return self.noise.below(bound, count)
+
+    def shuffled(self, count: int) -> NDArray[np.int64]:
+        """Return 0 .. count-1 in an order that has nothing to do with the rows."""
+        return self.noise.distinct(count, count)
+
+
+QUESTIONS = {"measure", "measure_sparse", "pick", "allot", "narrowed", "split", "below", "shuffled"}
+"""The methods of a room that a key gives use of."""
+
+
+Admit = Callable[[Room], Key]
+Ask = Callable[..., tuple[Any, BaseException | None]]
+Look = Callable[[Key], Facts]
+
+
+def _make_door() -> tuple[Admit, Ask, Look]:
+    rooms: WeakKeyDictionary[Key, Room] = WeakKeyDictionary()
+
+    def admit(room: Room) -> Key:
+        """Return a new key to a room."""
+        key = Key()
+        rooms[key] = room
+        return key
+
+    def ask(key: Key, question: str, *details: object) -> tuple[Any, BaseException | None]:
+        """Return the answer, or the error that the asker is to raise where no rows are in sight."""
+        room = rooms.get(key)
+        if room is None or question not in QUESTIONS:
+            return None, ProbeError("this key opens nothing", why="a probe is not copied or sent elsewhere")
+        answer, error = _attempt(room, question, details)
+        if isinstance(answer, Room):
+            answer = admit(answer)
+        elif isinstance(answer, tuple):
+            answer = tuple(admit(part) for part in answer)
+        return answer, error
+
+    def look(key: Key) -> Facts:
+        """Return what may be known of a room without asking the rows."""
+        room = rooms[key]
+        return Facts(room.schema, room.ledger.promise, room.ledger.spent, room.ledger.left, room.ledger.charges)
+
+    return admit, ask, look
+
+
+def _attempt(room: Room, question: str, details: tuple[object, ...]) -> tuple[Any, BaseException | None]:
+    try:
+        return getattr(room, question)(*details), None
+    except JostleError as error:
+        # A new error of the same words: this one's traceback leads to the rows.
+        return None, type(error)(error.title, why=error.why, fix=error.fix)
+    except KeyboardInterrupt:
+        return None, KeyboardInterrupt()
+    except MemoryError:
+        return None, ProbeError("there is not enough memory for this question", fix="use fewer cells")
+    except BaseException as error:  # noqa: BLE001 - whatever it is, its traceback leads to the rows
+        if not room.private:
+            return None, error
+        return None, ProbeError(
+            f"{question} failed inside the probe with {type(error).__name__}",
+            why="what went wrong is kept back, since it could quote private rows",
+            fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
+        )
+
+
+admit, ask, look = _make_door()

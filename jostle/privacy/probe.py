@@ -1,0 +1,161 @@
+"""Probes: how everything but the data's owner meets a table. A probe charges first and answers second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.door import Key, SparseAnswer, ask, look
+from jostle.privacy.ledger import Charge
+from jostle.privacy.scores import Fullest, Score
+from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
+from jostle.tables.schema import Neighbours, Schema
+
+__all__ = ["Probe"]
+
+
+class Probe:
+    """Answers questions about a table, each for a price, within a budget fixed beforehand.
+
+    Get one from `protect` (private data) or `rehearse` (public data); which of the two it was, a probe does not tell.
+    """
+
+    __slots__ = ("__weakref__", "_key")
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+
+    # Public facts
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts about the table."""
+        return look(self._key).schema
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Return which change of the table privacy is about."""
+        return self.schema.neighbours
+
+    @property
+    def promise(self) -> Fraction | None:
+        """Return the budget fixed beforehand; None for a part, which spends from that of the whole."""
+        return look(self._key).promise
+
+    @property
+    def spent(self) -> Fraction:
+        """Return what was spent through this probe."""
+        return look(self._key).spent
+
+    @property
+    def left(self) -> Fraction | None:
+        """Return what may still be spent; None for a part."""
+        return look(self._key).left
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """Return every charge made through this probe."""
+        return look(self._key).charges
+
+    # Questions
+
+    def count(self, epsilon: Amount, *, site: str = "count") -> int:
+        """Return the number of rows, noised."""
+        return int(self.measure(Counts.of(), epsilon, site=site)[0])
+
+    def histogram(self, *columns: str, epsilon: Amount, site: str = "histogram") -> NDArray[np.int64]:
+        """Return the number of rows for each combination of the columns' codes, noised, one axis per column."""
+        schema = self.schema
+        shape = tuple(schema[name].size for name in columns)
+        return self.measure(Counts.of(*columns), epsilon, site=site).reshape(shape)
+
+    def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
+        """Return a tally with exact discrete-Laplace noise on every cell.
+
+        The noise has scale (the most that one row changes, summed over cells) / epsilon.
+        """
+        answer: NDArray[np.int64] = self._ask("measure", kernel, epsilon_amount(epsilon), site)
+        return answer
+
+    def measure_sparse(
+        self, kernel: SparseCounts, epsilon: Amount, *, threshold: int, site: str = "measure_sparse"
+    ) -> SparseAnswer:
+        """Return the cells whose noisy count passes a threshold, empty cells included, without visiting the others."""
+        answer: SparseAnswer = self._ask("measure_sparse", kernel, epsilon_amount(epsilon), int(threshold), site)
+        return answer
+
+    def pick(self, score: Score, epsilon: Amount, *, site: str = "pick") -> int:
+        """Return the index of a candidate with a high score, by permute-and-flip."""
+        answer: int = self._ask("pick", score, epsilon_amount(epsilon), site)
+        return answer
+
+    def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
+        """Return the value that most rows have in a column, give or take noise."""
+        labels = self.schema[column].labels
+        return labels[self.pick(Fullest((column,)), epsilon, site=site)]
+
+    # Probes on the same rows, or some of them
+
+    def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
+        """Return a probe on the same rows with a budget of its own, spent here at once."""
+        return Probe(self._ask("allot", epsilon_amount(epsilon), site))
+
+    def where(self, column: str, *values: str) -> Probe:
+        """Return a probe on the rows that have one of the values in a column, spending from this one's budget."""
+        return Probe(self._ask("narrowed", column, self._codes(column, values)))
+
+    def parts(self, column: str) -> tuple[Probe, ...]:
+        """Return a probe for each value of a column, in order.
+
+        They share no row, so together they cost what the dearest of them costs; under replace_one, where a row can
+        move from one to another, what the two dearest cost.
+        """
+        return tuple(Probe(key) for key in self._ask("split", column))
+
+    # Chance that has nothing to do with the rows
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """Return *count* uniform whole numbers below *bound*."""
+        answer: NDArray[np.int64] = self._ask("below", bound, count)
+        return answer
+
+    def shuffled(self, count: int) -> NDArray[np.int64]:
+        """Return 0 .. count-1 in random order."""
+        answer: NDArray[np.int64] = self._ask("shuffled", count)
+        return answer
+
+    def _ask(self, question: str, *details: object) -> Any:
+        answer, error = ask(self._key, question, *details)
+        if error is not None:
+            raise error
+        return answer
+
+    def _codes(self, column: str, values: Iterable[str]) -> tuple[int, ...]:
+        labels = self.schema[column].labels
+        codes = []
+        for value in values:
+            if value not in labels:
+                raise ProbeError(
+                    f"column {column!r} has no value {value!r}",
+                    fix=f"one of {', '.join(map(repr, labels[:20]))}",
+                )
+            codes.append(labels.index(value))
+        return tuple(codes)
+
+    def __repr__(self) -> str:
+        facts = look(self._key)
+        budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
+        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent under {facts.schema.neighbours}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise ProbeError(
+            "a probe is not copied or pickled",
+            why="a copy would have a budget of its own, and its rows would be in the pickle",
+            fix="pass the probe itself, or probe.allot(epsilon)",
+        )

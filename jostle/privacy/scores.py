@@ -1,0 +1,90 @@
+"""Scores: what a pick maximises, with what one row can change of it.
+
+Like kernels, scores are descriptions from a closed list: computing one means looking at un-noised tallies, which only code
+written for that may do. A score says for itself how far neighbours can move it, and whether all candidates' scores
+move the same way when a row is added (*monotone*), which halves the noise a pick needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError
+from jostle.tables.kernels import Counts, DenseKernel
+from jostle.tables.schema import Schema
+
+__all__ = ["SCORES", "Fullest", "Score", "check_score", "pick_rate"]
+
+
+class Score(ABC):
+    """Whole numbers, one per candidate, computed from one tally."""
+
+    @abstractmethod
+    def kernel(self, schema: Schema) -> DenseKernel:
+        """Return what is tallied."""
+
+    @abstractmethod
+    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+        """Return the candidates' scores."""
+
+    @abstractmethod
+    def sensitivity(self, schema: Schema) -> Fraction:
+        """Return the most that any candidate's score changes between neighbours of the schema's kind."""
+
+    @abstractmethod
+    def monotone(self, schema: Schema) -> bool:
+        """Return whether between neighbours all scores move the same way, or stay."""
+
+
+@frozen
+class Fullest(Score):
+    """How many rows have each combination of codes: picks the commonest.
+
+    A row adds 1 to one score (sensitivity 1, monotone); replacing it also takes 1 from another (1, not monotone).
+    """
+
+    columns: tuple[str, ...]
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """Return the joint counts."""
+        return Counts.of(*self.columns)
+
+    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
+        """Return the counts themselves."""
+        return tally
+
+    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above
+        """Return 1."""
+        return Fraction(1)
+
+    def monotone(self, schema: Schema) -> bool:
+        """Return whether rows only come or go."""
+        return schema.neighbours == "add_remove"
+
+
+SCORES: set[type] = {Fullest}
+"""The scores that may look at un-noised tallies. A subclass of one is not one of them."""
+
+
+def check_score(score: Score) -> None:
+    """Refuse anything that is not exactly one of the known scores."""
+    if type(score) not in SCORES:
+        raise ProbeError(
+            f"{type(score).__name__} is not a known score",
+            why="a score sees un-noised tallies, so only those proved beforehand may be used",
+            fix=f"one of {', '.join(sorted(known.__name__ for known in SCORES))}",
+        )
+
+
+def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
+    """Return the rate at which a gap in score lowers the chance of being picked.
+
+    Permute-and-flip with coins exp(-rate * gap) is 2 * rate * sensitivity-private, since the best score and a candidate's
+    may move apart by twice the sensitivity; moving the same way, they move apart by it once.
+    """
+    return epsilon / sensitivity if monotone else epsilon / (2 * sensitivity)

@@ -1,0 +1,93 @@
+"""Engines: run a kernel over all blocks of a source and add up. Whole numbers commute, so every engine gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block, Codes, Where
+from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
+from jostle.tables.schema import Schema
+
+__all__ = ["MemorySource", "Partial", "Source", "merge", "tally_blocks"]
+
+BLOCK_ROWS = 1 << 16
+"""Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
+
+Partial = NDArray[np.int64] | SparseTally
+"""What a kernel found in some of the rows."""
+
+
+class Source(Protocol):
+    """Where a table's rows are, and how kernels are run there."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts about the rows."""
+
+    @property
+    def identity(self) -> bytes:
+        """Return a hash of the data as they came, before any schema: as private as they are."""
+
+    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+        """Return what the kernel finds in all rows that meet the conditions."""
+
+
+def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    """Return what the kernel finds in the blocks, one after the other."""
+    cells = kernel.cells(schema)
+    if isinstance(kernel, SparseCounts):
+        nothing = np.empty(0, dtype=np.int64)
+        return merge([SparseTally(nothing, nothing), *(kernel.tally(block.where(where), schema) for block in blocks)])
+    totals = np.zeros(cells, dtype=np.int64)
+    for block in blocks:
+        kernel.add(block.where(where), schema, totals)
+    return totals
+
+
+def merge(partials: list[Partial]) -> Partial:
+    """Return the sum of several partial tallies of one kernel, in pairs, so that sparse keys are merged log-many times."""
+    while len(partials) > 1:
+        partials = [_merge_pair(partials[index : index + 2]) for index in range(0, len(partials), 2)]
+    return partials[0]
+
+
+def _merge_pair(pair: list[Partial]) -> Partial:
+    if len(pair) == 1:
+        return pair[0]
+    left, right = pair
+    if isinstance(left, SparseTally) and isinstance(right, SparseTally):
+        return left.merged(right)
+    if isinstance(left, SparseTally) or isinstance(right, SparseTally):
+        raise TableError("partial tallies of two kernels do not add up")
+    total: NDArray[np.int64] = left + right
+    return total
+
+
+@frozen(eq=False, repr=False)
+class MemorySource:
+    """Rows held as arrays of codes, one per column; perhaps with a multiplicity per row."""
+
+    schema: Schema
+    columns: Mapping[str, Codes]
+    length: int
+    multiplicity: NDArray[np.int64] | None = None
+    identity: bytes = b""
+
+    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+        """Return what the kernel finds in all rows that meet the conditions."""
+        return tally_blocks(self._blocks(), self.schema, kernel, where)
+
+    def _blocks(self) -> Iterator[Block]:
+        for start in range(0, self.length, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, self.length))
+            yield Block(
+                {name: codes[rows] for name, codes in self.columns.items()},
+                rows.stop - rows.start,
+                None if self.multiplicity is None else self.multiplicity[rows],
+            )

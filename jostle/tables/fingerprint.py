@@ -1,0 +1,76 @@
+"""Recognise a table that comes again, whatever way it was read and whatever order its rows are in."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.tables.block import Block
+from jostle.tables.engines import Source
+from jostle.tables.kernels import DenseKernel, SparseTally
+from jostle.tables.schema import Schema
+
+__all__ = ["Fingerprint", "fingerprint"]
+
+LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+"""Odd constants that make two independent 64-bit hashes of a row."""
+
+
+@frozen
+class RowHashes(DenseKernel):
+    """Sums of row hashes modulo 2**64: the same for the same rows in any order. Never noised, never released."""
+
+    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return one per lane, and the number of rows."""
+        return len(LANES) + 1
+
+    def bound(self, schema: Schema) -> int:
+        """Refuse: no noise could hide this."""
+        raise NotImplementedError
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's row hashes to *totals*, which wrap round."""
+        weights = np.ones(1, dtype=np.uint64) if block.multiplicity is None else block.multiplicity.view(np.uint64)
+        for lane, constant in enumerate(LANES):
+            hashes = np.full(block.length, constant, dtype=np.uint64)
+            for name in schema.names:
+                hashes = (hashes + block.columns[name]) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
+            totals[lane] += (hashes * weights).view(np.int64).sum()
+        totals[-1] += block.length if block.multiplicity is None else block.multiplicity.sum()
+
+
+@frozen(repr=False)
+class Fingerprint:
+    """Two marks of a table: of the data as they came, and of the rows as the schema reads them.
+
+    Either may give it away as one seen before: the first under another schema, the second in another file format or
+    order of rows. Both are as private as the rows until hashed with a salt.
+    """
+
+    raw: bytes
+    rows: bytes
+
+    def salted(self, salt: bytes) -> frozenset[str]:
+        """Return both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
+        return frozenset(_hash(mark, salt) for mark in (b"raw" + self.raw, b"rows" + self.rows))
+
+    @property
+    def public_mark(self) -> str:
+        """Return the mark of the rows without a salt, for public data."""
+        return _hash(self.rows, b"public")
+
+
+def fingerprint(source: Source) -> Fingerprint:
+    """Return the marks of a table, by one pass over its rows."""
+    totals = source.tally(RowHashes(), ())
+    if isinstance(totals, SparseTally):
+        raise TypeError("row hashes are dense")
+    return Fingerprint(source.identity, f"{source.schema.names}".encode() + totals.tobytes())
+
+
+def _hash(mark: bytes, salt: bytes) -> str:
+    return hashlib.blake2b(mark, key=salt, digest_size=16).hexdigest()

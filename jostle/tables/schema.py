@@ -1,0 +1,206 @@
+"""The public facts about a table: its columns, its label, what neighbours are, whether n is known."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from attrs import asdict, evolve, field, fields, frozen
+
+from jostle.errors import SchemaError
+from jostle.tables.columns import Categorical, Column, Numeric
+
+__all__ = ["Neighbours", "Schema"]
+
+Neighbours = Literal["add_remove", "replace_one"]
+"""Which two tables count as neighbours: one has a row more, or one row is another."""
+
+KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric}
+
+
+def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
+    if not isinstance(columns, Mapping):
+        if isinstance(columns, tuple):
+            return columns
+        raise SchemaError("columns is not a mapping from names to columns", fix='{"age": Numeric(0, 100)}')
+    for name, column in columns.items():
+        if not isinstance(name, str) or not isinstance(column, Categorical | Numeric):
+            raise SchemaError(f"column {name!r} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
+    return tuple(columns.items())
+
+
+@frozen
+class Schema:
+    """What everybody may know about a table before any budget is spent.
+
+    >>> schema = Schema({"age": Numeric(0, 100, bins=10), "ill": Categorical(["no", "yes"])}, label="ill")
+    >>> schema["age"].size, schema.attributes
+    (10, ('age',))
+    """
+
+    columns: tuple[tuple[str, Column], ...] = field(converter=_pairs)
+    """The columns by name, given as a mapping; others in the data are not read."""
+    label: str | None = None
+    """The column to be predicted, if any."""
+    neighbours: Neighbours = "add_remove"
+    """Which change of a table privacy is about."""
+    rows: int | None = None
+    """How many rows there are, only if that is public."""
+    inferred_from: str | None = field(default=None, repr=False)
+    """For a schema inferred from public data: which data, so that it is not taken for private later."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse facts that contradict each other."""
+        if not self.columns:
+            raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
+        if self.label is not None and not isinstance(dict(self.columns).get(self.label), Categorical):
+            known = self.label in dict(self.columns)
+            raise SchemaError(
+                f"the label {self.label!r} is {'numeric' if known else 'not a column'}",
+                fix="name a categorical column as label",
+            )
+        if self.neighbours not in get_args(Neighbours):
+            raise SchemaError(f"neighbours is {self.neighbours!r}", fix="neighbours = add_remove or replace_one")
+        if self.rows is not None and (isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 0):
+            raise SchemaError(f"rows is {self.rows!r}, not a whole number", fix="leave rows out unless it is public")
+
+    def __getitem__(self, name: str) -> Column:
+        for known, column in self.columns:
+            if known == name:
+                return column
+        raise SchemaError(
+            f"there is no column {name!r} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all columns, the label included."""
+        return tuple(name for name, _ in self.columns)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the names of all columns but the label."""
+        return tuple(name for name in self.names if name != self.label)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Return what the label's codes stand for."""
+        if self.label is None:
+            raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
+        return self[self.label].labels
+
+    def size(self, *names: str) -> int:
+        """Return how many combinations of codes the named columns have."""
+        product = 1
+        for name in names:
+            product *= self[name].size
+        return product
+
+    def to_toml(self) -> str:
+        """Return the schema as TOML text."""
+        head = [
+            f"{name} = {_toml(getattr(self, name))}"
+            for name in ("label", "neighbours", "rows", "inferred_from")
+            if getattr(self, name) is not None
+        ]
+        blocks = ["\n".join(head)]
+        for name, column in self.columns:
+            kind = "categorical" if isinstance(column, Categorical) else "numeric"
+            facts = asdict(column)
+            if isinstance(column, Numeric):
+                del facts["bins" if column.edges else "edges"]
+            lines = [f"[columns.{_toml(name)}]", f"kind = {_toml(kind)}"]
+            blocks.append("\n".join(lines + [f"{key} = {_toml(value)}" for key, value in facts.items()]))
+        return "\n\n".join(blocks) + "\n"
+
+    @classmethod
+    def from_toml(cls, text: str) -> Schema:
+        """Return the schema a TOML text declares."""
+        try:
+            facts = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as mistake:
+            raise SchemaError(f"the schema is not TOML: {mistake}") from None
+        columns = facts.pop("columns", None)
+        if not isinstance(columns, dict):
+            raise SchemaError("the schema has no [columns.NAME] tables", fix="jostle schema infer PUBLIC.csv")
+        unknown = set(facts) - {"label", "neighbours", "rows", "inferred_from"}
+        if unknown:
+            raise SchemaError(
+                f"the schema has an unknown entry {sorted(unknown)[0]!r}",
+                fix="label, neighbours, rows, or [columns.NAME]",
+            )
+        return cls({name: _column(name, column) for name, column in columns.items()}, **facts)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Return the schema in a TOML file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as mistake:
+            raise SchemaError(f"cannot read the schema {path}: {_reason(mistake)}") from None
+        return cls.from_toml(text)
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema to a TOML file."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+    def with_neighbours(self, neighbours: Neighbours) -> Schema:
+        """Return the same facts under another neighbour relation."""
+        return evolve(self, neighbours=neighbours)
+
+    @staticmethod
+    def infer_public(source: object, *, label: str | None = None, bins: int = 16) -> Schema:
+        """Return a schema read off public data: its values, its bounds, its empty cells.
+
+        Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
+        private, and `protect` refuses a table whose schema was read off that same table.
+        """
+        from jostle.tables.infer import infer_public  # noqa: PLC0415 - readers need schemas, inference needs readers
+
+        return infer_public(source, label=label, bins=bins)
+
+
+def _reason(mistake: OSError | UnicodeDecodeError) -> str:
+    return mistake.strerror or "unreadable" if isinstance(mistake, OSError) else "it is not UTF-8 text"
+
+
+def _column(name: str, facts: Any) -> Column:
+    if not isinstance(facts, dict) or facts.get("kind") not in KINDS:
+        raise SchemaError(f"column {name!r} has no kind", fix='kind = "categorical" or kind = "numeric"')
+    kind = KINDS[facts["kind"]]
+    given = {key: value for key, value in facts.items() if key != "kind"}
+    known = {attribute.name for attribute in fields(kind)}
+    if unknown := set(given) - known:
+        raise SchemaError(
+            f"column {name!r} has an unknown entry {sorted(unknown)[0]!r}",
+            fix=f"one of {', '.join(sorted(known))}",
+        )
+    try:
+        return kind(**given)
+    except TypeError:
+        needed = "values" if kind is Categorical else "low and high"
+        raise SchemaError(f"column {name!r} is not complete", fix=f"give {needed}") from None
+    except SchemaError as mistake:
+        raise SchemaError(f"column {name!r}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, str):
+        return '"' + "".join(_toml_character(character) for character in value) + '"'
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)
+
+
+def _toml_character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

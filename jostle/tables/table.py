@@ -1,0 +1,105 @@
+"""Tables: rows behind a schema. The owner of the data holds one; an Option never does."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.errors import ProbeError, TableError
+from jostle.tables import dask_source, readers
+from jostle.tables.block import code_type
+from jostle.tables.columns import Numeric
+from jostle.tables.engines import MemorySource, Source
+from jostle.tables.schema import Neighbours, Schema
+
+__all__ = ["Table"]
+
+
+class Table:
+    """Rows and the public facts about them.
+
+    Give it to `protect` to ask private questions, or, if it is public, to `rehearse`.
+    """
+
+    __slots__ = ("__weakref__", "_source")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts."""
+        return self._source.schema
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema) -> Table:
+        """Return a table of a dataframe's rows: pandas, polars, Arrow, Dask, whatever narwhals reads."""
+        _check_schema(schema)
+        if dask_source.is_dask(frame):
+            return cls(dask_source.dask_source(frame, schema))
+        return cls(readers.frame_source(frame, schema))
+
+    @classmethod
+    def read(
+        cls, path: str | Path, schema: Schema | str | Path, *, engine: str = "threads", stream: bool = False
+    ) -> Table:
+        """Return a table of a CSV or Parquet file's rows.
+
+        With *stream*, the file is read anew for every question, in batches, and may be larger than memory. With
+        *engine* "dask://HOST:PORT", a cluster reads and tallies it.
+        """
+        schema = schema if isinstance(schema, Schema) else Schema.read(schema)
+        if engine.startswith("dask://"):
+            return cls(dask_source.connect(engine, Path(path), schema))
+        if engine != "threads":
+            raise TableError(f"there is no engine {engine!r}", fix='engine="threads" or "dask://HOST:PORT"')
+        source = readers.open_file(Path(path), schema)
+        return cls(source if stream else readers.in_memory(source))
+
+    @classmethod
+    def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
+        """Return a table of records that are cells of a grid: counts[x, y] of them at (x, y).
+
+        The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
+        """
+        grid = np.asarray(counts)
+        _check_grid(grid)
+        names = ("x", "y", "z")[: grid.ndim] if grid.ndim <= 3 else tuple(f"axis{axis}" for axis in range(grid.ndim))
+        schema = Schema(
+            {name: Numeric(0, size, bins=size) for name, size in zip(names, grid.shape, strict=True)},
+            neighbours=neighbours,
+            rows=rows,
+        )
+        occupied = np.nonzero(grid)
+        columns = {
+            name: place.astype(code_type(size)) for name, place, size in zip(names, occupied, grid.shape, strict=True)
+        }
+        identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.astype(np.float64).tobytes()).digest()
+        return cls(MemorySource(schema, columns, len(occupied[0]), grid[occupied].astype(np.int64), identity))
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.schema.names)} columns>"
+
+    def __reduce__(self) -> NoReturn:
+        raise ProbeError("a table is not pickled", why="a pickle would hold its rows", fix="share the file instead")
+
+
+def _check_schema(schema: object) -> None:
+    if not isinstance(schema, Schema):
+        raise TableError(
+            f"the schema is {type(schema).__name__}, not a Schema",
+            fix='Schema({"age": Numeric(0, 100)}), or Schema.read("schema.toml")',
+        )
+
+
+def _check_grid(grid: np.ndarray[Any, Any]) -> None:
+    if grid.ndim == 0 or not grid.size:
+        raise TableError("the grid has no cells", fix="give an array with at least one cell on every side")
+    if grid.dtype.kind not in "iuf" or not np.all(np.isfinite(grid)):
+        raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
+    if np.any(grid < 0) or np.any(grid != np.floor(grid)) or float(grid.max()) >= 2.0**53:
+        raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
