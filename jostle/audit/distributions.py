@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from jostle.errors import AuditError
 
 __all__ = [
+    "LEAST_CHANCE",
     "RELATIVE_ERROR",
     "TAIL",
     "Distribution",
@@ -33,6 +34,8 @@ __all__ = [
 
 RELATIVE_ERROR = 1e-10
 TAIL = 1e-15
+LEAST_CHANCE = 1e-300
+"""A chance in a table that underflowed to 0 may have been anything up to this; what cannot happen is not in the table."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,15 +18,12 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.audit.distributions import RELATIVE_ERROR, Distribution
+from jostle.audit.distributions import LEAST_CHANCE, RELATIVE_ERROR, Distribution
 from jostle.audit.findings import Bound, show_event
 from jostle.audit.subjects import Subject
 from jostle.errors import AuditError
 
 __all__ = ["Loss", "exact_bound", "exact_loss", "privacy_loss"]
-
-LEAST_CHANCE = 1e-300
-"""A chance that underflowed to 0 may have been anything up to this."""
 
 ANYTHING = "anything"
 

@@ -19,7 +19,7 @@ import numpy as np
 from attrs import Factory, define, frozen
 from numpy.typing import NDArray
 
-from jostle.audit.distributions import Distribution, laplace_table
+from jostle.audit.distributions import LEAST_CHANCE, Distribution, laplace_table
 from jostle.audit.outputs import as_keys
 from jostle.audit.subjects import Data, Exact, Sample, Sampler
 from jostle.errors import AuditError
@@ -31,8 +31,8 @@ __all__ = ["Forks", "enumerated", "enumerated_runs", "permute_and_flip_chances"]
 MOST_RUNS = 200_000
 CUT = 1e-12
 """Noise without end is followed until less than this is left of each draw."""
-BITS = 256
-"""Enclosures are read to so many bits before they become doubles."""
+MOST_BITS = 1 << 14
+"""Enclosures are read no further than this."""
 
 
 @define
@@ -88,28 +88,32 @@ class Forks:
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
         """Take draws beyond the threshold, where noise is geometric."""
-        ratio = math.exp(-1 / exact(scale, "scale"))
-        return self._geometric(ratio, size) + (threshold + 1)
+        step = float(1 / exact(scale, "scale"))
+        return self._geometric(step, size) + (threshold + 1)
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """Take geometric draws, cut where little is left."""
-        return self._geometric(_middle(ratio.power(1, BITS)), size)
+        down = float(1 - _number(lambda bits: ratio.power(1, bits)))
+        return self._geometric(-math.log1p(-down), size)
 
-    def _geometric(self, ratio: float, size: int) -> NDArray[np.int64]:
-        length = math.ceil(math.log(self.cut) / math.log(ratio))
-        chances = [(1 - ratio) * ratio**value for value in range(length)]
-        return np.array([self._take(range(length), chances, ratio**length) for _ in range(size)], dtype=np.int64)
+    def _geometric(self, step: float, size: int) -> NDArray[np.int64]:
+        """Take geometric draws with P(G >= g) = exp(-g * step)."""
+        length = max(1, math.ceil(-math.log(self.cut) / step))
+        chances = [-math.expm1(-step) * math.exp(-step * value) for value in range(length)]
+        left = math.exp(-step * length)
+        return np.array([self._take(range(length), chances, left) for _ in range(size)], dtype=np.int64)
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """Take coins."""
         known = Known(chance) if isinstance(chance, Fraction) else chance
-        up = _middle(known.enclose(BITS))
-        return np.array([self._take((False, True), (1 - up, up)) for _ in range(size)], dtype=np.bool_)
+        up = _number(known.enclose)
+        chances = [_possible(1 - up), _possible(up)]
+        return np.array([self._take((False, True), chances) for _ in range(size)], dtype=np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
         """Take coins of chance exp(-x)."""
         exponent = float(exact(x, "x"))
-        chances = (-math.expm1(-exponent), math.exp(-exponent))
+        chances = (-math.expm1(-exponent), max(math.exp(-exponent), LEAST_CHANCE))
         return np.array([self._take((False, True), chances) for _ in range(size)], dtype=np.bool_)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
@@ -135,9 +139,19 @@ class Forks:
         return int(self._take(range(len(chances)), chances))
 
 
-def _middle(enclosure: tuple[int, int]) -> float:
-    low, high = enclosure
-    return float(Fraction(low + high, 2 << BITS))
+def _number(enclose: Callable[[int], tuple[int, int]]) -> Fraction:
+    """Return the enclosed number to 40 significant bits, of itself and of its distance from 1."""
+    bits = 64
+    low, high = enclose(bits)
+    while (high - low) << 40 > min(low, (1 << bits) - high) and bits < MOST_BITS:
+        bits *= 2
+        low, high = enclose(bits)
+    return Fraction(low + high, 2 << bits)
+
+
+def _possible(chance: Fraction) -> float:
+    """Return the chance as a double; one above 0 stays above 0."""
+    return max(float(chance), LEAST_CHANCE) if chance else 0.0
 
 
 def permute_and_flip_chances(scores: Sequence[int], rate: Fraction) -> list[float]:
@@ -151,7 +165,7 @@ def permute_and_flip_chances(scores: Sequence[int], rate: Fraction) -> list[floa
         others_up = np.ones(1)
         for other in gaps[:candidate] + gaps[candidate + 1 :]:
             others_up = np.convolve(others_up, (-math.expm1(-other), math.exp(-other)))
-        chances.append(math.exp(-gap) * float(np.sum(others_up / np.arange(1, len(gaps) + 1))))
+        chances.append(max(math.exp(-gap), LEAST_CHANCE) * float(np.sum(others_up / np.arange(1, len(gaps) + 1))))
     return chances
 
 

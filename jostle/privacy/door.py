@@ -21,32 +21,23 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError
-from jostle.privacy.events import Event, Laplace, PermuteAndFlip
+from jostle.privacy.events import Event
 from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.mechanisms import Mechanism, check_mechanism
 from jostle.privacy.noise import Noise
-from jostle.privacy.reals import Tail
-from jostle.privacy.scores import Score, check_score, pick_rate
 from jostle.tables.block import Where
 from jostle.tables.engines import Source
-from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally, check_kernel
+from jostle.tables.kernels import check_kernel
 from jostle.tables.schema import Schema
 from jostle.trace.records import Charged, Refused, Released, Trace, shortened
 
-__all__ = ["Facts", "Key", "Room", "SparseAnswer", "admit", "ask", "look"]
+__all__ = ["Facts", "Key", "Room", "admit", "ask", "look"]
 
 
 class Key:
     """Opens one room. It has no contents, and no copy of it opens anything."""
 
     __slots__ = ("__weakref__",)
-
-
-@frozen(eq=False, repr=False)
-class SparseAnswer:
-    """Cells whose noisy count passed a threshold, by key, in rising order."""
-
-    keys: NDArray[np.int64]
-    values: NDArray[np.int64]
 
 
 @frozen
@@ -77,12 +68,6 @@ class Room:
         """Return the public facts."""
         return self.source.schema
 
-    def sensitivity(self, kernel: Kernel) -> int:
-        """Return the most that all cells of a kernel change, summed, between neighbours."""
-        if self.schema.neighbours == "add_remove":
-            return kernel.bound(self.schema)
-        return kernel.replaced(self.schema)
-
     def site(self, name: str) -> str:
         """Return a name with the path of allotments and parts before it."""
         return f"{self.path}/{name}" if self.path else name
@@ -97,54 +82,20 @@ class Room:
             raise
         self.trace.add(Charged(site, type(event).__name__, epsilon, self.ledger.spent, self.ledger.left))
 
-    def measure(self, kernel: DenseKernel, epsilon: Fraction, name: str) -> NDArray[np.int64]:
-        """Return a dense tally with noise on every cell."""
+    def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
+        """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
+        check_mechanism(mechanism)
+        kernel = mechanism.kernel(self.schema)
         check_kernel(kernel)
-        cells, scale = kernel.cells(self.schema), self.sensitivity(kernel) / epsilon
-        self.spend(Laplace(epsilon), name)
-        answer = self.noise.discrete_laplace(scale, cells)
-        answer += self._dense(kernel)
-        self.trace.add(Released(self.site(name), "Laplace", scale, cells, shortened(answer)))
-        return answer
-
-    def measure_sparse(self, kernel: SparseCounts, epsilon: Fraction, threshold: int, name: str) -> SparseAnswer:
-        """Return the cells whose noisy count passes a threshold, empty ones included, in time linear in the answer.
-
-        The answer has exactly the distribution of noising every cell of the domain and keeping those above the threshold, a
-        function of the dense noisy tally, and so costs what that costs: each empty cell passes by itself with the
-        same chance P(noise > threshold), and given that it passes, its value is distributed as noise above it.
-        """
-        check_kernel(kernel)
-        if threshold < 0:
-            raise ProbeError(f"threshold is {threshold}, but must be at least 0", fix="threshold=0")
-        cells, scale = kernel.cells(self.schema), self.sensitivity(kernel) / epsilon
-        chance = Tail(scale, threshold)
-        flagged = self.noise.successes(cells, chance)  # refuses, before any charge, what would not fit in memory
-        self.spend(Laplace(epsilon), name)
-        occupied = self.source.tally(kernel, self.where)
-        if not isinstance(occupied, SparseTally):
-            raise TypeError("a sparse kernel gave a dense tally")
-        noisy = occupied.counts + self.noise.discrete_laplace(scale, len(occupied.counts))
-        passed = noisy > threshold
-        empty = flagged[~np.isin(flagged, occupied.keys, assume_unique=True)]
-        keys = np.concatenate([occupied.keys[passed], empty])
-        values = np.concatenate([noisy[passed], self.noise.laplace_above(scale, threshold, len(empty))])
-        order = np.argsort(keys)
-        answer = SparseAnswer(keys[order], values[order])
-        self.trace.add(Released(self.site(name), "Laplace", scale, len(keys), shortened(answer.values)))
-        return answer
-
-    def pick(self, score: Score, epsilon: Fraction, name: str) -> int:
-        """Return the candidate picked by permute-and-flip."""
-        check_score(score)
-        kernel = score.kernel(self.schema)
         kernel.cells(self.schema)
-        rate = pick_rate(epsilon, score.sensitivity(self.schema), monotone=score.monotone(self.schema))
-        self.spend(PermuteAndFlip(epsilon), name)
-        scores = score.scores(self._dense(kernel), self.schema)
-        picked = self.noise.permute_and_flip(scores, rate)
-        self.trace.add(Released(self.site(name), "PermuteAndFlip", None, 1, (picked,)))
-        return picked
+        scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
+        self.spend(event, name)
+        tally = self.source.tally(kernel, self.where)
+        answer = mechanism.release(tally, self.schema, epsilon, self.noise)
+        released = mechanism.shown(answer)
+        kind = type(mechanism).__name__
+        self.trace.add(Released(self.site(name), kind, scale, released.size, shortened(released)))
+        return answer
 
     def allot(self, epsilon: Fraction, name: str) -> Room:
         """Return a room on the same rows with a budget of its own, spent here at once."""
@@ -171,12 +122,6 @@ class Room:
             for room, ledger, label in zip(rooms, ledgers, labels, strict=True)
         )
 
-    def _dense(self, kernel: DenseKernel) -> NDArray[np.int64]:
-        tally = self.source.tally(kernel, self.where)
-        if isinstance(tally, SparseTally):
-            raise TypeError("a dense kernel gave a sparse tally")
-        return tally
-
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """Return uniform whole numbers that have nothing to do with the rows."""
         return self.noise.below(bound, count)
@@ -186,7 +131,7 @@ class Room:
         return self.noise.distinct(count, count)
 
 
-QUESTIONS = {"measure", "measure_sparse", "pick", "allot", "narrowed", "split", "below", "shuffled"}
+QUESTIONS = {"perform", "allot", "narrowed", "split", "below", "shuffled"}
 """The methods of a room that a key gives use of."""
 
 

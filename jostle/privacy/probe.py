@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
-from jostle.privacy.door import Key, SparseAnswer, ask, look
+from jostle.privacy.door import Key, ask, look
 from jostle.privacy.ledger import Charge
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.scores import Fullest, Score
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.schema import Neighbours, Schema
@@ -65,6 +66,10 @@ class Probe:
 
     # Questions
 
+    def perform(self, mechanism: Mechanism, epsilon: Amount, *, site: str) -> Any:
+        """Return the answer of one of the known mechanisms."""
+        return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
+
     def count(self, epsilon: Amount, *, site: str = "count") -> int:
         """Return the number of rows, noised."""
         return int(self.measure(Counts.of(), epsilon, site=site)[0])
@@ -80,19 +85,19 @@ class Probe:
 
         The noise has scale (the most that one row changes, summed over cells) / epsilon.
         """
-        answer: NDArray[np.int64] = self._ask("measure", kernel, epsilon_amount(epsilon), site)
+        answer: NDArray[np.int64] = self.perform(AddNoise(kernel), epsilon, site=site)
         return answer
 
     def measure_sparse(
         self, kernel: SparseCounts, epsilon: Amount, *, threshold: int, site: str = "measure_sparse"
     ) -> SparseAnswer:
         """Return the cells whose noisy count passes a threshold, empty cells included, without visiting the others."""
-        answer: SparseAnswer = self._ask("measure_sparse", kernel, epsilon_amount(epsilon), int(threshold), site)
+        answer: SparseAnswer = self.perform(AddNoiseAbove(kernel, int(threshold)), epsilon, site=site)
         return answer
 
     def pick(self, score: Score, epsilon: Amount, *, site: str = "pick") -> int:
         """Return the index of a candidate with a high score, by permute-and-flip."""
-        answer: int = self._ask("pick", score, epsilon_amount(epsilon), site)
+        answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:

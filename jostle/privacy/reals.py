@@ -10,7 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
-from attrs import frozen
+from attrs import Attribute, field, frozen
+
+from jostle.errors import NoiseError
 
 __all__ = ["Chance", "Enclosure", "Exponential", "Known", "Miss", "Ratio", "Tail", "enclose_exponential"]
 
@@ -30,6 +32,9 @@ class Ratio(Protocol):
     def power(self, exponent: int, bits: int) -> Enclosure:
         """Enclose ratio ** exponent."""
 
+    def __hash__(self) -> int:
+        """Tables made for a ratio are kept, so equal ones are told by their hash."""
+
 
 class Chance(Protocol):
     """A probability that can be enclosed."""
@@ -37,15 +42,24 @@ class Chance(Protocol):
     def enclose(self, bits: int) -> Enclosure:
         """Enclose the probability."""
 
+    def __hash__(self) -> int:
+        """As for a ratio."""
+
 
 def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
     """Enclose exp(-x) for a rational x >= 0.
 
-    Halve x until it is at most 1/2, sum the alternating series in fixed point, square back. A term is off by
-    less than 2 units of the last place (its own rounding and at most half of the error before it), what is cut
-    off is smaller than the last term; squaring rounds outwards, so the interval always holds the truth.
+    Where x >= bits, exp(-x) < 2**-bits, and the truth lies between 0 and 1 unit. Else halve x until it is at most 1/2,
+    sum the alternating series in fixed point, square back. A term is off by less than 2 units of the last place (its own
+    rounding and at most half of the error before it), what is cut off is smaller than the last term; squaring rounds
+    outwards, so the interval always holds the truth. Each squaring at most doubles the width and adds a unit; a place is
+    carried for each.
     """
-    halvings = max(0, (x.numerator // x.denominator).bit_length() + 1)
+    if x < 0:
+        raise NoiseError(f"x is {x}, but exp(-x) is enclosed only from 0 on")
+    if x >= bits:
+        return 0, 1
+    halvings = (x.numerator // x.denominator).bit_length() + 1
     places = bits + halvings + GUARD
     numerator, denominator = x.numerator, x.denominator << halvings
     term = total = 1 << places
@@ -61,11 +75,21 @@ def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
     return low >> (places - bits), -(-high >> (places - bits))
 
 
+def _positive(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
+    if value <= 0:
+        raise NoiseError(f"{attribute.name} is {value}, but must be above 0")
+
+
+def _chance(_: object, __: Attribute[Fraction], value: Fraction) -> None:
+    if not 0 <= value <= 1:
+        raise NoiseError(f"chance is {value}, but must lie between 0 and 1")
+
+
 @frozen
 class Exponential:
-    """The ratio exp(-1/scale)."""
+    """The number exp(-1/scale): a ratio, and a chance as well."""
 
-    scale: Fraction
+    scale: Fraction = field(validator=_positive)
 
     @property
     def length(self) -> int:
@@ -76,12 +100,16 @@ class Exponential:
         """Enclose exp(-exponent/scale)."""
         return enclose_exponential(exponent / self.scale, bits)
 
+    def enclose(self, bits: int) -> Enclosure:
+        """Enclose exp(-1/scale)."""
+        return self.power(1, bits)
+
 
 @frozen
 class Known:
     """A rational probability."""
 
-    value: Fraction
+    value: Fraction = field(validator=_chance)
 
     def enclose(self, bits: int) -> Enclosure:
         """Enclose the value."""
@@ -93,11 +121,11 @@ class Known:
 class Tail:
     """The probability that discrete-Laplace noise exceeds a whole number."""
 
-    scale: Fraction
+    scale: Fraction = field(validator=_positive)
     threshold: int
 
     def enclose(self, bits: int) -> Enclosure:
-        """Enclose q**(t+1) / (1+q) for t >= 0, and the rest of 1 for t < 0; q is exp(-1/scale)."""
+        """Enclose q**(t+1) / (1+q) for t >= 0, and 1 - q**-t / (1+q) for t < 0; q is exp(-1/scale)."""
         places = bits + GUARD
         one = 1 << places
         ratio = Exponential(self.scale)
@@ -119,7 +147,7 @@ class Miss:
 
     @property
     def length(self) -> int:
-        """Return 1 / chance, rounded up; 2**64 where the chance is smaller still."""
+        """Return about 1 / chance, rounded up; 2**64 where the chance is smaller still."""
         _, high = self.chance.enclose(64)
         return -(-(1 << 64) // max(high, 1))
 

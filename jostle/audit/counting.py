@@ -1,0 +1,200 @@
+"""Mechanisms that add noise to counts, right and wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.audit.distributions import Distribution, at_least, independent, laplace, laplace_table, mass
+from jostle.audit.forks import permute_and_flip_chances
+from jostle.audit.pairs import KeyCounts, Vector
+from jostle.audit.selections import Table
+from jostle.audit.subjects import Sampler
+from jostle.privacy.reals import Tail
+
+__all__ = [
+    "ABSENT",
+    "NoisyCounts",
+    "OneLevelTree",
+    "RawChoice",
+    "SameSeed",
+    "ScaleEpsilon",
+    "SparseHistogram",
+    "TwoLevelCell",
+]
+
+Integers = NDArray[np.int64]
+
+ABSENT = 0
+"""In place of the value of a cell that is not listed; those that are listed are above the threshold, so above 0."""
+
+
+@frozen(kw_only=True)
+class NoisyCounts:
+    """A histogram with noise of scale sensitivity/epsilon in every cell; sensitivity 1 under add/remove, else 2."""
+
+    sensitivity: int
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the noisy counts, per run."""
+        drawn = noise.discrete_laplace(self.sensitivity / epsilon, size * len(data))
+        return np.array(data) + drawn.reshape(size, -1)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution: the cells are independent."""
+        return independent(*(laplace(count, self.sensitivity / epsilon) for count in data))
+
+
+@frozen
+class ScaleEpsilon:
+    """A count with noise of scale epsilon, so that it loses 1/epsilon."""
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the noisy count of the first cell, per run."""
+        return data[0] + noise.discrete_laplace(epsilon, size)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution of the noisy count."""
+        return laplace(data[0], epsilon)
+
+
+@frozen
+class SameSeed:
+    """Two counts, each with half of epsilon, but both stages start from one seed and so draw the same noise."""
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return both noisy counts, per run."""
+        drawn = noise.discrete_laplace(2 / epsilon, size)
+        return np.column_stack([data[0] + drawn, data[1] + drawn])
+
+    def difference(self, output: Vector) -> int:
+        """Return the first count less the second: the noise is gone."""
+        return output[0] - output[1]
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:  # noqa: ARG002 - whatever epsilon is
+        """Return the distribution of the difference."""
+        return Distribution({data[0] - data[1]: 1.0})
+
+
+@frozen(kw_only=True)
+class RawChoice:
+    """Choose what to run by comparing the number of records, read without noise, with a limit; then count them with noise."""
+
+    limit: int
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the choice and the noisy number, per run."""
+        total = sum(data)
+        return np.column_stack(
+            [np.full(size, int(total >= self.limit)), total + noise.discrete_laplace(1 / epsilon, size)]
+        )
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution: the choice is certain, the number follows."""
+        chosen = int(sum(data) >= self.limit)
+        return Distribution({chosen: 1.0}, {chosen: (laplace(sum(data), 1 / epsilon),)})
+
+
+@frozen(kw_only=True)
+class SparseHistogram:
+    """Noisy counts above a threshold, drawn in time linear in the occupied cells and in what is released.
+
+    Occupied cells get noise and are kept if above the threshold. Of the empty ones, those that would pass are drawn as successes
+    of independent coins, and their values from the noise given that it passes. Both together are distributed as noise on
+    every cell and then the threshold, which is epsilon-private as a function of noisy counts. Leaving the empty cells out,
+    with *empty_too* false, tells for certain that a listed cell is occupied.
+    """
+
+    cells: int
+    threshold: int
+    empty_too: bool = True
+
+    def sample(self, noise: Sampler, data: KeyCounts, epsilon: Fraction, size: int) -> Integers:
+        """Return all cells, those that are not listed as ABSENT, per run."""
+        scale = 1 / epsilon
+        listed = np.full((size, self.cells), ABSENT, dtype=np.int64)
+        for key, count in data:
+            noisy = count + noise.discrete_laplace(scale, size)
+            listed[:, key] = np.where(noisy > self.threshold, noisy, ABSENT)
+        empty = np.setdiff1d(np.arange(self.cells), [key for key, _ in data])
+        if self.empty_too and empty.size:
+            # The coins of all runs at once: trial number run * empty + place.
+            passed = noise.successes(size * empty.size, Tail(scale, self.threshold))
+            values = noise.laplace_above(scale, self.threshold, passed.size)
+            listed[passed // empty.size, empty[passed % empty.size]] = values
+        return listed
+
+    def distribution(self, data: KeyCounts, epsilon: Fraction) -> Distribution:
+        """Return the distribution: each cell by itself, by the dense construction."""
+        counts = dict(data)
+        scale = 1 / epsilon
+        shifts, _, left = laplace_table(scale)
+        never = Distribution({ABSENT: 1.0})
+
+        def cell(count: int) -> Distribution:
+            values = np.arange(self.threshold + 1, max(count, self.threshold) + int(shifts[-1]) + 1)
+            below = np.array([count - self.threshold], dtype=np.int64)
+            chances = {ABSENT: float(at_least(scale, below)[0])}
+            chances |= dict(zip(values.tolist(), mass(scale, values - count).tolist(), strict=True))
+            return Distribution(chances, missing=left)
+
+        return independent(
+            *(cell(counts.get(key, 0)) if key in counts or self.empty_too else never for key in range(self.cells))
+        )
+
+
+@frozen(kw_only=True)
+class TwoLevelCell:
+    """One first-level cell of an adaptive grid and its two second-level cells: total, left half, right half.
+
+    A record is in the cell and in one of its halves, so the two levels must share epsilon.
+    """
+
+    first_share: Fraction
+    second_share: Fraction
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the three noisy counts, per run."""
+        total = sum(data) + noise.discrete_laplace(1 / (self.first_share * epsilon), size)
+        halves = np.array(data) + noise.discrete_laplace(1 / (self.second_share * epsilon), 2 * size).reshape(size, 2)
+        return np.column_stack([total, halves])
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution: the three counts are independent."""
+        halves = [laplace(count, 1 / (self.second_share * epsilon)) for count in data]
+        return independent(laplace(sum(data), 1 / (self.first_share * epsilon)), *halves)
+
+
+@frozen(kw_only=True)
+class OneLevelTree:
+    """Pick one of two attributes to split on by the Max utility, with half of epsilon; then count class 1 in both leaves.
+
+    The leaves hold different records, so one leaf count changes, and *leaf_share* may be no more than the half that is left.
+    """
+
+    leaf_share: Fraction
+
+    def _views(self, data: Table) -> list[Integers]:
+        counts = np.array(data)
+        return [counts.sum(axis=1), counts.sum(axis=0)]
+
+    def sample(self, noise: Sampler, data: Table, epsilon: Fraction, size: int) -> Integers:
+        """Return the attribute and the noisy counts, per run."""
+        views = self._views(data)
+        scores = np.array([view.max(axis=1).sum() for view in views], dtype=np.int64)
+        picked = np.array([noise.permute_and_flip(scores, epsilon / 2) for _ in range(size)], dtype=np.int64)
+        leaves = np.array([view[:, 1] for view in views])[picked]
+        drawn = noise.discrete_laplace(1 / (self.leaf_share * epsilon), leaves.size).reshape(leaves.shape)
+        return np.column_stack([picked, leaves + drawn])
+
+    def distribution(self, data: Table, epsilon: Fraction) -> Distribution:
+        """Return the distribution: the attribute, then its two leaf counts, independent of each other."""
+        views = self._views(data)
+        scores = [int(view.max(axis=1).sum()) for view in views]
+        chances = permute_and_flip_chances(scores, epsilon / 2)
+        scale = 1 / (self.leaf_share * epsilon)
+        leaves = {place: tuple(laplace(int(count), scale) for count in view[:, 1]) for place, view in enumerate(views)}
+        return Distribution(dict(enumerate(chances)), leaves)

@@ -1,0 +1,170 @@
+"""Mechanisms that select one candidate, right and wrong.
+
+Ding, Wang, Wang, Zhang, Kifer. Detecting Violations of Differential Privacy. CCS 2018: noisy max and its mistakes. McKenna, Sheldon.
+Permute-and-Flip. NeurIPS 2020. Fletcher, Islam. Differentially private random decision forests using smooth
+sensitivity. Expert Systems with Applications 78, 2017. Su, Cao, Li, Lyu. PrivPfC. VLDB Journal 27, 2018.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.audit.distributions import LEAST_CHANCE, Distribution, at_least, laplace_table, mass
+from jostle.audit.pairs import Vector
+from jostle.audit.subjects import Sampler
+
+__all__ = [
+    "GridChoice",
+    "NoisyMax",
+    "Peeling",
+    "Selection",
+    "SmoothLeaf",
+    "Table",
+    "grid_quality",
+]
+
+Integers = NDArray[np.int64]
+
+Table = tuple[tuple[tuple[int, int], ...], ...]
+"""Counts by value of a first attribute, value of a second one, and class."""
+
+
+@frozen(kw_only=True)
+class NoisyMax:
+    """Add noise to all scores and tell which is largest, or how large it is.
+
+    Which: epsilon-private with factor 2, or with factor 1 if all scores change the same way. The value of the largest: not, since
+    with many candidates it is low only if all are.
+    """
+
+    factor: int
+    """The scale of the noise, times epsilon."""
+    value: bool = False
+    """Whether the value is told in place of the index."""
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the index, the first of equals, or the value, per run."""
+        noisy = np.array(data) + noise.discrete_laplace(self.factor / epsilon, size * len(data)).reshape(size, -1)
+        return noisy.max(axis=1) if self.value else noisy.argmax(axis=1).astype(np.int64)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution: sum over the largest value, before which others must stay below."""
+        scale = self.factor / epsilon
+        shifts, _, cut = laplace_table(scale)
+        values = np.arange(min(data) + int(shifts[0]), max(data) + int(shifts[-1]) + 1)
+        equal = np.array([mass(scale, values - score) for score in data])
+        most = np.array([at_least(scale, score - values) for score in data])
+        missing = 2 * cut * len(data)
+        if self.value:
+            # prod F(v) - prod F(v-1), with F(v-1) = F(v) - P(v), as a product of positive numbers.
+            chances = most.prod(axis=0) * -np.expm1(np.log1p(-equal / most).sum(axis=0))
+            return Distribution(dict(zip(values.tolist(), chances.tolist(), strict=True)), missing=missing)
+        less = np.array([at_least(scale, score - values + 1) for score in data])
+        won = [
+            float((equal[index] * less[:index].prod(axis=0) * most[index + 1 :].prod(axis=0)).sum())
+            for index in range(len(data))
+        ]
+        return Distribution(dict(enumerate(won)), missing=missing)
+
+
+@frozen(kw_only=True)
+class Selection:
+    """Permute-and-flip; epsilon-private at rate epsilon/2, or at epsilon if all scores change the same way."""
+
+    monotone: bool
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the index picked, per run."""
+        scores = np.array(data, dtype=np.int64)
+        rate = epsilon if self.monotone else epsilon / 2
+        return np.array([noise.permute_and_flip(scores, rate) for _ in range(size)], dtype=np.int64)
+
+
+@frozen(kw_only=True)
+class Peeling:
+    """Select *rounds* different candidates one after the other, each with an equal part of epsilon."""
+
+    rounds: int
+    monotone: bool
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the candidates in the order they were picked, per run."""
+        rate = epsilon / self.rounds if self.monotone else epsilon / (2 * self.rounds)
+        picked = np.empty((size, self.rounds), dtype=np.int64)
+        for run in range(size):
+            left = np.arange(len(data))
+            scores = np.array(data, dtype=np.int64)
+            for turn in range(self.rounds):
+                index = noise.permute_and_flip(scores, rate)
+                picked[run, turn] = left[index]
+                left, scores = np.delete(left, index), np.delete(scores, index)
+        return picked
+
+
+@frozen
+class SmoothLeaf:
+    """The leaf rule of Fletcher & Islam 2017 for two classes: the exponential mechanism with smooth sensitivity.
+
+    The score is 1 for the majority class and 0 for the other; with j the difference between the two counts, the score is divided
+    by the smooth sensitivity exp(-j * epsilon), so the minority has chance 1 / (1 + exp(epsilon/2 * exp(j * epsilon))).
+    Smooth sensitivity bounds the noise to add to a value, not the scale of a score: from j to j + 1 the loss
+    is about epsilon/2 * (exp((j+1) * epsilon) - exp(j * epsilon)), which grows without bound in j.
+    """
+
+    def minority_chance(self, data: Vector, epsilon: Fraction) -> float:
+        """Return the chance of the class with fewer records; of either class, of equals."""
+        lead = abs(data[0] - data[1])
+        if lead == 0:
+            return 0.5
+        power = float(epsilon) / 2 * math.exp(lead * float(epsilon))
+        return 1 / (1 + math.exp(power)) if power < 600 else LEAST_CHANCE
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the class, per run; the chance is rounded to a double."""
+        minority = noise.bernoulli(Fraction(self.minority_chance(data, epsilon)), size)
+        return np.where(minority, int(data[0] > data[1]), int(data[0] <= data[1])).astype(np.int64)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the chances of both classes."""
+        minority = self.minority_chance(data, epsilon)
+        few = int(data[0] > data[1])
+        return Distribution({few: minority, 1 - few: 1 - minority})
+
+
+def grid_quality(cells: Sequence[tuple[int, int]], rate: float) -> float:
+    """Return PrivPfC's quality: how many records a histogram with noise of scale 1/rate is expected to classify correctly.
+
+    Per cell with lead d: the majority, minus d * exp(-x) / 2 * (1 + x/2) where x = rate * d. One more record
+    raises it by up to 1 + ((1+sqrt 3)/2) exp(-(1+sqrt 3)) = 1.0889 and lowers it by up to 0.0889.
+    """
+    total = 0.0
+    for positive, negative in cells:
+        lead = abs(positive - negative)
+        product = rate * lead
+        total += max(positive, negative) - lead * math.exp(-product) / 2 * (1 + product / 2)
+    return total
+
+
+@frozen(kw_only=True)
+class GridChoice:
+    """PrivPfC's choice between the grid of the first attribute and that of the second, P proportional to exp(factor * epsilon * quality).
+
+    *epsilon* is the choice's own part of the budget, 0.37 of it; the counts, and so the quality, go by 0.60 of it.
+    """
+
+    factor: float
+
+    def distribution(self, data: Table, epsilon: Fraction) -> Distribution:
+        """Return the chances of both grids."""
+        counts = np.array(data)
+        rate = float(epsilon) * 60 / 37
+        grids = [[(int(row[0]), int(row[1])) for row in counts.sum(axis=other)] for other in (1, 0)]
+        better = grid_quality(grids[0], rate) - grid_quality(grids[1], rate)
+        odds = math.exp(self.factor * float(epsilon) * better)
+        return Distribution({0: odds / (1 + odds), 1: 1 / (1 + odds)})

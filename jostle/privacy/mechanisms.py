@@ -1,0 +1,180 @@
+"""Mechanisms: the closed list of ways in which anything computed from rows may leave.
+
+A mechanism says which kernel it tallies, which event that is, and how the tally becomes an answer. Releasing means looking
+at an un-noised tally, so mechanisms are descriptions from a closed list, each with its proof in its docstring; a
+subclass, or one made elsewhere, is refused at the door.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip
+from jostle.privacy.noise import Noise
+from jostle.privacy.reals import Tail
+from jostle.privacy.scores import Score, check_score, pick_rate
+from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally
+from jostle.tables.schema import Schema
+
+__all__ = ["MECHANISMS", "AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "check_mechanism"]
+
+
+class Mechanism(ABC):
+    """How one tally becomes an answer that may be seen."""
+
+    @abstractmethod
+    def kernel(self, schema: Schema) -> Kernel:
+        """Return what is tallied. Raises here, before any charge, when the request makes no sense."""
+
+    @abstractmethod
+    def event(self, epsilon: Fraction) -> Event:
+        """Return what this does to the data."""
+
+    @abstractmethod
+    def release(self, tally: Any, schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
+        """Return the answer."""
+
+    @abstractmethod
+    def shown(self, answer: Any) -> NDArray[np.int64]:
+        """Return the released numbers, for the trace."""
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:  # noqa: ARG002 - only some have one
+        """Return the scale of the noise, where there is one."""
+        return None
+
+
+def sensitivity(kernel: Kernel, schema: Schema) -> int:
+    """Return the most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
+    return kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
+
+
+@frozen
+class AddNoise(Mechanism):
+    """Discrete Laplace noise on every cell.
+
+    Between neighbours the tally changes by at most the sensitivity in sum, and each unit of change in a cell changes the
+    probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
+    """
+
+    tallied: DenseKernel
+
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+        """Return what is tallied."""
+        return self.tallied
+
+    def event(self, epsilon: Fraction) -> Event:
+        """Return a Laplace event."""
+        return Laplace(epsilon)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """Return sensitivity / epsilon."""
+        return sensitivity(self.tallied, schema) / epsilon
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
+        """Return the noisy tally."""
+        answer = noise.discrete_laplace(self.scale(schema, epsilon), len(tally))
+        answer += tally
+        return answer
+
+    def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the noisy tally."""
+        return answer
+
+
+@frozen(eq=False, repr=False)
+class SparseAnswer:
+    """Cells whose noisy count passed a threshold, by key, in rising order."""
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+@frozen
+class AddNoiseAbove(Mechanism):
+    """Discrete Laplace noise on every cell of a domain too large to visit, keeping those above a threshold >= 0.
+
+    The answer has exactly the distribution of noising every cell and keeping those above the threshold, which is a function
+    of `AddNoise`'s answer and costs what that costs: an empty cell passes by itself with chance P(noise > threshold),
+    drawn for all cells at once by the waits between successes; given that it passes, its value is distributed as noise
+    above the threshold. Flags that fall on occupied cells are ignored: those have noise of their own.
+    """
+
+    tallied: SparseCounts
+    threshold: int
+
+    def kernel(self, schema: Schema) -> Kernel:
+        """Return what is tallied, or refuse a threshold that would keep more cells than fit in memory."""
+        if self.threshold < 0:
+            raise ProbeError(f"threshold is {self.threshold}, but must be at least 0", fix="threshold=0")
+        self.tallied.cells(schema)
+        return self.tallied
+
+    def event(self, epsilon: Fraction) -> Event:
+        """Return a Laplace event."""
+        return Laplace(epsilon)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """Return sensitivity / epsilon."""
+        return sensitivity(self.tallied, schema) / epsilon
+
+    def release(self, tally: SparseTally, schema: Schema, epsilon: Fraction, noise: Noise) -> SparseAnswer:
+        """Return the cells that passed."""
+        scale = self.scale(schema, epsilon)
+        flagged = noise.successes(self.tallied.cells(schema), Tail(scale, self.threshold))
+        noisy = tally.counts + noise.discrete_laplace(scale, len(tally.counts))
+        passed = noisy > self.threshold
+        empty = flagged[~np.isin(flagged, tally.keys, assume_unique=True)]
+        keys = np.concatenate([tally.keys[passed], empty])
+        values = np.concatenate([noisy[passed], noise.laplace_above(scale, self.threshold, len(empty))])
+        order = np.argsort(keys)
+        return SparseAnswer(keys[order], values[order])
+
+    def shown(self, answer: SparseAnswer) -> NDArray[np.int64]:
+        """Return the values of the cells that passed."""
+        return answer.values
+
+
+@frozen
+class Pick(Mechanism):
+    """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
+
+    score: Score
+
+    def kernel(self, schema: Schema) -> Kernel:
+        """Return what is tallied."""
+        check_score(self.score)
+        return self.score.kernel(schema)
+
+    def event(self, epsilon: Fraction) -> Event:
+        """Return a permute-and-flip event."""
+        return PermuteAndFlip(epsilon)
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+        """Return the index of the candidate picked."""
+        rate = pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+        return noise.permute_and_flip(self.score.scores(tally, schema), rate)
+
+    def shown(self, answer: int) -> NDArray[np.int64]:
+        """Return the index."""
+        return np.array([answer], dtype=np.int64)
+
+
+MECHANISMS: set[type] = {AddNoise, AddNoiseAbove, Pick}
+"""The mechanisms that may look at un-noised tallies. A subclass of one is not one of them."""
+
+
+def check_mechanism(mechanism: Mechanism) -> None:
+    """Refuse anything that is not exactly one of the known mechanisms."""
+    if type(mechanism) not in MECHANISMS:
+        raise ProbeError(
+            f"{type(mechanism).__name__} is not a known mechanism",
+            why="a mechanism sees un-noised tallies, so only those proved beforehand may be used",
+            fix=f"one of {', '.join(sorted(known.__name__ for known in MECHANISMS))}",
+        )
