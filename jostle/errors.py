@@ -8,6 +8,7 @@ __all__ = [
     "EventError",
     "JostleError",
     "NoiseError",
+    "OptionError",
     "ProbeError",
     "SchemaError",
     "TableError",
@@ -61,6 +62,10 @@ class EventError(JostleError, TypeError):
 
 class BudgetError(JostleError, ValueError):
     """More budget was asked for than is left."""
+
+
+class OptionError(JostleError, ValueError):
+    """An Option is unknown, cannot run here, or did not keep to what it declared."""
 
 
 class ProbeError(JostleError, RuntimeError):

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from jostle.audit.distributions import LEAST_CHANCE, Distribution, at_least, laplace_table, mass
 from jostle.audit.pairs import Vector
@@ -122,8 +123,8 @@ class SmoothLeaf:
         lead = abs(data[0] - data[1])
         if lead == 0:
             return 0.5
-        power = float(epsilon) / 2 * math.exp(lead * float(epsilon))
-        return 1 / (1 + math.exp(power)) if power < 600 else LEAST_CHANCE
+        power = float(epsilon) / 2 * math.exp(min(lead * float(epsilon), 50))
+        return max(float(expit(-power)), LEAST_CHANCE)
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
         """Return the class, per run; the chance is rounded to a double."""
@@ -166,5 +167,5 @@ class GridChoice:
         rate = float(epsilon) * 60 / 37
         grids = [[(int(row[0]), int(row[1])) for row in counts.sum(axis=other)] for other in (1, 0)]
         better = grid_quality(grids[0], rate) - grid_quality(grids[1], rate)
-        odds = math.exp(self.factor * float(epsilon) * better)
-        return Distribution({0: odds / (1 + odds), 1: 1 / (1 + odds)})
+        power = self.factor * float(epsilon) * better
+        return Distribution({0: float(expit(power)), 1: float(expit(-power))})

@@ -88,6 +88,7 @@ class Room:
         kernel = mechanism.kernel(self.schema)
         check_kernel(kernel)
         kernel.cells(self.schema)
+        mechanism.check(self.schema, epsilon)
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
         self.spend(event, name)
         tally = self.source.tally(kernel, self.where)
@@ -157,7 +158,7 @@ def _make_door() -> tuple[Admit, Ask, Look]:
         answer, error = _attempt(room, question, details)
         if isinstance(answer, Room):
             answer = admit(answer)
-        elif isinstance(answer, tuple):
+        elif question == "split" and error is None:
             answer = tuple(admit(part) for part in answer)
         return answer, error
 

@@ -7,19 +7,24 @@ the rare draw still undecided reads on, word by word, against boundaries enclose
 *Exactness.* Let F be a boundary with enclosure low <= F * 2**b <= high and w the first b bits of U as a whole number,
 so that w <= U * 2**b <= w + 1. If w >= high then U >= F; if w < low then w + 1 <= low and U <= F, and U < F but for an
 event of probability zero. An answer is given only when one of the two holds for every boundary; otherwise b grows. Each
-answer is thus the one the real U would have given, and U stays undecided after b bits with probability at most
-(number of boundaries) * (1 + width of the enclosures) * 2**-b, so the reading ends with probability one. No floating
-point, no bias left over.
+answer is thus the one the real U would have given. After b bits U is undecided only if low <= w < high for some
+boundary, which has probability at most the sum of (high - low) * 2**-b over the boundaries; as the differences stay
+small while b grows, the reading ends with probability one. No floating point, no bias left over.
+
+Enclosures at different b need not lie within each other: each answer rests on one of them alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
+
+from jostle.errors import NoiseError
 
 __all__ = ["BitSource", "Bounds", "Inversion", "Words"]
 
@@ -27,11 +32,14 @@ Words = NDArray[np.unsignedinteger[Any]]
 """Uniform whole numbers, in the narrowest type that holds them."""
 
 Bounds = Callable[[int], tuple[list[int], list[int]]]
-"""From a number of bits to the low and the high ends of all boundaries, each list in rising order."""
+"""From a number of bits b to the low and the high ends of all boundaries, each list rising within 0 .. 2**b."""
 
 UNDECIDED = -1
 SMALL_DRAW = 1024
-"""Below this many draws, making the table of first words costs more than it saves."""
+"""Below this many draws, making the table of first words costs more than it saves.
+
+Whether the table happens to exist makes no difference: a seed must give the same draws in a fresh process.
+"""
 CHUNK = 1 << 16
 """Draws at a time, so that words and table stay in the processor's cache."""
 
@@ -45,44 +53,47 @@ class BitSource(Protocol):
 
 @define(slots=True)
 class Inversion:
-    """A distribution over 0, 1, ..., K, given by its K inner boundaries."""
+    """A distribution over 0, 1, ..., K, given by its K inner boundaries.
+
+    The tables are made when first needed. Two threads may both make one; they make the same.
+    """
 
     bounds: Bounds
     first_bits: int = 16
     """Bits in the first word; a test shrinks it so that ties happen all the time."""
     word_bits: int = 64
-    """Bits after the second look, and in each further word."""
-    _lookup: NDArray[np.int16] | None = field(default=None, init=False, repr=False)
-    _edges: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = field(default=None, init=False, repr=False)
+    """Bits after the second look, more than in the first word, and in each further word."""
+    _table: NDArray[np.signedinteger[Any]] | None = field(default=None, init=False, repr=False, eq=False)
+    _edges: tuple[Words, Words] | None = field(default=None, init=False, repr=False, eq=False)
 
     def draw(self, source: BitSource, count: int) -> NDArray[np.int64]:
         """Return *count* independent outcomes."""
+        if count < 0:
+            raise NoiseError(f"{count} draws are asked for, but there cannot be fewer than 0")
         outcomes = np.empty(count, dtype=np.int64)
         for start in range(0, count, CHUNK):
             part = outcomes[start : start + CHUNK]
-            part[:] = self._draw_chunk(source, len(part))
-        return outcomes
-
-    def _draw_chunk(self, source: BitSource, count: int) -> NDArray[np.int64]:
-        words = source.words(count, self.first_bits)
-        if count < SMALL_DRAW:
-            return self._second_look(source, words)
-        outcomes = self._first_words()[words].astype(np.int64)
-        undecided = np.flatnonzero(outcomes == UNDECIDED)
-        if undecided.size:
-            outcomes[undecided] = self._second_look(source, words[undecided])
+            words = source.words(len(part), self.first_bits)
+            if len(part) < SMALL_DRAW:
+                part[:] = self._second_look(source, words)
+                continue
+            found = self._first_words().take(words)
+            part[:] = found
+            undecided = np.flatnonzero(found == UNDECIDED)
+            if undecided.size:
+                part[undecided] = self._second_look(source, words[undecided])
         return outcomes
 
     def _second_look(self, source: BitSource, first: Words) -> NDArray[np.int64]:
         more = self.word_bits - self.first_bits
-        words = (first.astype(np.uint64) << np.uint64(more)) | source.words(len(first), more).astype(np.uint64)
+        words = first.astype(np.uint64) << np.uint64(more)
+        words |= source.words(len(first), more)
         lows, highs = self._second_edges()
-        reached = np.searchsorted(highs, words, side="right")
-        possible = np.searchsorted(lows, words, side="right")
-        outcomes = reached.astype(np.int64)
+        reached = highs.searchsorted(words, side="right")
+        possible = lows.searchsorted(words, side="right")
         for index in np.flatnonzero(reached != possible):
-            outcomes[index] = self._read_on(source, int(words[index]))
-        return outcomes
+            reached[index] = self._read_on(source, int(words[index]))
+        return reached
 
     def _read_on(self, source: BitSource, word: int) -> int:
         bits = self.word_bits
@@ -94,16 +105,23 @@ class Inversion:
             if reached == sum(low <= word for low in lows):
                 return reached
 
-    def _first_words(self) -> NDArray[np.int16]:
-        if self._lookup is None:
-            size = 1 << self.first_bits
-            lows, highs = self.bounds(self.first_bits)
-            reached = np.bincount([high for high in highs if high < size], minlength=size).cumsum()
-            possible = np.bincount([low for low in lows if low < size], minlength=size).cumsum()
-            self._lookup = np.where(reached == possible, reached, UNDECIDED).astype(np.int16)
-        return self._lookup
+    def _first_words(self) -> NDArray[np.signedinteger[Any]]:
+        if self._table is None:
+            more, size = self.word_bits - self.first_bits, 1 << self.first_bits
+            lows, highs = ([int(edge) for edge in edges] for edges in self._second_edges())
+            table = np.empty(size, dtype=np.min_scalar_type(-len(lows) - 1))
+            decided = 0
+            outcome = -1
+            # What the second look's enclosures say, rounded outwards to the first bits. An end left out is at the end.
+            for outcome, (low, high) in enumerate(zip_longest(lows, highs, fillvalue=size << more)):
+                table[decided : low >> more] = outcome
+                decided = -(-high >> more)
+                table[low >> more : decided] = UNDECIDED
+            table[decided:] = outcome + 1
+            self._table = table
+        return self._table
 
-    def _second_edges(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def _second_edges(self) -> tuple[Words, Words]:
         if self._edges is None:
             size = 1 << self.word_bits
             lows, highs = self.bounds(self.word_bits)

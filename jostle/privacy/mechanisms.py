@@ -26,12 +26,19 @@ from jostle.tables.schema import Schema
 __all__ = ["MECHANISMS", "AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "check_mechanism"]
 
 
+MOST_KEPT = 10**8
+"""Cells of a sparse answer that are held at once."""
+
+
 class Mechanism(ABC):
     """How one tally becomes an answer that may be seen."""
 
     @abstractmethod
     def kernel(self, schema: Schema) -> Kernel:
-        """Return what is tallied. Raises here, before any charge, when the request makes no sense."""
+        """Return what is tallied."""
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: B027 - most have nothing to refuse
+        """Refuse a request that makes no sense, before any charge."""
 
     @abstractmethod
     def event(self, epsilon: Fraction) -> Event:
@@ -109,12 +116,22 @@ class AddNoiseAbove(Mechanism):
     tallied: SparseCounts
     threshold: int
 
-    def kernel(self, schema: Schema) -> Kernel:
-        """Return what is tallied, or refuse a threshold that would keep more cells than fit in memory."""
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+        """Return what is tallied."""
+        return self.tallied
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse a threshold below 0, or one that more empty cells would pass than fit in memory."""
         if self.threshold < 0:
             raise ProbeError(f"threshold is {self.threshold}, but must be at least 0", fix="threshold=0")
-        self.tallied.cells(schema)
-        return self.tallied
+        _, most = Tail(self.scale(schema, epsilon), self.threshold).enclose(128)
+        expected = self.tallied.cells(schema) * most >> 128
+        if expected > MOST_KEPT:
+            raise ProbeError(
+                f"about {expected:,} empty cells would pass the threshold {self.threshold}",
+                why=f"more than {MOST_KEPT:,} are not held at once",
+                fix="raise the threshold or epsilon, or use fewer columns",
+            )
 
     def event(self, epsilon: Fraction) -> Event:
         """Return a Laplace event."""

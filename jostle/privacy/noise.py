@@ -15,14 +15,17 @@ Permute-and-flip (McKenna, Sheldon 2020) walks the candidates in random order an
 exp(-gap * rate) comes up; all coins may be thrown beforehand, and the first success in a random order is a uniform one
 among the successes. A coin of bias exp(-gap * rate) is the event G >= gap with ratio exp(-rate).
 
-Values beyond 2**63 - 1 are given as 2**63 - 1. Reaching that with the largest scale accepted, 2**52, has probability
-exp(-2048), which every claim of exactness here leaves out.
+Values beyond 2**63 - 1 are given as 2**63 - 1. With the largest scale accepted, 2**52, noise reaches that with
+probability exp(-2048), which every claim of exactness here leaves out. Waits for a success may well be longer; for them
+2**63 - 1 says *at least* that, which is past the last trial there can be.
 
 Canonne, Kamath, Steinke (2020) is the reference for exact discrete sampling; the digit decomposition is ours.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 from collections.abc import Callable
 from fractions import Fraction
@@ -33,7 +36,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import NoiseError
-from jostle.privacy.amounts import Amount, epsilon_amount, exact
+from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Known, Miss, Ratio
 
@@ -42,10 +45,19 @@ __all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
 BASE = 256
 LARGEST = 2**63 - 1
 LARGEST_SCALE = 2**52
+LARGEST_THRESHOLD = 2**62
 REACH = 12
 """The leading digit's ratio is brought down to a length of about this, so that 255 of it are all but never enough."""
+MOST_LOWER_DIGITS = 7
+"""With as many, and a leading digit below 128, values fill 63 bits."""
+GUARD = 32
+"""Bits carried beyond those asked for. The powers of a ratio are off by less than 2**12 units of the last of them."""
 MOST_SUCCESSES = 10**9
 """More successes than this would not fit in memory as positions."""
+BATCH = 1 << 20
+"""Successes looked for at a time, so that what is needed beside the answer stays small."""
+KEPT = 64
+"""Distributions whose tables are kept. A scale's take 0.1 to 1 MB."""
 
 
 @frozen
@@ -88,19 +100,25 @@ class Noise:
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """Return *size* draws of G >= 0 with P(G >= g) = ratio**g."""
         digits, leading = _geometric_digits(ratio)
-        top = leading.draw(self.source, size)
-        unfinished = np.flatnonzero(top == BASE - 1)
+        most = LARGEST >> (8 * len(digits))
+        total = leading.draw(self.source, size)
+        unfinished = np.flatnonzero(total == BASE - 1)
         while unfinished.size:
             more = leading.draw(self.source, unfinished.size)
-            top[unfinished] += more
-            unfinished = unfinished[more == BASE - 1]
-        most = (LARGEST >> (8 * len(digits))) - 1
-        total = np.minimum(top, most)
+            total[unfinished] += more
+            # Beyond *most* nothing more is asked of it; a ratio next to 1 would never come to an end.
+            unfinished = unfinished[(more == BASE - 1) & (total[unfinished] <= most)]
+        if not digits:
+            return total
+        beyond = np.flatnonzero(total > most)
+        if beyond.size == size:
+            # Spares the tables of the lower digits, which for a ratio next to 1 take long to make.
+            return np.full(size, LARGEST, dtype=np.int64)
+        total[beyond] = most
         for digit in digits:
             total <<= 8
             total |= digit.draw(self.source, size)
-        if top.size and top.max() > most:
-            total[top > most] = LARGEST
+        total[beyond] = LARGEST
         return total
 
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
@@ -113,31 +131,33 @@ class Noise:
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
         """Return *size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""
-        if threshold < 0:
-            raise NoiseError(f"threshold is {threshold}, but the tail is memoryless only from 0 on")
-        return self.geometric(Exponential(_checked_scale(scale)), size) + (threshold + 1)
+        threshold = operator.index(threshold)
+        if not 0 <= threshold <= LARGEST_THRESHOLD:
+            raise NoiseError(f"threshold is {threshold}, but must lie between 0 and 2**62")
+        beyond = self.geometric(Exponential(_checked_scale(scale)), size)
+        np.minimum(beyond, LARGEST - threshold - 1, out=beyond)
+        beyond += threshold + 1
+        return beyond
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """Return *size* coins that come up with the given chance, rational or enclosable."""
-        if isinstance(chance, Fraction):
-            if not 0 <= chance <= 1:
-                raise NoiseError(f"chance is {chance}, but must lie between 0 and 1")
-            chance = Known(chance)
+        chance = Known(chance) if isinstance(chance, Fraction) else chance
         return _coin(chance).draw(self.source, size).astype(np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
         """Return *size* coins of chance exp(-x), x >= 0 an exact rational."""
         exponent = exact(x, "x")
         if exponent < 0:
-            raise NoiseError(f"x is {x}, but exp(-x) is a chance only from 0 on")
-        if exponent == 0:
-            return np.ones(size, dtype=np.bool_)
-        return self.geometric(Exponential(1 / exponent), size) > 0
+            raise NoiseError(f"x is {show_amount(exponent)}, but exp(-x) is a chance only from 0 on")
+        return self.bernoulli(Exponential(1 / exponent) if exponent else Fraction(1), size)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         """Return *size* uniform whole numbers from 0 to bound - 1; *bound* is at most 2**63."""
+        bound = operator.index(bound)
         if not 1 <= bound <= LARGEST + 1:
             raise NoiseError(f"bound is {bound}, but must lie between 1 and 2**63")
+        if size < 0:
+            raise NoiseError(f"{size} draws are asked for, but there cannot be fewer than 0")
         bits = (bound - 1).bit_length()
         if bits == 0:
             return np.zeros(size, dtype=np.int64)
@@ -178,25 +198,21 @@ class Noise:
 
         The wait for the next success is geometric with ratio 1 - chance. *trials* is at most 2**63 - 1.
         """
+        trials = operator.index(trials)
         if not 0 <= trials <= LARGEST:
             raise NoiseError(f"trials is {trials}, but must lie between 0 and 2**63 - 1")
-        if isinstance(chance, Fraction):
-            if chance in (0, 1):
-                return np.arange(trials if chance else 0, dtype=np.int64)
-            chance = Known(chance)
-        ratio = Miss(chance)
+        ratio = Miss(Known(chance) if isinstance(chance, Fraction) else chance)
         expected = trials // ratio.length
         if expected > MOST_SUCCESSES:
             raise NoiseError(
                 f"about {expected:,} of {trials:,} coins would come up, more than fit in memory",
                 fix="raise the threshold, or use fewer cells",
             )
-        batch = 16 + expected + 4 * int(expected**0.5)
+        batch = min(16 + expected + 4 * math.isqrt(expected), BATCH)
         found = [np.empty(0, dtype=np.int64)]
         start = 0
         while start < trials:
-            steps = self.geometric(ratio, batch)
-            positions = _running_positions(start, steps, trials)
+            positions = _running_positions(start, self.geometric(ratio, batch), trials)
             found.append(positions)
             if positions.size < batch:
                 break
@@ -211,8 +227,11 @@ class Noise:
         """Return the index picked by permute-and-flip: each coin comes up with chance exp(-gap * rate)."""
         if scores.ndim != 1 or not scores.size:
             raise NoiseError("permute-and-flip needs a list of at least one score")
-        gaps = _gaps_below_best(scores)
-        winners = np.flatnonzero(self.geometric(Exponential(1 / epsilon_amount(rate, "rate")), scores.size) >= gaps)
+        exact_rate = epsilon_amount(rate, "rate")
+        if exact_rate * LARGEST_SCALE < 1:
+            raise NoiseError(f"rate is {show_amount(exact_rate)}, but must be at least 2**-52")
+        coins = self.geometric(Exponential(1 / exact_rate), scores.size) >= _gaps_below_best(scores)
+        winners = np.flatnonzero(coins)
         return int(winners[self.below(winners.size, 1)[0]])
 
 
@@ -233,16 +252,18 @@ def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
 def _checked_scale(scale: Amount) -> Fraction:
     exact_scale = exact(scale, "scale")
     if not 0 < exact_scale <= LARGEST_SCALE:
-        raise NoiseError(f"scale is {scale}, but must be above 0 and at most 2**52")
+        raise NoiseError(f"scale is {show_amount(exact_scale)}, but must be above 0 and at most 2**52")
     return exact_scale
 
 
 def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Scores far apart could differ by more than int64 holds: such a gap is capped, where no coin ever comes up.
-    best = int(scores.max())
-    if best - int(scores.min()) <= LARGEST:
-        return best - scores
-    return np.array([min(best - int(score), LARGEST) for score in scores], dtype=np.int64)
+    if not np.can_cast(scores.dtype, np.int64):
+        raise NoiseError(f"the scores are {scores.dtype}, not whole numbers below 2**63")
+    wide = scores.astype(np.int64)
+    # Scores far apart differ by more than int64 holds, but never by more than uint64 does. Such a gap is capped, where
+    # no coin comes up but with the probability that is left out.
+    gaps = wide.max().view(np.uint64) - wide.view(np.uint64)
+    return np.minimum(gaps, np.uint64(LARGEST)).astype(np.int64)
 
 
 def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDArray[np.int64]:
@@ -258,33 +279,32 @@ def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDA
     return (upper[inside] << 32) | lower[inside]
 
 
-@lru_cache(maxsize=64)
-def _geometric_digits(ratio: Ratio) -> tuple[list[Inversion], Inversion]:
+@lru_cache(maxsize=KEPT)
+def _geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
     """Return the distributions of the lower digits, highest first, and of the leading one."""
     lower = 0
-    while ratio.length > REACH << (8 * lower) and lower < 7:
+    while ratio.length > REACH << (8 * lower) and lower < MOST_LOWER_DIGITS:
         lower += 1
-    digits = [Inversion(_digit_bounds(ratio, place)) for place in reversed(range(lower))]
+    digits = tuple(Inversion(_digit_bounds(ratio, place)) for place in reversed(range(lower)))
     return digits, Inversion(_leading_bounds(ratio, lower))
 
 
-def _powers(ratio: Ratio, place: int, bits: int, count: int) -> tuple[int, list[Enclosure]]:
-    """Return a precision and the enclosures of R**1 .. R**count, where R = ratio**(256**place)."""
-    places = bits + 2 * ratio.length.bit_length() + 32
+def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure]:
+    """Return the enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
     low, high = first_low, first_high = ratio.power(BASE**place, places)
     powers = [(low, high)]
     for _ in range(count - 1):
         low, high = low * first_low >> places, -(-high * first_high >> places)
         powers.append((low, high))
-    return places, powers
+    return powers
 
 
 def _leading_bounds(ratio: Ratio, place: int) -> Bounds:
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         # P(H <= k) = 1 - R**(k+1)
-        places, powers = _powers(ratio, place, bits, BASE - 1)
-        drop, one = places - bits, 1 << places
-        return [(one - high) >> drop for _, high in powers], [-(-(one - low) >> drop) for low, _ in powers]
+        powers = _powers(ratio, place, bits + GUARD, BASE - 1)
+        one = 1 << (bits + GUARD)
+        return [(one - high) >> GUARD for _, high in powers], [-(-(one - low) >> GUARD) for low, _ in powers]
 
     return bounds
 
@@ -292,7 +312,12 @@ def _leading_bounds(ratio: Ratio, place: int) -> Bounds:
 def _digit_bounds(ratio: Ratio, place: int) -> Bounds:
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         # P(L <= k) = (1 - R**(k+1)) / (1 - R**256)
-        places, powers = _powers(ratio, place, bits, BASE)
+        places = bits + GUARD + ratio.length.bit_length()
+        powers = _powers(ratio, place, places, BASE)
+        # Where R is so near 1 that most places of 1 - R**256 are 0, as many more are needed.
+        while (1 << places) - powers[-1][1] < 1 << (bits + GUARD):
+            places *= 2
+            powers = _powers(ratio, place, places, BASE)
         one = 1 << places
         all_low, all_high = one - powers[-1][1], one - powers[-1][0]
         lows = [((one - high) << bits) // all_high for _, high in powers[:-1]]
@@ -302,19 +327,18 @@ def _digit_bounds(ratio: Ratio, place: int) -> Bounds:
     return bounds
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def _sign(ratio: Exponential) -> Inversion:
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         # P(not negative) = 1 / (1 + q)
-        places = bits + 32
-        one = 1 << places
-        low, high = ratio.power(1, places)
+        one = 1 << (bits + GUARD)
+        low, high = ratio.power(1, bits + GUARD)
         return [(one << bits) // (one + high)], [-(-(one << bits) // (one + low))]
 
     return Inversion(bounds)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def _coin(chance: Chance) -> Inversion:
     def bounds(bits: int) -> tuple[list[int], list[int]]:
         low, high = chance.enclose(bits)

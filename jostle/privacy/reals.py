@@ -49,11 +49,11 @@ class Chance(Protocol):
 def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
     """Enclose exp(-x) for a rational x >= 0.
 
-    Where x >= bits, exp(-x) < 2**-bits, and the truth lies between 0 and 1 unit. Else halve x until it is at most 1/2,
-    sum the alternating series in fixed point, square back. A term is off by less than 2 units of the last place (its own
-    rounding and at most half of the error before it), what is cut off is smaller than the last term; squaring rounds
-    outwards, so the interval always holds the truth. Each squaring at most doubles the width and adds a unit; a place is
-    carried for each.
+    Where x >= bits, exp(-x) <= 2**-bits, and the truth lies between 0 and 1 unit. Else halve x until it is at most
+    1/2, sum the alternating series in fixed point, square back. A term is off by less than 2 units of the last place
+    (its own rounding and at most half of the error before it), what is cut off is smaller than the last term; squaring
+    rounds outwards, so the interval always holds the truth. A squaring at most doubles the width and adds a unit; one
+    more place is carried for each.
     """
     if x < 0:
         raise NoiseError(f"x is {x}, but exp(-x) is enclosed only from 0 on")

@@ -1,0 +1,1 @@
+"""The built-in Options; importing this registers them all."""
