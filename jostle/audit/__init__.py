@@ -1,8 +1,8 @@
 """The auditor: lower bounds on the privacy loss of anything that can be run.
 
-`audit(name)` audits a registered mechanism; `register(Subject(...))` adds one. A bound above the claim, found by enumeration
-or with confidence 0.999 from runs, shows that the claim is broken. A bound below it proves nothing, but the positive
-controls (`controls`) show what the auditor does see.
+`audit(name)` audits a registered mechanism; `register(Subject(...))` adds one. A bound above the claim, found by
+enumeration or with confidence 0.999 from runs, shows that the claim is broken. A bound below it proves nothing,
+but the positive controls (`controls`) show what the auditor does see.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ def audit(
 ) -> Finding:
     """Return what can be shown about the privacy loss of a registered mechanism.
 
-    Run at *epsilon*, or at the one where the mechanism is best tried; *samples* runs on each input of each pair. A bound
-    found by sampling holds with the given confidence over everything that was tried.
+    Run at *epsilon*, or at the one where the mechanism is best tried; *samples* runs on each input of each pair.
+    A bound found by sampling holds with the given confidence over everything that was tried.
 
     >>> from jostle.privacy.noise import SeededBits
     >>> finding = audit("PTT", noise=Noise(SeededBits(1)), samples=2000)

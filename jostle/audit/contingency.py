@@ -9,7 +9,8 @@ from jostle.audit.selections import Table
 
 __all__ = ["grid_pairs", "table_pairs", "tables_adjacent"]
 
-SECOND_GRID_WORSE_BY = 20
+WORSE_BY = 8
+"""Records that the second grid misclassifies and the first does not, times d, which is large when epsilon is small."""
 
 
 def tables_adjacent(first: Table, second: Table, relation: Relation) -> bool:
@@ -27,8 +28,8 @@ def table_pairs() -> Pairs[Table]:
 
     pairs = (
         Pair(table(*[0] * 8), table(0, 1, *[0] * 6), "no records; the first comes"),
-        # The record makes the first attribute better by 1, and leaves the second as it is.
-        Pair(table(0, 3, 2, 0, 3, 0, 0, 0), table(0, 4, 2, 0, 3, 0, 0, 0), "the first attribute gains on the second"),
+        # Class 1 leads where the first attribute puts the record, and lags where the second does.
+        Pair(table(0, 3, 2, 0, 4, 0, 0, 0), table(0, 4, 2, 0, 4, 0, 0, 0), "the first attribute gains on the second"),
         Pair(table(4, 1, 4, 1, 4, 1, 4, 1), table(4, 1, 4, 2, 4, 1, 4, 1), "neither attribute gains"),
         Pair(table(0, 2, 0, 2, 9, 0, 9, 0), table(0, 3, 0, 2, 9, 0, 9, 0), "the first attribute leads and gains"),
     )
@@ -43,16 +44,17 @@ def grid_pairs(relation: Relation) -> Pairs[Table]:
     """Return tables on which a record raises the quality of one grid by all it can, and lowers that of the other.
 
     A record of class 0 comes to a value of the first attribute where class 0 leads by d, so that the expected
-    misclassification falls, and to a value of the second where class 1 leads by d. Under replace_one it comes from values where it
-    does as much: one where class 1 leads by d, and one where class 0 does. A third value of each attribute holds records that
-    the first attribute tells apart and the second does not, so that the second grid is rarely chosen.
+    misclassification falls, and to a value of the second where class 1 leads by d. Under replace_one it comes
+    from values where it does as much: one where class 1 leads by d, and one where class 0 does. Further values
+    hold records that the first attribute tells apart and the second does not, so that the second
+    grid is rarely chosen.
     """
 
     def table(lead: int, last: tuple[int, int]) -> Table:
         counts = [[[0, 0] for _ in range(3)] for _ in range(4)]
         counts[0][1][1] = lead
         counts[1][0][0] = lead
-        counts[2][2][0] = counts[3][2][1] = SECOND_GRID_WORSE_BY
+        counts[2][2][0] = counts[3][2][1] = WORSE_BY * lead
         counts[last[0]][last[1]][0] += 1
         return tuple(tuple((cell[0], cell[1]) for cell in row) for row in counts)
 

@@ -1,4 +1,4 @@
-"""Positive controls: mechanisms that break their claim, each with one fault. An auditor that misses one is no good."""
+"""Positive controls: mechanisms that break their claim, each by one fault, and each to be caught."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _which = NoisyMax(factor=1)
 _flat_scale = ScaleEpsilon()
 _leaf = SmoothLeaf()
 _one_seed = SameSeed()
-_raw = RawChoice(limit=5)
+_raw = RawChoice(limit=6)
 _occupied = SparseHistogram(cells=4, threshold=2, empty_too=False)
 _greedy_leaf = OneLevelTree(leaf_share=Fraction(1))
 _no_alpha = TwoLevelCell(first_share=Fraction(1), second_share=Fraction(1))
@@ -50,6 +50,7 @@ _leaf_pairs = chosen_pairs(
     Pair((1, 0), (2, 0), "a majority of 1 becomes one of 2"),
     Pair((2, 0), (3, 0), "a majority of 2 becomes one of 3"),
     Pair((8, 6), (8, 7), "a majority of 2 becomes one of 1"),
+    *(Pair((lead, 0), (lead + 1, 0), f"a majority of {lead} gains one") for lead in (10, 20, 40, 70, 120, 250, 600)),
 )
 
 CONTROLS: tuple[Subject[Any], ...] = (
@@ -61,7 +62,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
         sample=threshold_testing,
         distribution=threshold_testing_chances,
         fault=Fault(
-            "answers get no noise: of two that were 0 and 1, a threshold between them tells (0, 1) from (1, 1)",
+            "the answers get no noise: of two that were 0 and 1, a threshold between them tells (0, 1) from (1, 1)",
             "Stoddard, Chen, Machanavajjhala, 2014, theorem 2; refuted by " + LYU,
         ),
     ),
@@ -70,7 +71,6 @@ CONTROLS: tuple[Subject[Any], ...] = (
         module=__name__,
         about="Private Threshold Testing on answers that a record can only raise",
         pairs=answer_pairs(2, monotone=True),
-        claim=lambda epsilon: epsilon,
         sample=threshold_testing,
         distribution=threshold_testing_chances,
         fault=Fault(
@@ -121,9 +121,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
         pairs=answer_pairs(3, monotone=False, downs=(1, 2)),
         sample=_which.sample,
         distribution=_which.distribution,
-        fault=Fault(
-            "scores that move apart need twice the noise", "Dwork, Roth, 2014, section 3.3; " + DING
-        ),
+        fault=Fault("scores that move apart need twice the noise", "Dwork, Roth, 2014, section 3.3; " + DING),
     ),
     Subject(
         name="NoiseScaleEpsilon",
@@ -143,7 +141,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
         sample=_leaf.sample,
         distribution=_leaf.distribution,
         fault=Fault(
-            "smooth sensitivity does not scale a score: from a majority of 1 to one of 2 it loses 2.13 at epsilon = 1",
+            "smooth sensitivity is no scale for a score: at epsilon = 1 it loses 2.13 from majority 1 to 2",
             "Fletcher, Islam, Expert Systems with Applications 78, 2017",
         ),
     ),
@@ -177,9 +175,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
         sample=_one_seed.sample,
         distribution=_one_seed.distribution,
         view=_one_seed.difference,
-        fault=Fault(
-            "the noise of one stage cancels that of the other", "Garfinkel, Leclerc, WPES 2020, on seeds"
-        ),
+        fault=Fault("the noise of one stage cancels that of the other", "Garfinkel, Leclerc, WPES 2020, on seeds"),
     ),
     Subject(
         name="RawMetafeature",

@@ -81,7 +81,7 @@ class SameSeed:
 
 @frozen(kw_only=True)
 class RawChoice:
-    """Choose what to run by comparing the number of records, read without noise, with a limit; then count them with noise."""
+    """Choose what to run by whether the raw number of records reaches a limit; then count them with noise."""
 
     limit: int
 
@@ -102,10 +102,10 @@ class RawChoice:
 class SparseHistogram:
     """Noisy counts above a threshold, drawn in time linear in the occupied cells and in what is released.
 
-    Occupied cells get noise and are kept if above the threshold. Of the empty ones, those that would pass are drawn as successes
-    of independent coins, and their values from the noise given that it passes. Both together are distributed as noise on
-    every cell and then the threshold, which is epsilon-private as a function of noisy counts. Leaving the empty cells out,
-    with *empty_too* false, tells for certain that a listed cell is occupied.
+    Occupied cells get noise and are kept if above the threshold. Of the empty ones, those that would pass are
+    drawn as successes of independent coins, and their values from the noise given that it passes. Both together
+    are distributed as noise on every cell and then the threshold, which is epsilon-private as a function of noisy
+    counts. Leaving the empty cells out, with *empty_too* false, tells for certain that a listed cell is occupied.
     """
 
     cells: int
@@ -170,9 +170,10 @@ class TwoLevelCell:
 
 @frozen(kw_only=True)
 class OneLevelTree:
-    """Pick one of two attributes to split on by the Max utility, with half of epsilon; then count class 1 in both leaves.
+    """Pick one of two attributes by the Max utility, with half of epsilon; then count class 1 in both leaves.
 
-    The leaves hold different records, so one leaf count changes, and *leaf_share* may be no more than the half that is left.
+    The leaves hold different records, so one leaf count changes, and *leaf_share* may be no more than the half
+    that is left.
     """
 
     leaf_share: Fraction

@@ -1,9 +1,10 @@
 """Exact distributions of outputs, as tables of chances.
 
-*Accuracy.* Chances are doubles, computed by sums and products of positive numbers without cancellation; RELATIVE_ERROR bounds
-how far any of them is off, with much to spare (a sum of 10,000 terms of relative error 1e-15 is off by 1e-11 at
-most). Noise without end is cut where less than TAIL is left, and the mass left out is kept as *missing*: it may belong
-to any output, so a table gives each output's chance between its entry and its entry plus *missing*.
+*Accuracy.* Chances are doubles, computed by sums and products of positive numbers without cancellation;
+RELATIVE_ERROR bounds how far any of them is off, with much to spare (a sum of 10,000 terms of relative error
+1e-15 is off by 1e-11 at most). Noise without end is cut where less than TAIL is left, and the mass left out is
+kept as *missing*: it may belong to any output, so a table gives each output's chance between its entry and its
+entry plus *missing*.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ __all__ = [
 
 RELATIVE_ERROR = 1e-10
 TAIL = 1e-15
-LEAST_CHANCE = 1e-300
-"""A chance in a table that underflowed to 0 may have been anything up to this; what cannot happen is not in the table."""
+LEAST_CHANCE = 1e-290
+"""A chance in a table that underflowed may have been anything up to this; what cannot happen is not in the table."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def _adds_up(holder: Distribution, _: Attribute[Any], chances: Mapping[Hashable, float]) -> None:
+def _adds_up(holder: Distribution, _: Attribute[Any], chances: Mapping[Any, float]) -> None:
     total = math.fsum(chances.values()) + holder.missing
     if min(chances.values(), default=0.0) < 0 or not math.isclose(total, 1, abs_tol=1e-9):
         raise AuditError(f"the chances of a distribution add up to {total:.12g}, not to 1")
@@ -51,14 +52,14 @@ def _adds_up(holder: Distribution, _: Attribute[Any], chances: Mapping[Hashable,
 class Distribution:
     """What comes out, and how often.
 
-    An output is a *label*, followed by parts which, given the label, are independent of each other. Most mechanisms need
-    labels only; a vector of noisy counts is all parts under one empty label.
+    An output is a *label*, followed by parts which, given the label, are independent of each other. Most
+    mechanisms need labels only; a vector of noisy counts is all parts under one empty label.
     """
 
     missing: float = field(kw_only=True, default=0.0)
     """Mass of what was left out."""
-    chances: Mapping[Hashable, float] = field(validator=_adds_up)
-    parts: Mapping[Hashable, tuple[Distribution, ...]] = Factory(dict)
+    chances: Mapping[Any, float] = field(validator=_adds_up)
+    parts: Mapping[Any, tuple[Distribution, ...]] = Factory(dict)
     """What is released after a label, if anything."""
 
     def outputs(self) -> Iterator[tuple[Hashable, float]]:
@@ -114,7 +115,7 @@ def between(scale: Fraction, low: int, high: int) -> float:
 
 
 def laplace_table(scale: Fraction, tail: float = TAIL) -> tuple[Integers, Floats, float]:
-    """Return the values of discrete Laplace noise up to where at most *tail* is left, their chances, and what is left."""
+    """Return the values of discrete Laplace noise, until at most *tail* is left, their chances, and what is left."""
     ratio = 1 / float(scale)
     reach = max(0, math.ceil(-math.log(tail * (1 + math.exp(-ratio)) / 2) / ratio) - 1)
     values = np.arange(-reach, reach + 1, dtype=np.int64)

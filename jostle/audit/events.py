@@ -1,8 +1,8 @@
 """Events worth measuring: sets of outputs that one input gives rise to more often than the other.
 
-An *order* gives each output a score that grows with how much it speaks for the first input; the sets tried are those above a cut.
-Orders are learned on one part of the runs and the cut is chosen on another, so that a chosen event may be anything at all
-without harm to the bound, which is measured on fresh runs.
+An *order* gives each output a score that grows with how much it speaks for the first input; the sets tried are
+those above a cut. Orders are learned on one part of the runs and the cut is chosen on another, so that a chosen
+event may be anything at all without harm to the bound, which is measured on fresh runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ from sklearn.tree import DecisionTreeClassifier
 from jostle.audit.outputs import as_keys, as_numbers, width_of
 from jostle.audit.subjects import Outputs
 
-__all__ = ["Event", "Order", "best_events", "learn_orders", "least_chance", "log_ratio_bound", "most_chance"]
+__all__ = [
+    "Event",
+    "Features",
+    "Order",
+    "best_events",
+    "learn_orders",
+    "least_chance",
+    "log_ratio_bound",
+    "most_chance",
+]
 
 Floats = NDArray[np.float64]
 Features = Callable[[Outputs], Floats]
@@ -49,7 +58,7 @@ def most_chance(successes: Any, runs: int, alpha: float) -> Any:
 
 
 def log_ratio_bound(likelier: Any, other: Any, runs: tuple[int, int], alpha: float) -> Any:
-    """Return a lower bound on ln of the ratio of two chances, from two counts, wrong with probability at most *alpha*."""
+    """Return a lower bound on ln of the ratio of two chances, wrong with probability at most *alpha*."""
     with np.errstate(divide="ignore"):
         high = np.log(least_chance(likelier, runs[0], alpha / 2))
         return high - np.log(most_chance(other, runs[1], alpha / 2))

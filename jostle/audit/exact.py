@@ -1,12 +1,12 @@
 """Privacy loss by enumeration: the largest |ln p/q| over all outputs.
 
-For pure differential privacy the worst event is a single output, so looking at each is enough. What is reported is a lower bound
-that holds in spite of rounding and of noise cut short: with p and q the table's entries, a the relative error and m the
-mass missing from the second table, the true ratio is at least p(1-a) / (q(1+a) + m). The loss is infinite when an output
-stands in one table and not in the other, and nothing is missing from the other.
+For pure differential privacy the worst event is a single output, so looking at each is enough. What is reported
+is a lower bound that holds in spite of rounding and of noise cut short: with p and q the table's entries, a the
+relative error and m the mass missing from the second table, the true ratio is at least p(1-a) / (q(1+a) + m). The
+loss is infinite when an output stands in one table and not in the other, and nothing is missing from the other.
 
-Parts that are independent given a label are worst together where each is worst alone, so their losses add up; a part on
-which the second input is never less likely adds 0, as the event "whatever it is" does.
+Parts that are independent given a label are worst together where each is worst alone, so their losses add up; a
+part on which the second input is never less likely adds 0, as the event "whatever it is" does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from attrs import frozen
 
@@ -60,7 +60,7 @@ def exact_loss(first: Distribution, second: Distribution) -> Loss:
 def _log_ratio(chance: float, other: float | None, missing: float) -> tuple[float, float]:
     """Return a lower bound on ln of the ratio of the true chances, and the other chance for the report."""
     least = chance * (1 - RELATIVE_ERROR)
-    if least == 0:
+    if least <= LEAST_CHANCE:
         return -math.inf, other or 0.0
     if other is None and missing == 0:
         return math.inf, 0.0
@@ -85,7 +85,8 @@ def exact_bound(subject: Subject[Any], epsilon: Fraction) -> Bound:
     best: Bound | None = None
     for pair in subject.pairs:
         tables = subject.distribution(pair.first, epsilon), subject.distribution(pair.second, epsilon)
-        for likelier, (high, low) in (("first", tables), ("second", tables[::-1])):
+        sides: tuple[Literal["first", "second"], ...] = ("first", "second")
+        for likelier, (high, low) in zip(sides, (tables, tables[::-1]), strict=True):
             loss = exact_loss(high, low)
             if best is None or loss.epsilon > best.epsilon:
                 best = Bound(

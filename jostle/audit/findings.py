@@ -120,12 +120,12 @@ class Finding:
 
 
 def show_epsilon(epsilon: float) -> str:
-    """Return the bound for people, rounded down so that it stays one.
+    """Return the bound for people, rounded down so that it stays one, but for a slack of 1e-9 kept for rounding.
 
-    >>> show_epsilon(1.23456), show_epsilon(math.inf)
-    ('1.234', 'infinite')
+    >>> show_epsilon(1.23456), show_epsilon(1 - 2e-10), show_epsilon(math.inf)
+    ('1.234', '1.000', 'infinite')
     """
-    return "infinite" if math.isinf(epsilon) else f"{math.floor(epsilon * 1000) / 1000:.3f}"
+    return "infinite" if math.isinf(epsilon) else f"{math.floor((epsilon + 1e-9) * 1000) / 1000:.3f}"
 
 
 def show_event(event: tuple[Hashable, ...]) -> str:

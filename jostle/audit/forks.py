@@ -1,8 +1,9 @@
 """Run a mechanism through everything that its noise could be.
 
-`Forks` has the samplers' interface, and takes for every draw one of the values it could have; running the mechanism again and
-again, each time with the next combination, gives the exact distribution of its output. A mechanism is thus written once,
-for sampling and for enumeration. It must ask the same of the samplers whenever it got the same answers so far.
+`Forks` has the samplers' interface, and takes for every draw one of the values it could have; running the
+mechanism again and again, each time with the next combination, gives the exact distribution of its output. A
+mechanism is thus written once, for sampling and for enumeration. It must ask the same of the samplers whenever it
+got the same answers so far.
 
 The number of runs is the product of the numbers of values, so this is for mechanisms that select, throw coins, or add
 noise to two or three counts. For more counts than that, give their distribution as independent parts.

@@ -18,7 +18,7 @@ from jostle.audit.thresholds import SparseVector, balanced_share
 
 __all__ = ["HONEST"]
 
-ONE_BY_ONE = 20_000
+ONE_BY_ONE = 12_000
 """Runs of mechanisms that run one at a time."""
 
 _counts = NoisyCounts(sensitivity=1)
@@ -84,7 +84,7 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=answer_pairs(4, monotone=False, downs=(1, 2)),
         sample=_peel.sample,
         distribution=enumerated(_peel.sample),
-        samples=ONE_BY_ONE // 4,
+        samples=ONE_BY_ONE // 3,
     ),
     Subject(
         name="PeelingRoundsMonotone",
@@ -93,7 +93,7 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=answer_pairs(4, monotone=True),
         sample=_peel_monotone.sample,
         distribution=enumerated(_peel_monotone.sample),
-        samples=ONE_BY_ONE // 4,
+        samples=ONE_BY_ONE // 3,
     ),
     Subject(
         name="StandardSparseVector",

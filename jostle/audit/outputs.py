@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterator, Mapping, Set
+from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +19,7 @@ MOST_COLUMNS = 400
 """Longer outputs are cut for the classifiers; the keys still tell them apart."""
 FILLER = -(2.0**40)
 """Stands for a number that an output does not have; no count comes near it."""
-MOST_COMPARED = 8
+MOST_COMPARED = 5
 """With up to this many numbers in an output, their differences are features too."""
 
 
@@ -36,7 +37,7 @@ def canonical(output: Any) -> Hashable:
         return tuple(canonical(part) for part in output)
     if isinstance(output, Mapping):
         return tuple(sorted(((canonical(key), canonical(value)) for key, value in output.items()), key=repr))
-    if isinstance(output, Set):
+    if isinstance(output, AbstractSet):
         return tuple(sorted((canonical(part) for part in output), key=repr))
     if not isinstance(output, Hashable):
         raise TypeError(f"an output of type {type(output).__name__} cannot be counted; reduce it to numbers first")

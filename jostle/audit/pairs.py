@@ -71,9 +71,7 @@ class Pairs(Generic[Data]):
             yield pair
 
 
-def chosen_pairs(
-    relation: Relation, neighbours: Callable[[Data, Data], bool], *pairs: Pair[Data]
-) -> Pairs[Data]:
+def chosen_pairs(relation: Relation, neighbours: Callable[[Data, Data], bool], *pairs: Pair[Data]) -> Pairs[Data]:
     """Return the family of just these pairs."""
     return Pairs(relation=relation, make=lambda: pairs, neighbours=neighbours)
 
@@ -87,8 +85,8 @@ def answers_close(first: Vector, second: Vector, *, monotone: bool) -> bool:
 def answer_pairs(count: int, *, monotone: bool, downs: tuple[int, ...] = (1,)) -> Pairs[Vector]:
     """Return vectors of *count* scores or query answers of sensitivity 1, before and after a record is added.
 
-    Start level, or with the first one or the last one ahead by 2, and raise one, all, or all but one. Answers that are not
-    *monotone* also move apart: the last few fall, for each number in *downs*, while all others rise.
+    Start level, or with the first one or the last one ahead by 2, and raise one, all, or all but one. Answers
+    that are not *monotone* also move apart: the last few fall, for each number in *downs*, while all others rise.
     """
     level = (0,) * count
     starts = {"level": level, "first leads by 2": (2, *level[1:]), "last leads by 2": (*level[1:], 2)}

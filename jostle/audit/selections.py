@@ -1,8 +1,9 @@
 """Mechanisms that select one candidate, right and wrong.
 
-Ding, Wang, Wang, Zhang, Kifer. Detecting Violations of Differential Privacy. CCS 2018: noisy max and its mistakes. McKenna, Sheldon.
-Permute-and-Flip. NeurIPS 2020. Fletcher, Islam. Differentially private random decision forests using smooth
-sensitivity. Expert Systems with Applications 78, 2017. Su, Cao, Li, Lyu. PrivPfC. VLDB Journal 27, 2018.
+Ding, Wang, Wang, Zhang, Kifer. Detecting Violations of Differential Privacy. CCS 2018: noisy max and its
+mistakes. McKenna, Sheldon. Permute-and-Flip. NeurIPS 2020. Fletcher, Islam. Differentially private random
+decision forests using smooth sensitivity. Expert Systems with Applications 78, 2017. Su, Cao, Li, Lyu. PrivPfC.
+VLDB Journal 27, 2018.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ Table = tuple[tuple[tuple[int, int], ...], ...]
 class NoisyMax:
     """Add noise to all scores and tell which is largest, or how large it is.
 
-    Which: epsilon-private with factor 2, or with factor 1 if all scores change the same way. The value of the largest: not, since
-    with many candidates it is low only if all are.
+    Which: epsilon-private with factor 2, or with factor 1 if all scores change the same way. The value of the
+    largest: not, since with many candidates it is low only if all are.
     """
 
     factor: int
@@ -52,7 +53,7 @@ class NoisyMax:
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
         """Return the index, the first of equals, or the value, per run."""
         noisy = np.array(data) + noise.discrete_laplace(self.factor / epsilon, size * len(data)).reshape(size, -1)
-        return noisy.max(axis=1) if self.value else noisy.argmax(axis=1).astype(np.int64)
+        return np.asarray(noisy.max(axis=1) if self.value else noisy.argmax(axis=1), dtype=np.int64)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
         """Return the distribution: sum over the largest value, before which others must stay below."""
@@ -64,7 +65,8 @@ class NoisyMax:
         missing = 2 * cut * len(data)
         if self.value:
             # prod F(v) - prod F(v-1), with F(v-1) = F(v) - P(v), as a product of positive numbers.
-            chances = most.prod(axis=0) * -np.expm1(np.log1p(-equal / most).sum(axis=0))
+            with np.errstate(divide="ignore"):  # for large epsilon, P(v) / F(v) may round to 1
+                chances = most.prod(axis=0) * -np.expm1(np.log1p(-equal / most).sum(axis=0))
             return Distribution(dict(zip(values.tolist(), chances.tolist(), strict=True)), missing=missing)
         less = np.array([at_least(scale, score - values + 1) for score in data])
         won = [
@@ -112,10 +114,11 @@ class Peeling:
 class SmoothLeaf:
     """The leaf rule of Fletcher & Islam 2017 for two classes: the exponential mechanism with smooth sensitivity.
 
-    The score is 1 for the majority class and 0 for the other; with j the difference between the two counts, the score is divided
-    by the smooth sensitivity exp(-j * epsilon), so the minority has chance 1 / (1 + exp(epsilon/2 * exp(j * epsilon))).
-    Smooth sensitivity bounds the noise to add to a value, not the scale of a score: from j to j + 1 the loss
-    is about epsilon/2 * (exp((j+1) * epsilon) - exp(j * epsilon)), which grows without bound in j.
+    The score is 1 for the majority class and 0 for the other; with j the difference between the two counts, the
+    score is divided by the smooth sensitivity exp(-j * epsilon), so the minority has chance 1 / (1 +
+    exp(epsilon/2 * exp(j * epsilon))). Smooth sensitivity bounds the noise to add to a value, not the scale of a
+    score: from j to j + 1 the loss is about epsilon/2 * (exp((j+1) * epsilon) - exp(j * epsilon)), which grows
+    without bound in j.
     """
 
     def minority_chance(self, data: Vector, epsilon: Fraction) -> float:
@@ -139,10 +142,11 @@ class SmoothLeaf:
 
 
 def grid_quality(cells: Sequence[tuple[int, int]], rate: float) -> float:
-    """Return PrivPfC's quality: how many records a histogram with noise of scale 1/rate is expected to classify correctly.
+    """Return PrivPfC's quality: the expected number of records classified correctly by a noisy histogram.
 
-    Per cell with lead d: the majority, minus d * exp(-x) / 2 * (1 + x/2) where x = rate * d. One more record
-    raises it by up to 1 + ((1+sqrt 3)/2) exp(-(1+sqrt 3)) = 1.0889 and lowers it by up to 0.0889.
+    With noise of scale 1/rate, a cell with lead d adds its majority, minus d * exp(-x) / 2 * (1 + x/2) where
+    x = rate * d. One more record raises this by up to 1 + ((1+sqrt 3)/2) exp(-(1+sqrt 3)) = 1.0889, if it joins a
+    majority, and lowers it by up to 0.0889, if it joins a minority.
     """
     total = 0.0
     for positive, negative in cells:
@@ -154,7 +158,7 @@ def grid_quality(cells: Sequence[tuple[int, int]], rate: float) -> float:
 
 @frozen(kw_only=True)
 class GridChoice:
-    """PrivPfC's choice between the grid of the first attribute and that of the second, P proportional to exp(factor * epsilon * quality).
+    """PrivPfC's choice between the grids of two attributes, P proportional to exp(factor * epsilon * quality).
 
     *epsilon* is the choice's own part of the budget, 0.37 of it; the counts, and so the quality, go by 0.60 of it.
     """

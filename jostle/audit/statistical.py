@@ -1,13 +1,14 @@
 """Lower bounds on epsilon from runs alone.
 
-Half of the runs choose what to measure: a quarter to learn orders of the outputs, a quarter to choose pairs, directions and
-cuts (see `events`). The most promising few events are then measured on fresh runs, and only these.
+Half of the runs choose what to measure: a quarter to learn orders of the outputs, a quarter to choose pairs,
+directions and cuts (see `events`). The most promising few events are then measured on fresh runs, and only these.
 
-*Confidence.* The finalists are fixed before the fresh runs are drawn. For each, Clopper-Pearson limits on its two chances are
-wrong with probability at most alpha/2 each, so the bound ln(least/most) exceeds the true loss with probability at
-most alpha; with alpha = (1 - confidence) / number of finalists, the largest of the bounds exceeds it with probability at most
-1 - confidence, whatever the mechanism, the pairs and the classifiers are. Runs of one mechanism on one input are shared between
-finalists; the union bound does not ask for independence. What the choosing saw plays no part in it.
+*Confidence.* The finalists are fixed before the fresh runs are drawn. For each, Clopper-Pearson limits on its two
+chances are wrong with probability at most alpha/2 each, so the bound ln(least/most) exceeds the true loss with
+probability at most alpha; with alpha = (1 - confidence) / number of finalists, the largest of the bounds exceeds
+it with probability at most 1 - confidence, whatever the mechanism, the pairs and the classifiers are. Runs of one
+mechanism on one input are shared between finalists; the union bound does not ask for independence. What the
+choosing saw plays no part in it.
 
 Ding, Wang, Wang, Zhang, Kifer (2018) test hypotheses about chosen events; Bichsel, Steffen, Bogunovic, Vechev (2021)
 learn the event with a classifier; both measure on fresh runs, as here.
@@ -20,7 +21,7 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.audit.events import Event, best_events, learn_orders, least_chance, log_ratio_bound, most_chance
+from jostle.audit.events import Event, Features, best_events, learn_orders, least_chance, log_ratio_bound, most_chance
 from jostle.audit.findings import Bound
 from jostle.audit.pairs import Pair
 from jostle.audit.subjects import Outputs, Sampler, Subject
@@ -53,7 +54,7 @@ def statistical_bound(
     candidates = [
         _Candidate(place, pair, event)
         for place, pair in enumerate(subject.pairs)
-        for event in _promising(subject, pair, epsilon, samples // 2, alpha, noise)
+        for event in _promising(_run(subject, pair, epsilon, samples // 2, noise), subject.features, alpha)
     ]
     if not candidates:
         raise AuditError(f"{subject.name} has no pairs to be audited on", fix="give it at least one pair")
@@ -81,14 +82,12 @@ def _run(
     return sides[0], sides[1]
 
 
-def _promising(
-    subject: Subject[Any], pair: Pair[Any], epsilon: Fraction, runs: int, alpha: float, noise: Sampler
-) -> list[Event]:
-    first, second = _run(subject, pair, epsilon, runs, noise)
-    learning = runs // 2
+def _promising(outputs: tuple[Outputs, Outputs], features: Features | None, alpha: float) -> list[Event]:
+    first, second = outputs
+    learning = len(first) // 2
     return [
         event
-        for order in learn_orders(first[:learning], second[:learning], subject.features)
+        for order in learn_orders(first[:learning], second[:learning], features)
         for event in best_events(order, first[learning:], second[learning:], alpha)
     ]
 

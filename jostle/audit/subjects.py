@@ -1,7 +1,7 @@
 """What can be audited: a mechanism, its claim, and the inputs to try it on.
 
-Registering a mechanism makes it a *subject*. Only two things are asked of it: a way to run it, and neighbouring inputs. If
-its distribution can be worked out as well, the auditor uses that too.
+Registering a mechanism makes it a *subject*. Only two things are asked of it: a way to run it, and neighbouring
+inputs. If its distribution can be worked out as well, the auditor uses that too.
 
 >>> from jostle.audit import Subject, histogram_pairs, lifted, register
 >>> def run(noise, data, epsilon):
@@ -80,14 +80,14 @@ class Sampler(Protocol):
 class Sample(Protocol[Data_contra]):
     """Run a mechanism *size* times."""
 
-    def __call__(self, noise: Sampler, data: Data_contra, epsilon: Fraction, size: int) -> Outputs:
+    def __call__(self, noise: Sampler, data: Data_contra, epsilon: Fraction, size: int, /) -> Outputs:
         """Return one output per run."""
 
 
 class Exact(Protocol[Data_contra]):
     """Work out what a mechanism does, without running it."""
 
-    def __call__(self, data: Data_contra, epsilon: Fraction) -> Distribution:
+    def __call__(self, data: Data_contra, epsilon: Fraction, /) -> Distribution:
         """Return the distribution of the output."""
 
 
@@ -129,7 +129,7 @@ class Subject(Generic[Data]):
     distribution: Exact[Data] | None = field(default=None, validator=_runnable)
     """The exact distribution of view(output); outputs in the sense of `Distribution.outputs`."""
     view: Callable[[Any], Hashable] = _itself
-    """The part of an output that *distribution* is about. Less can be told from it, so a bound on it is one on the whole."""
+    """The part of an output that *distribution* is about; a bound on what it tells is one on the whole."""
     features: Callable[[Outputs], NDArray[np.float64]] | None = None
     """Numbers to tell outputs apart by, a row for each; by default all numbers found in them."""
     fault: Fault | None = None
@@ -145,9 +145,7 @@ class Subject(Generic[Data]):
         return self.fault is not None
 
 
-def lifted(
-    run: Callable[[Sampler, Data, Fraction], Any], reduce: Callable[[Any], Any] = _itself
-) -> Sample[Data]:
+def lifted(run: Callable[[Sampler, Data, Fraction], Any], reduce: Callable[[Any], Any] = _itself) -> Sample[Data]:
     """Return *run*, a mechanism that runs once, as one that runs many times; *reduce* makes its output comparable.
 
     An output may be a number, a tuple, an array, or a nesting of these; reduce a model to one of them first.

@@ -1,8 +1,9 @@
 """Mechanisms that compare query answers with a noisy threshold, right and wrong.
 
-Lyu, Su, Li. Understanding the Sparse Vector Technique for Differential Privacy. PVLDB 10(6), 2017: their figure 1 lists six
-variants, of which 3 to 6 do not keep their claim. Stoddard, Chen, Machanavajjhala. Differentially Private Algorithms for
-Empirical Machine Learning. 2014: Private Threshold Testing (their variant 5, with half its noise).
+Lyu, Su, Li. Understanding the Sparse Vector Technique for Differential Privacy. PVLDB 10(6), 2017: their figure 1
+lists six variants, of which 3 to 6 do not keep their claim. Stoddard, Chen, Machanavajjhala. Differentially
+Private Algorithms for Empirical Machine Learning. 2014: Private Threshold Testing (their variant 5, with half its
+noise).
 
 Answers are whole numbers of sensitivity 1 and the threshold is 0; noise is discrete Laplace in place of Laplace.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from attrs import frozen
@@ -45,13 +47,13 @@ def threshold_testing_chances(data: Vector, epsilon: Fraction) -> Distribution:
     far = int(2000 * scale)
     edges = [-far, *(level * GRID for level in levels), far]
     chances = {}
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         chances[tuple(int(answer * GRID >= high) for answer in data)] = between(scale, low + 1, high)
     return Distribution(chances)
 
 
 def balanced_share(positives: int, *, monotone: bool) -> Fraction:
-    """Return the part of epsilon for the threshold that Lyu, Su, Li recommend, 1 : (2c)^(2/3) or 1 : c^(2/3), as a fraction."""
+    """Return the threshold's part of epsilon after Lyu, Su, Li: 1 to (2c)^(2/3), or to c^(2/3) if monotone."""
     weight = float(positives if monotone else 2 * positives) ** (2 / 3)
     return Fraction(1 / (1 + weight)).limit_denominator(1000)
 
@@ -60,10 +62,11 @@ def balanced_share(positives: int, *, monotone: bool) -> Fraction:
 class SparseVector:
     """Tell which answers are above a noisy threshold, each with noise of its own, until *positives* of them are.
 
-    It is epsilon-private with query_noise = 2 * positives, or with query_noise = positives if a record can only raise answers.
-    Proof sketch: shift the threshold noise by 1, so that no negative answer becomes less likely, at a cost of share * epsilon;
-    shift the noise of each positive answer by up to 2 (by up to 1 if answers only rise), at a cost of (1 - share) * epsilon
-    for all *positives* of them together. The variants that break their claim lack the factor in query_noise, or the stop.
+    It is epsilon-private with query_noise = 2 * positives, or with query_noise = positives if a record can only
+    raise answers. Proof sketch: shift the threshold noise by 1, so that no negative answer becomes less likely,
+    at a cost of share * epsilon; shift the noise of each positive answer by up to 2 (by up to 1 if answers only
+    rise), at a cost of (1 - share) * epsilon for all *positives* of them together. The variants that break their
+    claim lack the factor in query_noise, or the stop.
     """
 
     threshold_share: Fraction
