@@ -1,9 +1,11 @@
 """Jostle: differential privacy that chooses the algorithm for you, and accounts for the choice.
 
 Public facts about a table: `Schema`, `Categorical`, `Numeric`. The table itself: `Table`. Questions about a private
-one, within a budget: `protect`; about a public one, to try things out: `rehearse`.
+one, within a budget: `protect`; about a public one, to try things out: `rehearse`. Algorithms
+that could answer: `options`.
 """
 
+from jostle import options
 from jostle.errors import JostleError
 from jostle.privacy.opening import protect, rehearse
 from jostle.privacy.probe import Probe
@@ -18,6 +20,7 @@ __all__ = [
     "Schema",
     "Table",
     "Trace",
+    "options",
     "protect",
     "rehearse",
 ]

@@ -1,0 +1,5 @@
+"""Run `python -m jostle` like `jostle`."""
+
+from jostle.cli import main
+
+main()

@@ -1,0 +1,215 @@
+"""The command line.
+
+Every command has --json, and ends with 0 (good), 1 (a mistake), 2 (usage) or 3 (budget refused).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from jostle.errors import BudgetError, JostleError
+
+__all__ = ["main"]
+
+MISTAKE, REFUSED, INTERRUPTED = 1, 3, 130
+
+app = typer.Typer(
+    help="Differential privacy that chooses the algorithm for you, and accounts for the choice.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+schema_app = typer.Typer(help="Public facts about tables.", no_args_is_help=True)
+ledger_app = typer.Typer(help="What was spent.", no_args_is_help=True)
+trace_app = typer.Typer(help="What a run did.", no_args_is_help=True)
+app.add_typer(schema_app, name="schema")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(trace_app, name="trace")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+
+@schema_app.command("infer")
+def schema_infer(
+    data: Annotated[Path, typer.Argument(help="A public CSV or Parquet file.")],
+    label: Annotated[str | None, typer.Option(help="The column to be predicted.")] = None,
+    bins: Annotated[int, typer.Option(help="Bins of equal width for columns of numbers.")] = 16,
+    out: Annotated[Path | None, typer.Option(help="Write the TOML here instead of printing it.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Read a schema off PUBLIC data: its values, bounds and empty cells. Never point it at private data."""
+    from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
+
+    schema = Schema.infer_public(data, label=label, bins=bins)
+    if out is not None:
+        schema.write(out)
+        _say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)
+    else:
+        text = schema.to_toml()
+        _say(text.rstrip("\n"), {"toml": text, "columns": list(schema.names)}, json_)
+
+
+@ledger_app.command("show")
+def ledger_show(
+    vault: Annotated[Path, typer.Option(help="The vault file.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show what a vault's table was promised, what was spent of it, and when."""
+    from jostle.privacy.amounts import show_amount  # noqa: PLC0415
+    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+
+    keeper = FileVault(vault)
+    account, lines = keeper.account(), keeper.reservations()
+    if json_:
+        _say_json(
+            {
+                "vault": str(vault),
+                "neighbours": account.neighbours,
+                "promise": str(account.promise),
+                "spent": str(account.spent),
+                "left": str(account.left),
+                "reservations": [
+                    {"moment": line.moment, "process": line.process, "site": line.site, "epsilon": str(line.epsilon)}
+                    for line in lines
+                ],
+            }
+        )
+        return
+    promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
+    _table(
+        f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}",
+        ("moment", "process", "site", "epsilon"),
+        [(line.moment, str(line.process), line.site, show_amount(line.epsilon)) for line in lines],
+    )
+
+
+@trace_app.command("show")
+def trace_show(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show a trace as a table for people."""
+    if json_:
+        trace_json(file)
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from jostle.trace.records import read_trace  # noqa: PLC0415
+    from jostle.trace.render import render_trace  # noqa: PLC0415
+
+    Console().print(render_trace(read_trace(file)))
+
+
+@trace_app.command("json")
+def trace_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")]) -> None:
+    """Print a trace as one JSON array."""
+    from jostle.trace.records import read_trace, to_json  # noqa: PLC0415
+
+    _say_json([json.loads(to_json(record)) for record in read_trace(file)])
+
+
+@app.command()
+def audit(
+    name: Annotated[
+        str | None, typer.Argument(help="An Option, a mechanism or a positive control; all if left out.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Run at this epsilon.")] = None,
+    samples: Annotated[int | None, typer.Option(help="Runs on each of two neighbours.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Look for evidence that a mechanism gives away more than it claims, over neighbouring inputs made to show it."""
+    from jostle.audit import audit as audit_one  # noqa: PLC0415
+    from jostle.audit import audit_all, show_epsilon  # noqa: PLC0415
+    from jostle.privacy.amounts import show_amount  # noqa: PLC0415
+
+    findings = [audit_one(name, epsilon, samples=samples)] if name else list(audit_all(samples=samples))
+    if json_:
+        _say_json([finding.as_data() for finding in findings])
+    else:
+        _table(
+            "lower bounds hold with 99.9% confidence, or exactly where outputs were enumerated",
+            ("mechanism", "claimed", "shown at least", "how", "verdict"),
+            [
+                (
+                    finding.name,
+                    show_amount(finding.claimed),
+                    show_epsilon(finding.bound.epsilon),
+                    finding.bound.method,
+                    finding.verdict,
+                )
+                for finding in findings
+            ],
+        )
+    if not all(finding.as_expected for finding in findings):
+        raise SystemExit(MISTAKE)
+
+
+@app.command()
+def options(
+    task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """List the algorithms that can be chosen between."""
+    from jostle import options as catalogue  # noqa: PLC0415
+
+    found = [catalogue.get(each) for each in catalogue.names(task)]
+    if json_:
+        _say_json(
+            [{"name": each.name, "task": each.task, "version": each.version, "paper": each.paper} for each in found]
+        )
+        return
+    rows = [(each.name, each.task, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
+    _table("Options", ("name", "task", "what it does"), rows)
+
+
+def _say(text: str, data: Any, as_json: bool) -> None:  # noqa: FBT001 - which of the two to print
+    if as_json:
+        _say_json(data)
+    else:
+        typer.echo(text)
+
+
+def _say_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=2))
+
+
+def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in head:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:
+    if as_json and error is not None:
+        facts = {"title": error.title, "why": error.why, "fix": error.fix}
+        typer.echo(json.dumps({"error": facts, "status": status}))
+    else:
+        typer.echo(text, err=True)
+    raise SystemExit(status)
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong becomes a sentence and an exit status."""
+    as_json = "--json" in sys.argv
+    try:
+        app()
+    except BudgetError as refusal:
+        _fail(f"refused: {refusal}", REFUSED, as_json=as_json, error=refusal)
+    except JostleError as mistake:
+        _fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)
+    except OSError as mistake:
+        name = f" {mistake.filename}" if mistake.filename else ""
+        _fail(f"error: cannot write{name}: {mistake.strerror}", MISTAKE, as_json=as_json)
+    except KeyboardInterrupt:
+        _fail("stopped; what was released until then stays recorded", INTERRUPTED, as_json=as_json)

@@ -1,0 +1,115 @@
+"""The command line, as a user meets it: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import jostle
+from jostle.cli import main
+
+PUBLIC = "age,smokes\n31,no\n45,yes\n22,no\n67,no\n18,yes\n50,no\n51,no\n52,yes\n53,no\n54,no\n55,no\n"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """Run the command in this process and return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["jostle", *words])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    return int(ending.value.code or 0)
+
+
+@pytest.fixture
+def public(tmp_path: Path) -> Path:
+    path = tmp_path / "public.csv"
+    path.write_text(PUBLIC)
+    return path
+
+
+def test_schema_infer_prints_toml_that_reads_back(
+    public: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "schema", "infer", str(public), "--label", "smokes") == 0
+    schema = jostle.Schema.from_toml(capsys.readouterr().out)
+    assert schema == jostle.Schema.infer_public(public, label="smokes")
+    assert schema.classes == ("no", "yes")
+
+
+def test_a_missing_file_is_one_sentence_and_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "schema", "infer", str(tmp_path / "none.csv")) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: there is no file")
+    assert "Traceback" not in said
+
+
+def test_wrong_usage_is_status_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, "ledger", "show") == 2
+    assert run(monkeypatch, "nonsense") == 2
+
+
+def test_mistakes_are_json_where_json_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "ledger", "show", "--vault", str(tmp_path / "none.vault"), "--json") == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["status"] == 1
+    assert "no vault" in answer["error"]["title"]
+
+
+def test_ledger_and_trace_show_what_a_run_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = jostle.Schema({"smokes": jostle.Categorical(["no", "yes"])})
+    table = jostle.Table.from_frame(pa.table({"smokes": ["no", "yes", "no", str(tmp_path)]}), schema)
+    vault, trace = tmp_path / "v.vault", tmp_path / "t.jsonl"
+    db = jostle.protect(table, epsilon="0.5", vault=vault, trace=trace)
+    db.count("0.2", site="people")
+    with pytest.raises(jostle.JostleError):
+        db.count("0.4", site="again")
+
+    assert run(monkeypatch, "ledger", "show", "--vault", str(vault), "--json") == 0
+    account = json.loads(capsys.readouterr().out)
+    assert (account["promise"], account["spent"], account["left"]) == ("1/2", "1/5", "3/10")
+    assert [line["site"] for line in account["reservations"]] == ["people"]
+
+    assert run(monkeypatch, "ledger", "show", "--vault", str(vault)) == 0
+    assert "0.2 of 0.5 spent, 0.3 left" in capsys.readouterr().out
+
+    assert run(monkeypatch, "trace", "json", str(trace)) == 0
+    kinds = [record["kind"] for record in json.loads(capsys.readouterr().out)]
+    assert kinds == ["opened", "charged", "released", "refused"]
+    assert run(monkeypatch, "trace", "show", str(trace)) == 0
+    assert "people" in capsys.readouterr().out
+
+
+def test_audit_of_a_control_says_caught(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "audit", "PTT", "--samples", "2000", "--json") == 0
+    (finding,) = json.loads(capsys.readouterr().out)
+    assert (finding["name"], finding["verdict"]) == ("PTT", "caught")
+
+
+def test_audit_of_an_unknown_name_offers_near_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "audit", "PTTT") == 1
+    assert "PTT" in capsys.readouterr().err
+
+
+def test_options_lists_every_registered_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "options", "--json") == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == list(jostle.options.names())
+
+
+def test_python_dash_m_works_and_help_is_quick_to_say_what_there_is() -> None:
+    done = subprocess.run([sys.executable, "-m", "jostle", "--help"], capture_output=True, text=True, check=True)
+    for command in ("schema", "options", "audit", "trace", "ledger"):
+        assert command in done.stdout

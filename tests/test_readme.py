@@ -1,0 +1,51 @@
+"""The README's code runs as it stands, and says what the README says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_blocks_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(3)
+    frame = pa.table(
+        {
+            "age": chance.integers(18, 99, 500),
+            "region": chance.choice(["north", "east", "south", "west"], 500),
+            "smokes": chance.choice(["no", "yes"], 500),
+        }
+    )
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"frame": frame}
+    exec(compile(code, "README.md", "exec"), names)  # noqa: S102 - this is the test
+    assert names["db"].spent == names["db"].promise / 2  # type: ignore[attr-defined]
+
+
+def test_the_first_command_runs_a_program_that_is_there() -> None:
+    (command,) = re.findall(r"<!-- ci: run -->\n```sh\n(.*?)\n```", README)
+    program = command.split("python ")[-1]
+    done = subprocess.run([sys.executable, program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "people answered" in done.stdout
+    refusal = next(block for block in blocks("") if block.startswith("refused:"))
+    assert refusal in done.stdout
+
+
+def test_every_command_the_readme_lists_exists() -> None:
+    listed = re.findall(r"^jostle ([a-z]+)", README, flags=re.MULTILINE)
+    done = subprocess.run([sys.executable, "-m", "jostle", "--help"], capture_output=True, text=True, check=True)
+    assert listed
+    assert all(command in done.stdout for command in listed)
