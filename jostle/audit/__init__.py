@@ -30,11 +30,13 @@ from jostle.audit.forks import Forks, enumerated, enumerated_runs
 from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
 from jostle.audit.controls import CONTROLS
 from jostle.audit.honest import HONEST
+from jostle.audit.probes import PROBES
 
 __all__ = [
     "CONFIDENCE",
     "CONTROLS",
     "HONEST",
+    "PROBES",
     "Bound",
     "Distribution",
     "Fault",

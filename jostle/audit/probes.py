@@ -1,0 +1,127 @@
+"""What probes give out, audited through the door itself: tables, schema, kernels, ledgers and noise together.
+
+Each subject rehearses on made-up tables, which runs the same code as a private table does but for the source of bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import pyarrow as pa
+
+from jostle.audit.pairs import Pair, Pairs, Relation
+from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
+from jostle.privacy.opening import rehearse
+from jostle.privacy.probe import Probe
+from jostle.tables import Categorical, Schema, SparseCounts, Table
+
+__all__ = ["PROBES", "Rows", "rows_adjacent", "table_rows_pairs"]
+
+Rows = tuple[tuple[str, str], ...]
+"""A made-up table: the values of two columns, row by row."""
+
+RUNS = 4_000
+THRESHOLD = 1
+
+
+def rows_adjacent(first: Rows, second: Rows, relation: Relation) -> bool:
+    """Return whether two tables are one record apart, whatever the order of their rows."""
+    gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
+    changes = (gone.total(), come.total())
+    return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
+
+
+def table_rows_pairs(relation: Relation) -> Pairs[Rows]:
+    """Return tables to which a row comes, or in which one becomes another: in the same part, or moving between two."""
+    some: Rows = (("a", "x"), ("b", "x"), ("b", "y"))
+
+    def make() -> Iterator[Pair[Rows]]:
+        if relation == "add_remove":
+            yield Pair((), (("a", "x"),), "empty; a row comes")
+            yield Pair(some, (*some, ("a", "x")), "a few rows; one more comes to the first part")
+            yield Pair((("b", "y"),) * 9, (("b", "y"),) * 10, "nine equal rows; a tenth comes")
+        else:
+            yield Pair((("a", "x"),), (("b", "x"),), "the only row moves to another part")
+            yield Pair(some, (("a", "y"), *some[1:]), "a row changes within its part")
+            yield Pair((("a", "x"),) * 9, (*((("a", "x"),) * 8), ("b", "y")), "one of nine equal rows becomes another")
+
+    return Pairs(relation=relation, make=make, neighbours=partial(rows_adjacent, relation=relation))
+
+
+@lru_cache
+def _table(rows: Rows, relation: Relation) -> Table:
+    schema = Schema({"part": Categorical(["a", "b"]), "value": Categorical(["x", "y"])}, neighbours=relation)
+    columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(schema.names)}
+    return Table.from_frame(pa.table(columns), schema)
+
+
+def _asked(question: Callable[[Probe, Fraction], Any], relation: Relation) -> Callable[..., Outputs]:
+    """Return the sample that puts one question again and again to a rehearsal's probe."""
+
+    def sample(noise: Sampler, data: Rows, epsilon: Fraction, size: int) -> Outputs:
+        db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
+        return [question(db, epsilon) for _ in range(size)]
+
+    return sample
+
+
+def _counts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    return tuple(db.histogram("part", "value", epsilon=epsilon).ravel().tolist())
+
+
+def _commonest(db: Probe, epsilon: Fraction) -> str:
+    return db.commonest("value", epsilon)
+
+
+def _whole_parts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    return tuple(part.count(epsilon) for part in db.parts("part"))
+
+
+def _half_parts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    return _whole_parts(db, epsilon / 2)
+
+
+def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
+    found = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
+    return tuple(zip(found.keys.tolist(), found.values.tolist(), strict=True))
+
+
+def _subject(
+    name: str, about: str, question: Callable[[Probe, Fraction], Any], relation: Relation, fault: Fault | None = None
+) -> Subject[Rows]:
+    return Subject(
+        name=name,
+        module=__name__,
+        about=about,
+        pairs=table_rows_pairs(relation),
+        sample=_asked(question, relation),
+        samples=RUNS,
+        fault=fault,
+    )
+
+
+PROBES: tuple[Subject[Rows], ...] = (
+    _subject("ProbeHistogram", "a probe's histogram, a row added", _counts, "add_remove"),
+    _subject("ProbeHistogramReplaced", "a probe's histogram, a row replaced", _counts, "replace_one"),
+    _subject("ProbeCommonest", "a probe's commonest value, a row added", _commonest, "add_remove"),
+    _subject("ProbeCommonestReplaced", "a probe's commonest value, a row replaced", _commonest, "replace_one"),
+    _subject("ProbeSparse", "a probe's sparse histogram, a row added", _sparse, "add_remove"),
+    _subject("ProbeSparseReplaced", "a probe's sparse histogram, a row replaced", _sparse, "replace_one"),
+    _subject("ProbeParts", "counts of two parts, each with all of epsilon, a row added", _whole_parts, "add_remove"),
+    _subject("ProbePartsReplaced", "counts of two parts, each with half, a row replaced", _half_parts, "replace_one"),
+    _subject(
+        "ProbePartsForgetMoves",
+        "counts of two parts, each with all of epsilon, a row replaced, claimed to cost epsilon",
+        _whole_parts,
+        "replace_one",
+        Fault("a row that moves changes both counts", "Kifer, Machanavajjhala, SIGMOD 2011, on bounded neighbours"),
+    ),
+)
+"""In the order of the auditor's table."""
+
+for _probe in PROBES:
+    register(_probe)
