@@ -5,7 +5,7 @@ Everything is made of one thing, a geometric variable G with P(G >= g) = ratio**
 *Exactness.* Write G = H * 256**j + L_{j-1} * 256**(j-1) + ... + L_0. Since P(G = g) is proportional to ratio**g, the
 digits are independent: L_i has P(l) proportional to (ratio**(256**i))**l on 0..255, and H is geometric with ratio
 ratio**(256**j). Each digit has 256 outcomes and is drawn exactly by inversion (see `inversion`). H is cut at 255, which
-stands for "255 or more": being memoryless, H - 255 given H >= 255 is distributed as H, so 255 is added and H drawn again.
+stands for "255 or more": being memoryless, H - 255 given H >= 255 is distributed as H, so H is drawn again and added.
 
 Discrete Laplace noise, P(x) proportional to exp(-|x|/scale), with q = exp(-1/scale), is negative with probability
 q / (1+q); given that it is not, x is geometric, and given that it is, -1-x is geometric with the same ratio. So a fair
@@ -262,21 +262,22 @@ def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     wide = scores.astype(np.int64)
     # Scores far apart differ by more than int64 holds, but never by more than uint64 does. Such a gap is capped, where
     # no coin comes up but with the probability that is left out.
-    gaps = wide.max().view(np.uint64) - wide.view(np.uint64)
+    gaps: Words = wide.max().view(np.uint64) - wide.view(np.uint64)
     return np.minimum(gaps, np.uint64(LARGEST)).astype(np.int64)
 
 
 def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDArray[np.int64]:
     """Return start + (steps summed so far, one more per success), up to the first that reaches *trials*.
 
-    Summed in halves of 32 bits, so that no sum wraps round.
+    Summed in halves of 32 bits, so that no sum of fewer than 2**31 steps wraps round.
     """
-    upper = np.cumsum(steps >> 32)
-    lower = np.cumsum((steps & 0xFFFFFFFF) + 1)
-    upper += (start >> 32) + ((lower + (start & 0xFFFFFFFF) - 1) >> 32)
-    lower = (lower + (start & 0xFFFFFFFF) - 1) & 0xFFFFFFFF
-    inside = (upper < (trials >> 32)) | ((upper == (trials >> 32)) & (lower < (trials & 0xFFFFFFFF)))
-    return (upper[inside] << 32) | lower[inside]
+    low_half = 0xFFFFFFFF
+    lower = np.cumsum((steps & low_half) + 1) + ((start & low_half) - 1)
+    upper = np.cumsum(steps >> 32) + (start >> 32) + (lower >> 32)
+    lower &= low_half
+    inside = (upper < trials >> 32) | ((upper == trials >> 32) & (lower < trials & low_half))
+    positions: NDArray[np.int64] = (upper[inside] << 32) | lower[inside]
+    return positions
 
 
 @lru_cache(maxsize=KEPT)

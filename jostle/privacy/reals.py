@@ -13,6 +13,7 @@ from typing import Protocol
 from attrs import Attribute, field, frozen
 
 from jostle.errors import NoiseError
+from jostle.privacy.amounts import show_amount
 
 __all__ = ["Chance", "Enclosure", "Exponential", "Known", "Miss", "Ratio", "Tail", "enclose_exponential"]
 
@@ -56,7 +57,7 @@ def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
     more place is carried for each.
     """
     if x < 0:
-        raise NoiseError(f"x is {x}, but exp(-x) is enclosed only from 0 on")
+        raise NoiseError(f"x is {show_amount(x)}, but exp(-x) is enclosed only from 0 on")
     if x >= bits:
         return 0, 1
     halvings = (x.numerator // x.denominator).bit_length() + 1
@@ -77,12 +78,12 @@ def enclose_exponential(x: Fraction, bits: int) -> Enclosure:
 
 def _positive(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
     if value <= 0:
-        raise NoiseError(f"{attribute.name} is {value}, but must be above 0")
+        raise NoiseError(f"{attribute.name} is {show_amount(value)}, but must be above 0")
 
 
 def _chance(_: object, __: Attribute[Fraction], value: Fraction) -> None:
     if not 0 <= value <= 1:
-        raise NoiseError(f"chance is {value}, but must lie between 0 and 1")
+        raise NoiseError(f"chance is {show_amount(value)}, but must lie between 0 and 1")
 
 
 @frozen

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jostle.errors import BudgetError
+from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
+
+UNTIMED = settings(deadline=None)
+
+
+@UNTIMED
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@example(0.1)
+@example(5e-324)
+@example(-0.0)
+def test_a_float_is_read_as_it_is_written(value: float) -> None:
+    """0.1 means a tenth, not the double nearest to it; and the double nearest to what is read is the one given."""
+    assert exact(value, "epsilon") == Fraction(repr(value))
+    assert float(exact(value, "epsilon")) == value
+
+
+@UNTIMED
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=10))
+def test_decimal_text_is_read_exactly(value: Decimal) -> None:
+    assert exact(f"{value:f}", "epsilon") == Fraction(value)
+
+
+@UNTIMED
+@given(st.fractions())
+def test_fractions_are_read_exactly(value: Fraction) -> None:
+    assert exact(value, "epsilon") == value
+    assert exact(f"{value.numerator}/{value.denominator}", "epsilon") == value
+
+
+@UNTIMED
+@given(st.integers())
+def test_whole_numbers_are_read_exactly(value: int) -> None:
+    assert exact(value, "epsilon") == value
+
+
+def test_numpy_numbers_are_read_like_the_others() -> None:
+    assert exact(np.float64(0.1), "epsilon") == Fraction(1, 10)
+    largest = exact(np.int64(2**63 - 1), "epsilon")  # type: ignore[arg-type]  # not promised, but works
+    assert largest + 1 == 2**63
+
+
+def test_shares_of_a_tenth_add_up() -> None:
+    """What doubles do not do: 0.1 + 0.2 is 0.3."""
+    assert exact(0.1, "share") + exact(0.2, "share") == exact(0.3, "share")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "x", "0.1.2", "1/0", "nan", "inf", "-inf", "1e", "0x10", "1/3/4", "1e100000", "1e-9999999999", "1" * 10_000],
+)
+def test_text_that_is_no_number_is_refused(value: str) -> None:
+    with pytest.raises(BudgetError, match=r"epsilon is .*, not a number") as caught:
+        exact(value, "epsilon")
+    assert caught.value.fix is not None
+    assert len(caught.value.title) < 100
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_floats_that_are_not_finite_are_refused(value: float) -> None:
+    with pytest.raises(BudgetError, match="not a finite number"):
+        exact(value, "epsilon")
+
+
+@pytest.mark.parametrize("value", [True, None, [1], 1j, b"1", np.bool_(1), np.array([0.1])])
+def test_other_things_are_refused(value: Amount) -> None:
+    with pytest.raises(BudgetError, match=f"epsilon is {type(value).__name__}, not a number"):
+        exact(value, "epsilon")
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.0, -0.1, "0", "-1/3", Fraction(0), "-1e-4000", "-1e4000"])
+def test_an_epsilon_is_above_0(value: Amount) -> None:
+    with pytest.raises(BudgetError, match=r"noise_share is .*, but must be above 0"):
+        epsilon_amount(value, "noise_share")
+
+
+@UNTIMED
+@given(st.fractions(min_value=Fraction(1, 10**30)))
+def test_a_positive_epsilon_is_as_read(value: Fraction) -> None:
+    assert epsilon_amount(value) == value
+
+
+AMOUNTS = st.fractions() | st.builds(
+    lambda digits, power: digits * Fraction(10) ** power, st.integers(-(10**7), 10**7), st.integers(-40, 40)
+)
+
+
+@UNTIMED
+@given(AMOUNTS)
+@example(Fraction(97, 400))
+@example(Fraction(10**400, 3))
+@example(Fraction(1, 3 * 10**400))
+@example(Fraction(1, 10**12))
+@example(Fraction(999_999_999, 10**9))
+@example(Fraction(10**18))
+def test_an_amount_shown_reads_back(amount: Fraction) -> None:
+    """Exactly, or to six digits where a "~" says so; and it is never long."""
+    shown = show_amount(amount)
+    assert len(shown) <= 20
+    if not shown.startswith("~"):
+        assert exact(shown, "amount") == amount
+    else:
+        assert abs(exact(shown[1:], "amount") / amount - 1) < Fraction(1, 10**5)
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(1, 2), "0.5"),
+        (Fraction(1, 10), "0.1"),
+        (Fraction(-1, 3), "-1/3"),
+        (Fraction(2, 3), "2/3"),
+        (Fraction(95, 100), "0.95"),
+        (Fraction(1_000_000), "1000000"),
+        (Fraction(1, 10**6), "0.000001"),
+        (Fraction(1, 10**9), "1e-9"),
+        (Fraction(10**20), "1e+20"),
+        (Fraction(1, 3**20), "1/3486784401"),
+        (Fraction(1, 3**30), "~4.85694e-15"),
+        (Fraction(10**30, 7), "~1.42857e+29"),
+    ],
+)
+def test_how_amounts_look(amount: Fraction, shown: str) -> None:
+    assert show_amount(amount) == shown
+
+
+def test_amounts_too_long_to_write_out_are_shown_too() -> None:
+    """Python refuses to write whole numbers of more than 4,300 digits, and to make doubles of them."""
+    assert show_amount(Fraction(10**5000)) == "1e+5000"
+    assert show_amount(Fraction(1, 10**5000)) == "1e-5000"
+    assert show_amount(Fraction(10**12_000)) == "~1e+12000"
+    assert show_amount(Fraction(10**12_000, 3 * 10**11_990 + 1)) == "~3.33333e+9"
