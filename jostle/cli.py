@@ -181,13 +181,16 @@ def _say_json(data: Any) -> None:
 def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for column in head:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    console = Console()
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(table)
 
 
 def _fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:

@@ -1,17 +1,20 @@
 """Trace records: what a run did, line by line, holding nothing that was not paid for.
 
-A trace of private data can be published: every field is a public fact (the schema, a budget, a name in the program) or a
-released value. Times are not recorded, since how long a tally takes depends on rows.
+A trace of private data can be published: every field is a public fact (the schema, a budget, a name in the program) or
+a released value. Times are not recorded, since how long a tally takes depends on rows. (Where several threads ask at
+once, so may the order of their lines.)
 """
 
 from __future__ import annotations
 
 import json
+import os
 import threading
+import weakref
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, NoReturn
 
 import numpy as np
 from attrs import asdict, field, frozen
@@ -24,6 +27,8 @@ __all__ = ["Charged", "Opened", "Record", "Refused", "Released", "Trace", "read_
 VERSION = 1
 MOST_VALUES = 64
 """A release of more numbers is recorded by its size and its first ones."""
+START = b'{"version"'
+"""How every record begins."""
 
 
 def _integers(values: Iterable[int]) -> tuple[int, ...]:
@@ -83,20 +88,21 @@ def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
 
 
 class Trace:
-    """The records of a run, in memory and, where a file is named, on disk line by line as they happen."""
+    """The records of a run, in memory and, where a file is named, on disk line by line as they happen.
+
+    Where the file cannot be written any more, on a full disk say, the answer at hand is still given, since it is paid
+    for; the next question is refused, before it costs anything (see `check`). All records are still in memory.
+    """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self._records: list[Record] = []
         self._lock = threading.Lock()
-        self._file: IO[str] | None = None
+        self._path = path
+        self._failure: str | None = None
+        self._file: int | None = None
         if path is not None:
-            try:
-                self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - open as long as the trace
-            except OSError as mistake:
-                raise TableError(
-                    f"cannot write the trace {path}: {mistake.strerror}",
-                    fix="name a file that may be written",
-                ) from None
+            self._file = _open(Path(path))
+            self._closing = weakref.finalize(self, os.close, self._file)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -105,16 +111,63 @@ class Trace:
 
     def add(self, record: Record) -> None:
         """Append a record."""
+        line = f"{to_json(record)}\n".encode()
         with self._lock:
             self._records.append(record)
-            if self._file is not None:
-                self._file.write(to_json(record) + "\n")
-                self._file.flush()
+            if self._file is None or self._failure is not None:
+                return
+            try:
+                # In one piece, so that processes that write to one trace do not mix their lines.
+                if os.write(self._file, line) < len(line):
+                    self._failure = "there is no room left for it"
+            except OSError as mistake:
+                self._failure = mistake.strerror or "it was lost"
+
+    def check(self) -> None:
+        """Refuse to go on where a record could not be written."""
+        if self._failure is not None:
+            raise TableError(
+                f"cannot write the trace {self._path}: {self._failure}",
+                why="every charge is to be found in it",
+                fix="make room, and open the table again with another trace file",
+            )
 
     def close(self) -> None:
-        """Close the file, if there is one."""
-        if self._file is not None:
-            self._file.close()
+        """Close the file, if there is one; nothing is recorded afterwards."""
+        with self._lock:
+            if self._file is not None:
+                self._closing()
+                self._file, self._failure = None, "it was closed"
+
+    def __reduce__(self) -> NoReturn:
+        raise TableError("a trace is not copied or pickled", fix="read its file with read_trace, or take its records")
+
+
+def _open(path: Path) -> int:
+    """Return a descriptor that appends, after a look at whether what is there already is a trace."""
+    try:
+        cut_short = _check_there(path)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        if cut_short:
+            os.write(file, b"\n")  # the next line begins on one of its own
+    except OSError as mistake:
+        raise TableError(
+            f"cannot write the trace {path}: {mistake.strerror}", fix="name a file that may be written"
+        ) from None
+    return file
+
+
+def _check_there(path: Path) -> bool:
+    """Refuse a file that is no trace; return whether its last line was cut short by a crash."""
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file:
+        first = file.read(len(START))
+        file.seek(-1, os.SEEK_END)
+        last = file.read()
+    if not START.startswith(first):
+        raise TableError(f"{path} is there already, and no trace", fix="name another file")
+    return last != b"\n"
 
 
 def to_json(record: Record) -> str:
@@ -125,7 +178,7 @@ def to_json(record: Record) -> str:
 
 def from_json(line: str) -> Record:
     """Return the record that a line of JSON stands for."""
-    facts: dict[str, Any] = json.loads(line)
+    facts: dict[str, Any] = dict(json.loads(line))
     if facts.pop("version", None) != VERSION or (kind := facts.pop("kind", None)) not in KINDS:
         raise TableError("a line is no trace record of this version")
     for name in ("promise", "epsilon", "spent", "left", "scale"):
@@ -137,17 +190,23 @@ def from_json(line: str) -> Record:
 
 
 def read_trace(path: str | Path) -> tuple[Record, ...]:
-    """Return the records in a trace file; a last line cut short by a crash is left out."""
+    """Return the records in a trace file.
+
+    A line that a crash cut short is left out: the last one, or one that another opening of a table follows.
+    """
     try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        *lines, _ = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         raise TableError(f"cannot read the trace {path}", fix="check the path") from None
-    return tuple(_parse(lines[:-1], path))
+    parsed = [_parsed(line) for line in lines]
+    for number, (record, following) in enumerate(zip(parsed, [*parsed[1:], None], strict=True), start=1):
+        if record is None and not isinstance(following, Opened):
+            raise TableError(f"line {number} of {path} is no trace record", fix="is it a file of --trace?")
+    return tuple(record for record in parsed if record is not None)
 
 
-def _parse(lines: Iterable[str], path: str | Path) -> Iterable[Record]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield from_json(line)
-        except (ValueError, TypeError, KeyError):
-            raise TableError(f"line {number} of {path} is no trace record", fix="is it a file of --trace?") from None
+def _parsed(line: str) -> Record | None:
+    try:
+        return from_json(line)
+    except (ValueError, TypeError, KeyError):
+        return None

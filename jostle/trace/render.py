@@ -1,0 +1,86 @@
+"""Traces for people: one table, a line per charge, release and refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from jostle.privacy.amounts import show_amount
+from jostle.trace.records import Charged, Opened, Record, Refused, Released
+
+__all__ = ["render_trace"]
+
+MOST_SHOWN = 6
+"""Released numbers shown on a line; the JSON has more."""
+
+
+def render_trace(records: Sequence[Record]) -> RenderableType:
+    """Return the records as something that rich prints; each opening of a table begins a part of its own."""
+    parts: list[RenderableType] = []
+    for opened, lines in _runs(records):
+        parts.extend([_head(opened), _lines(lines), Text("")])
+    return Group(*parts[:-1]) if parts else Text("the trace has no records")
+
+
+def _runs(records: Iterable[Record]) -> list[tuple[Opened | None, list[Record]]]:
+    runs: list[tuple[Opened | None, list[Record]]] = []
+    for record in records:
+        if isinstance(record, Opened):
+            runs.append((record, []))
+        else:
+            if not runs:
+                runs.append((None, []))
+            runs[-1][1].append(record)
+    return runs
+
+
+def _head(opened: Opened | None) -> Text:
+    if opened is None:
+        return Text("the beginning of this run is not in the trace", style="yellow")
+    rows = "" if opened.public_rows is None else f", {opened.public_rows:,} rows (public)"
+    table = f"table of {len(opened.columns)} columns{rows}"
+    if not opened.private:
+        limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
+        return Text(f"NOT PRIVATE: a rehearsal on a public {table}, {limit}", style="bold red")
+    promise = "none" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
+    kept = "" if opened.vault is None else f", kept in {opened.vault}"
+    return Text(f"promise {promise} under {opened.neighbours}, fixed before the run{kept}; {table}", style="bold")
+
+
+def _lines(records: Iterable[Record]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("site", overflow="fold")
+    table.add_column("what happened", overflow="fold")
+    table.add_column("ε", justify="right")
+    table.add_column("left", justify="right")
+    for record in records:
+        table.add_row(*_row(record))
+    return table
+
+
+def _row(record: Record) -> tuple[Text, ...]:
+    # As Text: a name in square brackets would be taken for a style.
+    if isinstance(record, Charged):
+        cells = (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
+        return tuple(map(Text, cells))
+    if isinstance(record, Released):
+        noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
+        return tuple(map(Text, (record.site, f"released: {_values(record)}{noise}", "", "")))
+    if isinstance(record, Refused):
+        return (Text(record.site), Text(f"refused: {record.reason}", style="red"), Text(""), Text(""))
+    raise TypeError(type(record).__name__)
+
+
+def _left(left: Fraction | None) -> str:
+    return "" if left is None else show_amount(left)
+
+
+def _values(record: Released) -> str:
+    shown = ", ".join(map(str, record.values[:MOST_SHOWN]))
+    if record.size <= min(MOST_SHOWN, len(record.values)):
+        return shown or "nothing"
+    return f"{shown}, ... ({record.size:,} numbers)"

@@ -1,0 +1,57 @@
+"""Traces as people see them, against golden files; JOSTLE_REWRITE=1 writes these anew, to be reviewed."""
+
+from __future__ import annotations
+
+import io
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from jostle.trace.records import Charged, Opened, Record, Refused, Released
+from jostle.trace.render import render_trace
+
+CASES = Path(__file__).parent.parent / "cases" / "trace"
+
+OPENED = Opened("add_remove", True, Fraction(1), "survey.vault", ("age", "region"), None)  # noqa: FBT003
+COUNT = (
+    Charged("count", "Laplace", Fraction(1, 10), Fraction(1, 10), Fraction(9, 10)),
+    Released("count", "Laplace", Fraction(10), 1, (4987,)),
+)
+
+TRACES: dict[str, tuple[Record, ...]] = {
+    "private": (
+        OPENED,
+        *COUNT,
+        Charged("Tree", "Allotment", Fraction(1, 2), Fraction(3, 5), Fraction(2, 5)),
+        Charged("Tree/leaves", "Laplace", Fraction(1, 2), Fraction(1, 2), Fraction(0)),
+        Released("Tree/leaves", "Laplace", Fraction(2), 1000, range(64)),
+        Charged("pick", "PermuteAndFlip", Fraction(1, 3), Fraction(14, 15), Fraction(1, 15)),
+        Released("pick", "Pick", None, 1, (2,)),
+        Refused("count", "count asks for epsilon 1, but 1/15 is left"),
+    ),
+    "part": (
+        OPENED,
+        Charged("region=[bold]/count", "Laplace", Fraction(1, 5), Fraction(1, 5), None),
+        Released("region=[bold]/count", "Laplace", Fraction(5), 1, (-3,)),
+    ),
+    "rehearsal": (
+        Opened("replace_one", False, None, None, ("age",), 500),  # noqa: FBT003
+        Released("histogram", "Laplace", Fraction(2, 3), 0, ()),
+    ),
+    "two runs, the first without its beginning": (*COUNT, OPENED, *COUNT),
+    "empty": (),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_golden(name: str) -> None:
+    screen = io.StringIO()
+    Console(file=screen, width=100, color_system=None).print(render_trace(TRACES[name]))
+    shown = "".join(f"{line.rstrip()}\n" for line in screen.getvalue().splitlines())
+    golden = CASES / f"{name}.txt"
+    if os.environ.get("JOSTLE_REWRITE"):
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
