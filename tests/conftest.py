@@ -1,0 +1,25 @@
+"""Fixtures that more than one part of the tests uses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jostle.privacy import opening
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of public data that is kept beside the project, or skip."""
+    folder = Path(os.environ.get("JOSTLE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no public data in {folder}; JOSTLE_SHARED says where else it is")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
+    monkeypatch.setattr(opening, "_registry", opening.make_registry())
