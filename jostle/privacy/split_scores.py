@@ -1,0 +1,273 @@
+"""Scores for many picks at once: one pick for each group of rows, where groups share no row.
+
+A group score gives every candidate of every group a whole number. What matters for privacy is how far one row that
+enters or leaves a group can move that group's scores *apart*: `spread`.
+
+*Splits.* The candidates of a leaf are attributes: one that splits by value, or one that is ordered and cut in two.
+The score of a candidate is minus the impurity of the parts it makes, summed. With class counts t_c and t = sum t_c
+in a part, impurity is
+
+- Max: t - max_c t_c, how many rows the commonest class is wrong about;
+- Gini: t - sum_c t_c**2 / t;
+- InfoGain: sum_c t_c * log2(t / t_c).
+
+Since all candidates split the same t rows, ranking by the first is ranking by sum max_c t_c, and by the last is ranking
+by information gain.
+
+*A row that enters lowers every score, by at most `spread`.* It goes to one part of each candidate, with one class
+c, so a score falls by the growth of one impurity, I(t + e_c) - I(t). For each of the three, 0 <= growth <= D:
+
+- Max: t grows by 1, max_c t_c by 0 or 1. D = 1.
+- Gini: with S = sum t_c**2, the growth is 1 + (S - 2*t*t_c - t) / (t*(t+1)). As S >= t_c**2 and t_c <= t, S -
+2*t*t_c >=
+  -t**2, so it is at least 0; as S <= t**2 and t_c >= 0, it is at most 2*t / (t+1) < 2. Rounded up to a multiple
+  of 2**-10, it still does not fall, and grows by at most 2, which is such a multiple. D = 2.
+- InfoGain: I = g(t) - sum_c g(t_c), with g(m) = m*log2(m). The growth is d(t) - d(t_c), d(m) = g(m+1) - g(m). Here
+d is a
+  table of whole numbers, multiples of 2**-10, made non-decreasing and, from N-1 on, constant; g is their running
+  sum, so nothing is rounded afterwards. As t_c <= t, the growth is at least 0, and at most d(N-1). D = d(N-1),
+  which is about N*log2(N) - (N-1)*log2(N-1) <= log2(N) + 1/ln 2. N is a public bound on the rows; with more rows
+  than N the score loses sense for large parts, but D stays true.
+
+So scores of one group move apart by at most D when a row enters or leaves it, which the picks make use of (Theorem: see
+`PickEach`). The impurities are concave and homogeneous of degree 1, which is why a row never lowers them.
+
+Counts are cut off at a public number so large that squares and sums fit 64 bits; a row beyond it moves nothing,
+which is within [0, D] too.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Literal, get_args
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError
+from jostle.tables.kernels import DenseKernel
+from jostle.tables.routes import LeafCounts, Routing, SplitCounts
+from jostle.tables.schema import Schema
+
+__all__ = ["GROUP_SCORES", "GroupScore", "LeafMajority", "SplitScore", "Utility", "check_group_score", "spread_of"]
+
+Integers = NDArray[np.int64]
+Utility = Literal["Max", "Gini", "InfoGain"]
+
+GRID = 2**10
+"""Scores of Gini and InfoGain are multiples of 1/GRID."""
+LARGEST_BOUND = 2**22
+"""Beyond so many rows in one part, g is continued as a straight line: its table ends."""
+LARGEST_SUM = 2**62
+CHUNK_CELLS = 2**22
+"""Cells looked at together, so that what is needed beside the tally stays small."""
+
+
+class GroupScore(ABC):
+    """Whole numbers for each candidate of each group, computed from one tally."""
+
+    @abstractmethod
+    def kernel(self, schema: Schema) -> DenseKernel:
+        """Return what is tallied."""
+
+    def check(self, schema: Schema) -> None:  # noqa: B027 - most have nothing to refuse
+        """Refuse a score that makes no sense, before any charge."""
+
+    @abstractmethod
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """Return the scores, a row per group."""
+
+    @abstractmethod
+    def allowed(self, schema: Schema) -> NDArray[np.bool_] | None:
+        """Return which candidates each group has; None if all of them. A public fact."""
+
+    @abstractmethod
+    def spread(self, schema: Schema) -> int:
+        """Return how far a group's scores move apart, at most, when a row enters or leaves the group."""
+
+    @abstractmethod
+    def touched(self, schema: Schema) -> int:
+        """Return in how many groups a row is, at most."""
+
+
+def _columns(values: Iterable[int]) -> Integers:
+    return np.array(values, dtype=np.int64)
+
+
+def _positive_bound(_: object, __: object, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ProbeError(f"the bound on rows is {value!r}, but must be a whole number from 1 up", fix="rows_bound=1000")
+
+
+@frozen(eq=False, repr=False)
+class SplitScore(GroupScore):
+    """How well each candidate splits each open leaf of a routing."""
+
+    routing: Routing
+    open: Integers
+    """The leaves to be split; each is a group."""
+    utility: Utility
+    columns: Integers = field(converter=_columns)
+    """Each candidate's place among the routing's columns."""
+    cuts: Integers = field(converter=_columns)
+    """Where each candidate cuts its column in two, codes below it to the left; 0 if it splits by value."""
+    may: NDArray[np.bool_]
+    """Open leaves by candidates."""
+    rows_bound: int = field(default=1, validator=_positive_bound)
+    """For InfoGain: a public bound on the number of rows."""
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """Return the counts by open leaf, value and class."""
+        return SplitCounts(self.routing, self.open)
+
+    def check(self, schema: Schema) -> None:
+        """Refuse candidates that are none."""
+        if self.utility not in get_args(Utility):
+            raise ProbeError(f"utility is {self.utility!r}", fix=f"utility = one of {', '.join(get_args(Utility))}")
+        sizes = np.array([schema[name].size for name in self.routing.columns], dtype=np.int64)
+        known = (self.columns >= 0) & (self.columns < len(sizes))
+        if not len(self.columns) or len(self.columns) != len(self.cuts) or not known.all():
+            raise ProbeError("a candidate's column is none of the routing's")
+        if np.any((self.cuts < 0) | (self.cuts >= sizes[self.columns])):
+            raise ProbeError("a candidate's cut is not inside its column")
+        if self.may.shape != (len(self.open), len(self.columns)) or self.may.dtype != np.bool_:
+            raise ProbeError("the candidates allowed are not given as open leaves by candidates")
+        if not self.may.any(axis=1).all():
+            raise ProbeError("an open leaf has no candidate")
+
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+        """Return which candidates each open leaf has."""
+        return self.may
+
+    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return D, in units of 1/GRID (of 1, for Max)."""
+        return spread_of(self.utility, self.rows_bound)
+
+    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return one group per tree that a row is in."""
+        return self.routing.touched
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """Return minus the impurity of each split of each open leaf; leaves without rows score 0 throughout."""
+        classes = len(schema.classes)
+        counts = tally.reshape(len(self.open), -1, classes)
+        scores = np.zeros((len(self.open), len(self.columns)), dtype=np.int64)
+        occupied = np.flatnonzero(tally.reshape(len(self.open), -1).any(axis=1))
+        step = max(1, CHUNK_CELLS // max(1, counts[0].size))
+        for start in range(0, len(occupied), step):
+            some = occupied[start : start + step]
+            scores[some] = self._scored(counts[some], schema)
+        return scores
+
+    def _scored(self, counts: Integers, schema: Schema) -> Integers:
+        scores = np.zeros((len(counts), len(self.columns)), dtype=np.int64)
+        for column, values in self._slices(schema):
+            candidates = np.flatnonzero(self.columns == column)
+            by_value = candidates[self.cuts[candidates] == 0]
+            by_cut = candidates[self.cuts[candidates] > 0]
+            held = counts[:, values]
+            if by_value.size:
+                scores[:, by_value] = -self._impurity(held).sum(axis=1)[:, None]
+            if by_cut.size:
+                running = np.cumsum(held, axis=1)
+                left = running[:, self.cuts[by_cut] - 1]
+                scores[:, by_cut] = -self._impurity(left) - self._impurity(running[:, -1:] - left)
+        return scores
+
+    def _slices(self, schema: Schema) -> Iterator[tuple[int, slice]]:
+        start = 0
+        for column, name in enumerate(self.routing.columns):
+            size = schema[name].size
+            yield column, slice(start, start + size)
+            start += size
+
+    def _impurity(self, counts: Integers) -> Integers:
+        """Return the impurity of each part, its class counts along the last axis."""
+        counts = np.minimum(counts, math.isqrt(LARGEST_SUM // counts.shape[-1]))
+        totals = counts.sum(axis=-1)
+        if self.utility == "Max":
+            return np.asarray(totals - counts.max(axis=-1))
+        if self.utility == "Gini":
+            whole, rest = np.divmod((counts**2).sum(axis=-1), np.maximum(totals, 1))
+            return np.asarray(GRID * totals - GRID * whole - GRID * rest // np.maximum(totals, 1))
+        return np.asarray(_running(totals, self.rows_bound) - _running(counts, self.rows_bound).sum(axis=-1))
+
+
+@frozen(eq=False, repr=False)
+class LeafMajority(GroupScore):
+    """How many rows of each class come to each leaf. A row that enters raises one class's score by 1: spread 1."""
+
+    routing: Routing
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """Return the counts by leaf and class."""
+        return LeafCounts(self.routing)
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """Return the counts themselves."""
+        return tally.reshape(-1, len(schema.classes))
+
+    def allowed(self, schema: Schema) -> None:  # noqa: ARG002 - the same for every schema
+        """Return None: any class may be picked."""
+        return
+
+    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return 1."""
+        return 1
+
+    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return one leaf per tree that a row is in."""
+        return self.routing.touched
+
+
+GROUP_SCORES: set[type] = {SplitScore, LeafMajority}
+"""The scores that may look at un-noised tallies. A subclass of one is not one of them."""
+
+
+def check_group_score(score: GroupScore) -> None:
+    """Refuse anything that is not exactly one of the known scores."""
+    if type(score) not in GROUP_SCORES:
+        raise ProbeError(
+            f"{type(score).__name__} is not a known score for groups",
+            why="a score sees un-noised tallies, so only those proved beforehand may be used",
+            fix=f"one of {', '.join(sorted(known.__name__ for known in GROUP_SCORES))}",
+        )
+
+
+def spread_of(utility: Utility, rows_bound: int) -> int:
+    """Return D in the utility's own units: what a row that comes or goes can change between candidates.
+
+    >>> spread_of("Max", 1000), spread_of("Gini", 1000) / GRID, round(spread_of("InfoGain", 1000) / GRID, 2)
+    (1, 2.0, 11.41)
+    """
+    if utility == "Max":
+        return 1
+    if utility == "Gini":
+        return 2 * GRID
+    return max(1, int(_steps(_table_size(rows_bound))[0][min(rows_bound, LARGEST_BOUND) - 1]))
+
+
+def _table_size(rows_bound: int) -> int:
+    """Return a power of two, so that bounds near each other share a table."""
+    return int(1 << (min(rows_bound, LARGEST_BOUND) - 1).bit_length())
+
+
+@lru_cache(maxsize=8)
+def _steps(size: int) -> tuple[Integers, Integers]:
+    """Return d(0) .. d(size-1), non-decreasing whole numbers, and their running sums g(0) .. g(size)."""
+    values = np.arange(size + 1, dtype=np.float64)
+    entropy = GRID * values * np.log2(np.maximum(values, 1))
+    steps = np.maximum.accumulate(np.rint(np.diff(entropy)).astype(np.int64))
+    return steps, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(steps)])
+
+
+def _running(counts: Integers, rows_bound: int) -> Integers:
+    """Return g of each count: from the table up to the bound, straight on from there."""
+    bound = min(rows_bound, LARGEST_BOUND)
+    steps, sums = _steps(_table_size(bound))
+    beyond = np.maximum(counts - bound, 0)
+    return np.asarray(sums[counts - beyond] + beyond * steps[bound - 1])

@@ -1,0 +1,279 @@
+"""Trees that rows are led through, and the kernels that count what arrives.
+
+A *routing* is one or more trees whose splits are public: chosen at random, or released before. Each row goes from
+the root to one leaf of every tree, by its own codes alone. Leading a row through public splits is a public function
+of that row, so what one row adds to the counts at the leaves can be bounded without looking at any other row.
+
+*Parts.* A routing may give each tree its own part of the rows, so that a row is in one tree only. Which, is a keyed
+hash of the row's codes: a function of the row alone. Then a row that is added or removed touches one tree, and a
+row that is replaced touches at most two, for any key, known or not. Parts drawn anew by the position of a row would
+not do: with a row more, all rows after it move up by one place and change their part, unless the draws are kept
+secret, which streaming in pieces, on many machines, several times over, makes hard to promise. The price of the
+hash is that equal rows share a part: a table of few different rows is cut unevenly.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block, Codes
+from jostle.tables.kernels import KERNELS, DenseKernel, checked_cells
+from jostle.tables.schema import Schema
+
+__all__ = ["LeafCounts", "Routing", "SplitCounts", "part_of"]
+
+Integers = NDArray[np.int64]
+
+MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Odd constants that spread a row's codes over 64 bits."""
+
+
+def _integers(values: Iterable[int]) -> Integers:
+    given = np.array(values, dtype=np.int64)
+    given.setflags(write=False)
+    return given
+
+
+@frozen(eq=False, repr=False)
+class Routing:
+    """Trees as flat arrays: a node is a number, and its children have larger numbers.
+
+    Node i with attribute[i] = -1 is a leaf. Otherwise it looks at columns[attribute[i]] and sends code v to the node
+    children[first[i] + v]; several codes may go to the same child.
+    """
+
+    columns: tuple[str, ...]
+    roots: Integers = field(converter=_integers)
+    """One per tree."""
+    attribute: Integers = field(converter=_integers)
+    first: Integers = field(converter=_integers)
+    children: Integers = field(converter=_integers)
+    depth: int
+    """No leaf is farther from its root."""
+    part_key: int | None = None
+    """With a key, each tree gets a part of the rows; without, all trees get all rows."""
+
+    @property
+    def trees(self) -> int:
+        """Return how many trees there are."""
+        return len(self.roots)
+
+    @property
+    def touched(self) -> int:
+        """Return in how many trees a row is."""
+        return 1 if self.part_key is not None else self.trees
+
+    @property
+    def leaves(self) -> Integers:
+        """Return the nodes that are leaves."""
+        return np.flatnonzero(self.attribute < 0)
+
+    def check(self, schema: Schema) -> None:
+        """Refuse arrays that could send a row astray: what went wrong then would depend on rows."""
+        sizes = np.array([schema[name].size for name in self.columns], dtype=np.int64)
+        nodes = len(self.attribute)
+        inner = np.flatnonzero(self.attribute >= 0)
+        fits = (
+            self.trees > 0
+            and len(self.first) == nodes
+            and _within(self.roots, 0, nodes)
+            and _within(self.attribute, -1, len(sizes))
+            and _within(self.first[inner], 0, len(self.children) + 1)
+            and _within(self.first[inner] + sizes[self.attribute[inner]], 0, len(self.children) + 1)
+        )
+        if not fits:
+            raise TableError("the routing's arrays do not fit each other, or the schema")
+        lengths = sizes[self.attribute[inner]]
+        parents = np.repeat(inner, lengths)
+        below = self.children[np.repeat(self.first[inner], lengths) + _ramps(lengths)]
+        if np.any(below <= parents) or np.any(below >= nodes):
+            raise TableError("the routing has a node whose child does not come after it")
+        reached = np.zeros(nodes, dtype=np.bool_)
+        reached[self.roots] = True
+        for _ in range(self.depth + 1):
+            onward = below[reached[parents]]
+            reached = np.zeros(nodes, dtype=np.bool_)
+            reached[onward] = True
+        if reached.any():
+            raise TableError(f"the routing is deeper than the {self.depth} levels it declares")
+
+    def arrivals(self, block: Block, schema: Schema) -> list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]]:
+        """Return, tree by tree, which rows go through it and the leaf that each of them comes to."""
+        codes = np.stack([block.columns[name] for name in self.columns]) if self.columns else None
+        if self.part_key is None:
+            return [(slice(None), self._descend(codes, root, block.length)) for root in self.roots]
+        parts = part_of(block.columns, schema, self.part_key, self.trees, block.length)
+        found: list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]] = []
+        for tree, root in enumerate(self.roots):
+            rows = np.flatnonzero(parts == tree)
+            found.append((rows, self._descend(None if codes is None else codes[:, rows], root, len(rows))))
+        return found
+
+    def _descend(self, codes: Codes | None, root: int, length: int) -> NDArray[np.intp]:
+        node = np.full(length, root, dtype=np.intp)
+        if codes is None or not self.depth or self.attribute[root] < 0:
+            return node
+        flat = codes.ravel()
+        rows = np.arange(length)
+        # The root is the same for all rows, so its column is read in one go.
+        node = self.children[self.first[root] + codes[self.attribute[root]]]
+        for _ in range(self.depth - 1):
+            attribute = self.attribute[node]
+            if attribute.min(initial=0) >= 0:
+                node = self.children[self.first[node] + flat[attribute * length + rows]]
+                continue
+            going = np.flatnonzero(attribute >= 0)
+            if not going.size:
+                break
+            at = node[going]
+            node[going] = self.children[self.first[at] + flat[attribute[going] * length + going]]
+        return np.asarray(node, dtype=np.intp)
+
+
+def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, length: int) -> NDArray[np.int64]:
+    """Return the part that each row belongs to: a hash of all its codes, the label's included, and a key."""
+    hashes = np.full(length, (key * MIXERS[0]) % 2**64, dtype=np.uint64)
+    for name in schema.names:
+        hashes = (hashes + columns[name]) * np.uint64(MIXERS[1])
+        hashes ^= hashes >> np.uint64(27)
+        hashes *= np.uint64(MIXERS[2])
+        hashes ^= hashes >> np.uint64(31)
+    return ((hashes >> np.uint64(11)) % np.uint64(parts)).astype(np.int64)
+
+
+@frozen(eq=False, repr=False)
+class _Routed(DenseKernel):
+    """What both kernels share: a row adds 1 to so many cells per tree that it is in."""
+
+    routing: Routing
+
+    @abstractmethod
+    def per_tree(self, schema: Schema) -> int:
+        """Return to how many cells of each tree a row adds 1."""
+
+    def bound(self, schema: Schema) -> int:
+        """Return the most one row adds: the cells per tree, for each tree it is in."""
+        return self.routing.touched * self.per_tree(schema)
+
+    def replaced(self, schema: Schema) -> int:
+        """Return twice that, since each cell it leaves may be another than the one it enters; 1 for a single cell."""
+        return 1 if self.cells(schema) == 1 else 2 * self.bound(schema)
+
+
+@frozen(eq=False, repr=False)
+class LeafCounts(_Routed):
+    """How many rows of each class come to each leaf: cells (leaf, class), leaves in rising order of their numbers."""
+
+    by_class: bool = True
+    """Without, how many rows come to each leaf: cells (leaf)."""
+
+    def cells(self, schema: Schema) -> int:
+        """Return the number of leaves, times that of classes."""
+        self.routing.check(schema)
+        return checked_cells(len(self.routing.leaves) * (len(schema.classes) if self.by_class else 1))
+
+    def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return 1: a row comes to one leaf, with one class."""
+        return 1
+
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
+        """Add the block's rows to *totals*."""
+        slots = _slots(self.routing.leaves, len(self.routing.attribute))
+        labels = _label(block, schema) if self.by_class else None
+        for rows, leaf in self.routing.arrivals(block, schema):
+            keys = slots[leaf] if labels is None else slots[leaf] * len(schema.classes) + labels[rows]
+            _add_up(keys, _weights(block, rows), totals)
+
+
+@frozen(eq=False, repr=False)
+class SplitCounts(_Routed):
+    """For each open leaf and each attribute: how many rows there are of each value and class.
+
+    Cells (open leaf, attribute's value, class): for each open leaf in the order given, all columns one after the
+    other, for each of their codes all classes. A row adds 1 per column in each tree where it comes to an open leaf.
+    """
+
+    open: Integers = field(converter=_integers)
+    """The leaves asked about."""
+
+    def cells(self, schema: Schema) -> int:
+        """Return the number of open leaves times that of all values and classes."""
+        self.routing.check(schema)
+        nodes = len(self.routing.attribute)
+        if np.any((self.open < 0) | (self.open >= nodes)) or np.any(self.routing.attribute[self.open] >= 0):
+            raise TableError("an open leaf is no leaf of the routing")
+        if len(np.unique(self.open)) != len(self.open):
+            raise TableError("an open leaf is named twice", why="a row would count twice in its cells")
+        return checked_cells(len(self.open) * self.width(schema))
+
+    def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return the number of columns: a row adds 1 for each."""
+        return max(1, len(self.routing.columns))
+
+    def width(self, schema: Schema) -> int:
+        """Return how many cells an open leaf has."""
+        return sum(schema[name].size for name in self.routing.columns) * len(schema.classes)
+
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
+        """Add the block's rows to *totals*."""
+        classes, width = len(schema.classes), self.width(schema)
+        slots = _slots(self.open, len(self.routing.attribute))
+        labels = _label(block, schema)
+        for rows, leaf in self.routing.arrivals(block, schema):
+            slot = slots[leaf]
+            weights = _weights(block, rows)
+            if np.any(slot < 0):
+                kept = np.flatnonzero(slot >= 0)
+                weights = None if weights is None else weights[kept]
+                rows = kept if isinstance(rows, slice) else rows[kept]  # noqa: PLW2901 - the rows that count
+                slot = slot[kept]
+            base = slot * width + labels[rows]
+            for name in self.routing.columns:
+                keys = base + block.columns[name][rows].astype(np.int64) * classes
+                _add_up(keys, weights, totals)
+                base += schema[name].size * classes
+
+
+KERNELS.update({LeafCounts, SplitCounts})
+
+
+def _within(values: Integers, least: int, beyond: int) -> bool:
+    return bool(np.all((values >= least) & (values < beyond)))
+
+
+def _ramps(lengths: Integers) -> Integers:
+    """Return 0 .. length-1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def _slots(nodes: Integers, count: int) -> Integers:
+    """Return each node's place among *nodes*, -1 for those that are not among them."""
+    slots = np.full(count, -1, dtype=np.int64)
+    slots[nodes] = np.arange(len(nodes))
+    return slots
+
+
+def _label(block: Block, schema: Schema) -> NDArray[np.int64]:
+    if schema.label is None:
+        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+    return block.columns[schema.label].astype(np.int64)
+
+
+def _weights(block: Block, rows: slice | NDArray[np.intp]) -> NDArray[np.int64] | None:
+    return None if block.multiplicity is None else block.multiplicity[rows]
+
+
+def _add_up(keys: NDArray[np.int64], weights: NDArray[np.int64] | None, totals: Integers) -> None:
+    if weights is not None:
+        np.add.at(totals, keys, weights)
+    elif len(totals) > 4 * len(keys):  # a pass over all cells would cost more than one over the rows
+        np.add.at(totals, keys, 1)
+    else:
+        totals += np.bincount(keys, minlength=len(totals))
