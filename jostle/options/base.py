@@ -52,7 +52,9 @@ class Option(ABC):
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return what one run does to the data."""
 
-    def perform(self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Any]) -> Any:
+    def perform(
+        self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Any], *, site: str | None = None
+    ) -> Any:
         """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared."""
         budget = epsilon_amount(epsilon)
         if reason := self.refuses(db.schema):
@@ -64,7 +66,7 @@ class Option(ABC):
                 why="this is a mistake of Jostle's, and nothing was asked of the data",
                 fix="please report it, with the schema",
             )
-        allotted = db.allot(budget, site=self.name)
+        allotted = db.allot(budget, site=site or self.name)
         answer = run(allotted, budget)
         if allotted.spent != declared:
             raise OptionError(

@@ -1,0 +1,115 @@
+"""Every classification Option as it is called, audited through the door: table, allotment, mechanisms, model.
+
+Each subject rehearses on made-up tables, which runs the same code as a private table does but for the source of
+bits. A model is reduced to what it says of every possible row, and to what its first tree splits by.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from jostle.audit.counting import RawChoice
+from jostle.audit.pairs import Pair, Pairs, Relation, histogram_pairs
+from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
+from jostle.options.base import options_for
+from jostle.options.model import Model
+from jostle.options.model_trees import TreeModel
+from jostle.privacy.opening import rehearse
+from jostle.tables import Categorical, Schema, Table
+
+__all__ = ["CLASSIFIERS", "TREE_CONTROLS", "reduced"]
+
+Labelled = tuple[tuple[str, str, str], ...]
+"""A made-up table: two attributes and a label, row by row."""
+
+RUNS = 2_000
+EVERY_CELL = np.array([[a, b] for a in range(2) for b in range(2)], dtype=np.int64)
+
+
+def _adjacent(first: Labelled, second: Labelled, relation: Relation) -> bool:
+    gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
+    changes = (gone.total(), come.total())
+    return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
+
+
+def _pairs(relation: Relation) -> Pairs[Labelled]:
+    """Return tables on which a row tips the split, or the label of a leaf, or moves from one leaf to another."""
+    even: Labelled = tuple((a, b, c) for a in "xy" for b in "uv" for c in "no")
+    clear: Labelled = (("x", "u", "n"),) * 6 + (("y", "v", "o"),) * 6
+
+    def make() -> Iterator[Pair[Labelled]]:
+        if relation == "add_remove":
+            yield Pair((), (("x", "u", "o"),), "no rows; the first comes")
+            yield Pair(even, (*even, ("x", "v", "o")), "every row once; one comes twice")
+            yield Pair(clear, (*clear, ("x", "u", "o")), "two clear leaves; a row comes that disagrees")
+        else:
+            yield Pair((("x", "u", "n"),), (("y", "v", "o"),), "the only row becomes its opposite")
+            yield Pair(clear, (("y", "v", "o"), *clear[1:]), "two clear leaves; a row moves from one to the other")
+
+    return Pairs(relation=relation, make=make, neighbours=partial(_adjacent, relation=relation))
+
+
+@lru_cache
+def _table(rows: Labelled, relation: Relation) -> Table:
+    columns = {"a": Categorical(["x", "y"]), "b": Categorical(["u", "v"]), "label": Categorical(["n", "o"])}
+    schema = Schema(columns, label="label", neighbours=relation)
+    frame = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
+    return Table.from_frame(pa.table(frame), schema)
+
+
+def reduced(model: Model) -> tuple[float, ...]:
+    """Return a model's first split, -1 without one, and the chance of the first class for every possible row."""
+    first = float(model.routing.attribute[model.routing.roots[0]]) if isinstance(model, TreeModel) else -1.0
+    return first, *np.round(model.chances(EVERY_CELL)[:, 0], 6).tolist()
+
+
+def _learnt(option: Callable[..., Model], relation: Relation) -> Callable[..., Outputs]:
+    """Return the sample that runs an Option again and again in one rehearsal."""
+
+    def sample(noise: Sampler, data: Labelled, epsilon: Fraction, size: int) -> Outputs:
+        db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
+        return [reduced(option(db, epsilon=epsilon)) for _ in range(size)]
+
+    return sample
+
+
+def _subjects() -> Iterator[Subject[Any]]:
+    for option in options_for("classification"):
+        for relation in get_args(Relation):
+            yield Subject(
+                name=type(option).__name__ + ("Replaced" if relation == "replace_one" else ""),
+                module=__name__,
+                about=f"model of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
+                pairs=_pairs(relation),
+                sample=_learnt(option, relation),  # type: ignore[arg-type]  # classification Options are called so
+                samples=RUNS,
+            )
+
+
+CLASSIFIERS: tuple[Subject[Any], ...] = tuple(_subjects())
+
+_raw = RawChoice(limit=4)
+TREE_CONTROLS: tuple[Subject[Any], ...] = (
+    Subject(
+        name="TreeRawSizes",
+        module=__name__,
+        about="a tree that stops by the raw size of a node, then counts with noise",
+        pairs=histogram_pairs(1, "add_remove"),
+        sample=_raw.sample,
+        distribution=_raw.distribution,
+        fault=Fault(
+            "the shape of the tree is released, and one record decides it",
+            "Friedman, Schuster, KDD 2010, who buy the sizes for that reason",
+        ),
+    ),
+)
+
+for _subject in (*CLASSIFIERS, *TREE_CONTROLS):
+    register(_subject)

@@ -1,0 +1,1 @@
+"""Options that learn to predict a label from a table."""

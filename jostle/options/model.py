@@ -1,0 +1,146 @@
+"""Models: what a classification Option gives back, made of released numbers alone."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.privacy.amounts import show_amount
+from jostle.tables.schema import Schema
+from jostle.tables.unlabeled import attribute_codes, label_codes
+
+__all__ = ["Model", "load_model"]
+
+VERSION = 1
+CODED_AT_ONCE = 1 << 18
+"""Rows that are turned into chances at a time."""
+
+_kinds: dict[str, type[Model]] = {}
+
+
+@frozen(eq=False, repr=False, kw_only=True)
+class Model(ABC):
+    """Predicts a label from attributes.
+
+    It holds the schema, which is public, and numbers released by mechanisms or computed from such. So everything it can
+    be asked, predictions, chances, texts, pictures and files, is covered by the privacy claim of the run that made it.
+    """
+
+    kind: ClassVar[str]
+
+    schema: Schema
+    made_by: str = ""
+    """The Option, with its parameters."""
+    epsilon: Fraction | None = field(default=None)
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "kind" in cls.__dict__:
+            _kinds[cls.kind] = cls
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Return the labels, in the order of the columns of `predict_proba`."""
+        return self.schema.classes
+
+    @property
+    def privacy(self) -> str:
+        """Return which outputs are covered by the privacy claim, and what it is."""
+        spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
+        return (
+            "All outputs of this model (predictions, chances, scores, text, plot, file) are computed from numbers that "
+            f"{self.made_by or 'an Option'} released at {spent} under {self.schema.neighbours}, and from public facts."
+        )
+
+    @abstractmethod
+    def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance of each class for rows of attribute codes, -1 standing for an unknown value."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """Return the model written out for people."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return what a file has to hold beside the schema."""
+
+    @classmethod
+    @abstractmethod
+    def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> Model:
+        """Return the model that `facts` came from."""
+
+    def predict_proba(self, frame: Any) -> NDArray[np.float64]:
+        """Return the chance of each class for each row of a dataframe, which needs no label column."""
+        codes = attribute_codes(frame, self.schema)
+        parts = [self.chances(codes[start : start + CODED_AT_ONCE]) for start in range(0, len(codes), CODED_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+
+    def predict(self, frame: Any) -> NDArray[np.str_]:
+        """Return the likeliest class for each row of a dataframe; of equally likely ones, the first declared."""
+        best = np.argmax(self.predict_proba(frame), axis=1)
+        labels: NDArray[np.str_] = np.array(self.classes, dtype=np.str_)[best]
+        return labels
+
+    def score(self, frame: Any) -> float:
+        """Return the share of a labelled dataframe's rows that are predicted right; 0 without rows.
+
+        The frame is not protected: the score is as private as the rows it is worked out on.
+        """
+        truth = label_codes(frame, self.schema)
+        if not len(truth):
+            return 0.0
+        return float(np.mean(np.argmax(self.predict_proba(frame), axis=1) == truth))
+
+    def to_json(self) -> str:
+        """Return the model as JSON."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "kind": self.kind,
+                "made_by": self.made_by,
+                "epsilon": None if self.epsilon is None else str(self.epsilon),
+                "schema": self.schema.to_toml(),
+                "facts": self.facts(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Model:
+        """Return the model that a text of JSON holds."""
+        try:
+            held = json.loads(text)
+        except json.JSONDecodeError as mistake:
+            raise OptionError(f"the model is not JSON: {mistake}") from None
+        if not isinstance(held, dict) or held.get("version") != VERSION or held.get("kind") not in _kinds:
+            raise OptionError("the text holds no model of this version", fix="save it anew with model.save(path)")
+        epsilon = None if held["epsilon"] is None else Fraction(held["epsilon"])
+        return _kinds[held["kind"]].from_facts(
+            Schema.from_toml(held["schema"]), held["facts"], held["made_by"], epsilon
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file of JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.made_by or 'an Option'} for {self.schema.label!r}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def load_model(path: str | Path) -> Model:
+    """Return the model that a file holds."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise OptionError(f"cannot read the model {path}", fix="check the path") from None
+    return Model.from_json(text)

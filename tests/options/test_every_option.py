@@ -1,0 +1,223 @@
+"""One suite for every registered Option: what it declares, what it spends, what it leaves alone, what it copes with."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tables_of_labels import arrow, correlated, schema_of, table_of
+
+import jostle
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import BudgetError, OptionError
+from jostle.options import Option, get, names
+from jostle.options.model import Model
+from jostle.privacy.events import price
+from jostle.tables.schema import Neighbours
+
+EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
+RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
+VARIANTS = (
+    "FriedmanSchuster(utility=Gini)",
+    "FriedmanSchuster(utility=InfoGain, depth=2)",
+    "FriedmanSchuster(numeric=bins, prune=False)",
+    "Mohammed(utility=InfoGain)",
+    "Mohammed(depth=6, numeric=ordered)",
+    "Jagannathan(depth=3, trees=2)",
+    "PatilSingh(utility=InfoGain, trees=3)",
+    "FletcherIslam(most_trees=2)",
+    "RandomForest(trees=1)",
+    "RandomForest(numeric=cuts)",
+    "BayesTree(depth=3)",
+)
+CLASSIFIERS = (*names("classification"), *VARIANTS)
+EVERYONE = (*names(), *VARIANTS)
+
+
+def tables(option: Option, relation: Neighbours, rows: int | None = None) -> list[Table]:
+    """Return tables that the Option's task is about and that it does not refuse."""
+    if option.task == "classification":
+        schema, data = correlated(120, neighbours=relation, rows=rows and 120)
+        made = [table_of(data, schema)]
+    else:
+        line, square = np.arange(16) % 5, np.arange(64).reshape(8, 8) % 7
+        made = [Table.from_grid(grid, neighbours=relation, rows=rows and int(grid.sum())) for grid in (line, square)]
+    accepted = [table for table in made if option.refuses(table.schema) is None]
+    assert accepted, f"{option.name} refuses every table tried"
+    return accepted
+
+
+def comparable(answer: Any) -> bytes:
+    """Return an answer as bytes, the same for the same answer."""
+    if isinstance(answer, Model):
+        return answer.to_json().encode()
+    if hasattr(answer, "cells"):
+        return np.asarray(answer.cells).tobytes()
+    return np.asarray(answer.keys).tobytes() + np.asarray(answer.values).tobytes()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", EVERYONE)
+def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> None:
+    option = get(name)
+    for rows in (None, 1):
+        for table in tables(option, relation, rows):
+            for epsilon in EPSILONS:
+                declared = price(option.cost(table.schema, epsilon), relation)
+                assert declared <= epsilon
+                assert declared > 0 or table.schema.rows is not None  # what is public already may cost nothing
+                db = jostle.rehearse(table, epsilon=epsilon, seed=3)
+                option.perform(db, epsilon, partial(_checked, option, declared))
+
+
+def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
+    run = option.run(probe, budget) if option.task == "classification" else option.run(probe, _workload(probe), budget)
+    assert probe.spent == declared
+    return run
+
+
+def _workload(probe: jostle.Probe) -> Any:
+    from jostle.options.histograms.workload import Workload  # noqa: PLC0415 - used here alone
+
+    return Workload.random_ranges(tuple(probe.schema[name].size for name in probe.schema.names))
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_one_call_spends_its_allotment_and_the_same_seed_gives_the_same(name: str) -> None:
+    option: Any = get(name)
+    table = tables(option, "add_remove")[0]
+    answers = []
+    for _ in range(2):
+        db = jostle.rehearse(table, epsilon=2, seed=8)
+        answers.append(comparable(option(db, epsilon=1)))
+        assert db.spent == 1
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_a_budget_too_small_is_refused_before_any_charge(name: str) -> None:
+    option: Any = get(name)
+    db = jostle.rehearse(tables(option, "add_remove")[0], epsilon=1)
+    with pytest.raises(BudgetError):
+        option(db, epsilon=2)
+    assert db.spent == 0
+
+
+@pytest.mark.parametrize("name", names("classification"))
+def test_a_table_without_a_label_is_refused_before_any_charge(name: str) -> None:
+    option: Any = get(name)
+    schema = Schema({"a": Categorical(["x", "y"])})
+    db = jostle.rehearse(Table.from_frame(pa.table({"a": ["x"]}), schema), epsilon=1)
+    with pytest.raises(OptionError, match="no label"):
+        option(db, epsilon=1)
+    assert db.spent == 0
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_a_name_with_its_parameters_gives_the_same_option_back(name: str) -> None:
+    option = get(name)
+    assert get(option.name) == option
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_data_are_left_as_they_were(name: str) -> None:
+    option: Any = get(name)
+    table = tables(option, "add_remove")[0]
+    before = {key: codes.copy() for key, codes in table._source.columns.items()}  # type: ignore[attr-defined]
+    option(jostle.rehearse(table, epsilon=1), epsilon=1)
+    after = table._source.columns  # type: ignore[attr-defined]  # an in-memory source
+    assert all(np.array_equal(codes, after[key]) for key, codes in before.items())
+
+
+def _edge(name: str, relation: Neighbours) -> tuple[Schema, list[tuple[int, ...]]]:
+    if name == "two hundred classes":
+        return schema_of(3, 2, 200, neighbours=relation), [(row % 3, row % 2, row % 200) for row in range(400)]
+    shapes: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]]]] = {
+        "empty": ((3, 2, 2), []),
+        "one row": ((3, 2, 2), [(2, 1, 1)]),
+        "one class": ((3, 2, 1), [(0, 1, 0), (1, 1, 0)]),
+        "one attribute": ((4, 2), [(3, 1), (0, 0), (3, 1)]),
+        "a constant attribute": ((1, 2), [(0, 1), (0, 0), (0, 1)]),
+        "no attribute": ((2,), [(0,), (1,), (1,)]),
+        "wide": ((40, 40, 40, 40, 2), [(7, 7, 7, 7, 1)] * 30),
+        "all rows alike": ((3, 2, 2), [(1, 1, 1)] * 50),
+    }
+    sizes, rows = shapes[name]
+    return schema_of(*sizes, neighbours=relation), rows
+
+
+EDGES = (
+    "empty",
+    "one row",
+    "one class",
+    "one attribute",
+    "a constant attribute",
+    "no attribute",
+    "wide",
+    "all rows alike",
+    "two hundred classes",
+)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, edge: str) -> None:
+    option: Any = get(name)
+    for relation in RELATIONS:
+        schema, rows = _edge(edge, relation)
+        db = jostle.rehearse(table_of(rows, schema), epsilon=1)
+        model = option(db, epsilon=1)
+        assert db.spent == 1
+        frame = arrow(rows or [(0,) * len(schema.names)], schema)
+        chances = model.predict_proba(frame)
+        assert chances.shape == (max(len(rows), 1), len(schema.classes))
+        assert np.allclose(chances.sum(axis=1), 1)
+        assert chances.min() >= 0
+        assert set(model.predict(frame)) <= set(schema.classes)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_more_values_classes_or_rows_never_change_the_price(name: str, relation: Neighbours) -> None:
+    option = get(name)
+    for sizes in ((2, 2), (2, 2, 2), (50, 2, 2), (3, 3, 3, 3, 3, 3, 9), (2,) * 30):
+        for rows in (None, 0, 10, 10**6):
+            schema = schema_of(*sizes, neighbours=relation, rows=rows)
+            for epsilon in EPSILONS:
+                assert price(option.cost(schema, epsilon), relation) == epsilon
+
+
+@pytest.mark.parametrize("name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree"])
+def test_depth_never_changes_the_price(name: str) -> None:
+    schema = Schema({"n": Numeric(0, 1), "a": Categorical(["x"]), "label": Categorical(["n", "y"])}, label="label")
+    for depth in (1, 2, 3, 7, 40):
+        assert price(get(f"{name}(depth={depth})").cost(schema, Fraction(1, 3)), "add_remove") == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_missing_values_are_a_value(name: str) -> None:
+    option: Any = get(name)
+    schema = Schema(
+        {
+            "n": Numeric(0, 8, bins=4, missing="value"),
+            "a": Categorical(["x"], missing="value"),
+            "label": Categorical(["n", "y"]),
+        },
+        label="label",
+    )
+    frame = pa.table({"n": [None, 1.0, None, 7.0], "a": ["x", None, None, "x"], "label": ["n", "y", "n", "y"]})
+    model = option(jostle.rehearse(Table.from_frame(frame, schema), epsilon=50), epsilon=50)
+    assert model.predict_proba(frame).shape == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree"])
+def test_without_noise_to_speak_of_they_learn(name: str) -> None:
+    """At epsilon = 1000 on 3,000 rows, whose label follows from two attributes nine times in ten, most are found."""
+    schema, rows = correlated(3000)
+    option: Any = get(name)
+    model = option(jostle.rehearse(table_of(rows, schema), epsilon=1000, seed=1), epsilon=1000)
+    assert model.score(arrow(rows, schema)) > 0.75
