@@ -51,7 +51,8 @@ def main() -> None:
             db.histogram("age", "smokes", epsilon="0.6")
         except jostle.JostleError as refusal:
             print(f"refused: {refusal}")
-        print(f"smokers by age: {db.histogram('age', 'smokes', epsilon=db.left)[:, 1].tolist()}")
+        print(f"smokers by age: {db.histogram('age', 'smokes', epsilon='0.2')[:, 1].tolist()}")
+        print(jostle.options.get("FriedmanSchuster(depth=2)")(db, epsilon=db.left))  # who smokes, as a tree
 
         Console(width=110).print(render_trace(trace.records))
 
