@@ -28,15 +28,20 @@ from jostle.audit.forks import Forks, enumerated, enumerated_runs
 
 # isort: split
 from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
+from jostle.audit.classifiers import CLASSIFIERS, TREE_CONTROLS
 from jostle.audit.controls import CONTROLS
+from jostle.audit.grids import GRIDS
 from jostle.audit.honest import HONEST
 from jostle.audit.probes import PROBES
 
 __all__ = [
+    "CLASSIFIERS",
     "CONFIDENCE",
     "CONTROLS",
+    "GRIDS",
     "HONEST",
     "PROBES",
+    "TREE_CONTROLS",
     "Bound",
     "Distribution",
     "Fault",

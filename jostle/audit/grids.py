@@ -1,0 +1,65 @@
+"""Every Option of the grid task as it is called, audited through the door: table, allotment, mechanisms, estimate.
+
+Each subject rehearses on grids of four cells, which runs the same code as a private table does but for the source of
+bits. An estimate is reduced to its cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, get_args
+
+import numpy as np
+
+from jostle.audit.pairs import Relation, Vector, histogram_pairs
+from jostle.audit.subjects import Outputs, Sampler, Subject, register
+from jostle.options.base import options_for
+from jostle.options.histograms.workload import Workload
+from jostle.privacy.opening import rehearse
+from jostle.tables import Table
+
+__all__ = ["GRIDS"]
+
+RUNS = 500
+SHAPE = (2, 2)
+TAKEN = {"ThresholdedHistogram": "ThresholdedGrid"}
+"""Names under which a mechanism is audited already."""
+
+
+@lru_cache
+def _table(counts: Vector, relation: Relation) -> Table:
+    return Table.from_grid(np.array(counts).reshape(SHAPE), neighbours=relation)
+
+
+def _estimated(option: Callable[..., Any], relation: Relation) -> Callable[..., Outputs]:
+    """Return the sample that runs an Option again and again in one rehearsal."""
+    workload = Workload.all_ranges(SHAPE)
+
+    def sample(noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Outputs:
+        db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
+        cells = [option(db, workload, epsilon=epsilon).cells.ravel() for _ in range(size)]
+        return np.round(np.array(cells), 6)
+
+    return sample
+
+
+def _subjects() -> Iterator[Subject[Any]]:
+    for option in options_for("grid"):
+        for relation in get_args(Relation):
+            name = type(option).__name__
+            yield Subject(
+                name=TAKEN.get(name, name) + ("Replaced" if relation == "replace_one" else ""),
+                module=__name__,
+                about=f"4 cells by {name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
+                pairs=histogram_pairs(4, relation),
+                sample=_estimated(option, relation),  # type: ignore[arg-type]  # grid Options are called so
+                samples=RUNS,
+            )
+
+
+GRIDS: tuple[Subject[Any], ...] = tuple(_subjects())
+
+for _subject in GRIDS:
+    register(_subject)

@@ -1,0 +1,101 @@
+"""How to share a budget among the levels of a tree or of a wavelet, given the workload: public facts only.
+
+*Trees.* Let level j of a tree be counted with the share e_j and let its nodes have s_j leaves each. Where all nodes
+of a level are alike, averaging over the nodes of level j is a projection A_j, and A_j A_l = A_min(j,l): so the
+least-squares estimate has covariance sum over l of (A_l - A_(l-1)) / m_l up to a constant, m_l = sum over j >= l of
+s_j * e_j**2, with A_(-1) = 0. A query q is answered with the variance sum of (|A_l q|**2 - |A_(l-1) q|**2) / m_l. The
+best shares minimise that sum over the workload; levels that are not worth their share get none. For trees whose nodes
+differ a little, s_j is the mean.
+
+*Wavelets.* The coefficients are independent: a level of share e and squared weight t in the workload costs t / e**2,
+and the best shares are proportional to the cube roots of t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.options.histograms.tree import Tree
+from jostle.options.histograms.workload import Workload
+
+__all__ = ["best_shares", "exact_shares", "scaled_shares", "tree_shares"]
+
+Floats = NDArray[np.float64]
+
+STEPS = 300
+PIECES = 4096
+"""Shares are multiples of 1 / this."""
+LEAST_SHARE = 1 / 256
+"""Smaller shares than this are given to the other levels."""
+SAMPLE = 64
+"""Queries of a workload that the shares are worked out for."""
+
+
+def tree_error(shares: Floats, load: Floats, sizes: Floats, known: Floats | float = 0.0) -> Floats:
+    """Return the workload's summed variance for shares of the levels, root first, up to a constant.
+
+    *shares* may have a row per choice of shares; *known* is what is known of each level beforehand, as a precision.
+    """
+    told = np.cumsum((sizes * shares**2)[..., ::-1], axis=-1)[..., ::-1] + known
+    found: Floats = (np.diff(load, prepend=0) / np.maximum(told, 1e-300)).sum(axis=-1)
+    return found
+
+
+def best_shares(load: Floats, sizes: Floats, known: Floats | float = 0.0) -> Floats:
+    """Return the shares of the levels, root first, that minimise `tree_error`; some are 0.
+
+    The leaves' is not, unless something is known of them. By multiplicative steps from several starts, one of them
+    with most of the budget on each level: at the best shares, the error falls equally fast in each share that is
+    above 0.
+    """
+    gains = np.maximum(np.diff(load, prepend=0), 0)
+    levels = len(load)
+    shares = np.vstack([np.ones(levels), np.full((levels, levels), 0.1) + np.diag(np.full(levels, 0.9))])
+    shares /= shares.sum(axis=1, keepdims=True)
+    for _ in range(STEPS):
+        told = np.cumsum((sizes * shares**2)[:, ::-1], axis=1)[:, ::-1] + known
+        pull = shares**2 * sizes * np.cumsum(gains / np.maximum(told, 1e-300) ** 2, axis=1)
+        shares = np.sqrt(shares * pull / np.maximum(pull.sum(axis=1, keepdims=True), 1e-300))
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    shares[shares < LEAST_SHARE] = 0
+    if not np.any(known):
+        shares[:, -1] = np.maximum(shares[:, -1], LEAST_SHARE)
+    shares[shares.sum(axis=1) == 0] = 1
+    shares /= shares.sum(axis=1, keepdims=True)
+    best: Floats = shares[int(np.argmin(tree_error(shares, load, sizes, known)))]
+    return best
+
+
+def exact_shares(shares: Sequence[float] | Floats) -> tuple[Fraction, ...]:
+    """Return exact shares near the given ones that add up to 1; 0 stays 0, any other is at least 1/4096."""
+    wanted = np.asarray(shares, dtype=np.float64)
+    pieces = np.where(wanted > 0, np.maximum(1, np.floor(wanted / wanted.sum() * PIECES)), 0).astype(np.int64)
+    pieces[int(np.argmax(pieces))] += PIECES - int(pieces.sum())
+    return tuple(Fraction(int(piece), PIECES) for piece in pieces)
+
+
+def tree_shares(tree: Tree, workload: Workload) -> tuple[Fraction, ...]:
+    """Return the shares of a tree's levels that suit a workload, root first; some are 0, the leaves' is not."""
+    load = tree.load(workload.sample(SAMPLE))
+    sizes = len(tree.starts[-1]) / np.array([len(starts) for starts in tree.starts])
+    return exact_shares(best_shares(load, sizes))
+
+
+def scaled_shares(tree: Tree, workload: Workload, records: float, epsilon: float) -> tuple[Fraction, ...]:
+    """Return shares that suit a workload and the number of records: with few, fine levels are not worth counting.
+
+    Beforehand, the cells are expected to be as uneven as if all records were in one node of each level: then the
+    averages over a level's nodes have the squared length records**2 / (leaves per node), and each of a level's new
+    dimensions has a known variance: the level's increase in that, divided by their number. Its precision adds to what
+    counting tells.
+    """
+    load = tree.load(workload.sample(SAMPLE))
+    nodes = np.array([len(starts) for starts in tree.starts])
+    sizes = nodes[-1] / nodes
+    energy = max(records, 1.0) ** 2 * np.diff(1 / sizes, prepend=0)
+    known = 2 / epsilon**2 * np.diff(nodes, prepend=0) / np.maximum(energy, 1e-9)
+    return exact_shares(best_shares(load, sizes, np.append(0.0, known[1:])))

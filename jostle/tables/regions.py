@@ -1,0 +1,222 @@
+"""Kernels over a grid: counts per region of public partitions, Haar coefficients, counts inside a box.
+
+A grid is made of one or more columns; its cells are numbered in row-major order of their codes. What these kernels give
+falls into *levels*: in each, a row changes one number, by one. So each level may have noise of its own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from itertools import product
+from typing import TypeVar
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block
+from jostle.tables.kernels import KERNELS, Counts, DenseKernel
+from jostle.tables.schema import Schema
+
+__all__ = ["Box", "Haar", "LevelKernel", "Regions", "box_sums", "haar", "haar_side"]
+
+Starts = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def _names(columns: Iterable[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _starts(levels: Iterable[Starts]) -> tuple[Starts, ...]:
+    return tuple(np.ascontiguousarray(level, dtype=np.int64) for level in levels)
+
+
+def _whole_numbers(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(map(int, numbers))
+
+
+class LevelKernel(DenseKernel):
+    """A dense kernel made of levels, in each of which a row changes one number by one."""
+
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """Return how many numbers each level has."""
+
+    def cells(self, schema: Schema) -> int:
+        """Return how many numbers there are in all."""
+        Counts.of(*self.columns).cells(schema)
+        return sum(self.sizes(schema))
+
+    def bound(self, schema: Schema) -> int:
+        """Return the number of levels."""
+        return len(self.sizes(schema))
+
+    def replaced(self, schema: Schema) -> int:
+        """Return what all levels change by together when a row becomes another, or enters or leaves a part."""
+        return sum(self.moved(schema))
+
+    def moved(self, schema: Schema) -> tuple[int, ...]:
+        """Return the most that each level changes, summed, when a row becomes another, or enters or leaves a part.
+
+        A row that becomes another takes back what it added and adds anew: 2 at most. The single number of a level
+        that has no more is the same for all rows, so that only entering or leaving a part changes it.
+        """
+        return tuple(1 if size == 1 else 2 for size in self.sizes(schema))
+
+    def changes(self, schema: Schema) -> tuple[int, ...]:
+        """Return the most that each level changes, summed, between neighbours of the schema's kind."""
+        return self.moved(schema) if schema.neighbours == "replace_one" else (1,) * len(self.sizes(schema))
+
+
+def _grid_counts(block: Block, schema: Schema, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    counts = np.zeros(schema.size(*columns), dtype=np.int64)
+    Counts.of(*columns).add(block, schema, counts)
+    return counts
+
+
+@frozen(eq=False)
+class Regions(LevelKernel):
+    """How many rows fall in each region, for one or more partitions of a grid.
+
+    The cells are put in a public order; each partition cuts that into runs. Every cell stands in the order once and
+    every run begins where the one before ends, so a row is in one region of each partition.
+    """
+
+    columns: tuple[str, ...] = field(converter=_names)
+    order: NDArray[np.int64]
+    """The cells' numbers, each once."""
+    starts: tuple[Starts, ...] = field(converter=_starts)
+    """For each partition, the places in the order where its regions begin, rising from 0."""
+
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """Return how many regions each partition has."""
+        cells = schema.size(*self.columns)
+        if len(self.order) != cells or np.any(np.bincount(self.order, minlength=cells) != 1):
+            raise TableError("the order of a grid's cells does not hold each cell once")
+        for starts in self.starts:
+            if not len(starts) or starts[0] != 0 or starts[-1] >= cells or np.any(np.diff(starts) <= 0):
+                raise TableError("the regions of a grid do not begin one after the other, from the first cell on")
+        return tuple(map(len, self.starts))
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        counts = _grid_counts(block, schema, self.columns)[self.order]
+        place = 0
+        for starts in self.starts:
+            totals[place : place + len(starts)] += np.add.reduceat(counts, starts)
+            place += len(starts)
+
+
+def haar_side(size: int) -> int:
+    """Return the power of two that a side of a grid is filled up to with empty cells."""
+    return 1 << (size - 1).bit_length()
+
+
+def haar(counts: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    """Return the whole-numbered Haar transform along an axis whose length is a power of two.
+
+    First the sum of all, then for each halving, coarsest first, the sum of each left half less that of its right half.
+    """
+    moved = np.moveaxis(counts, axis, 0)
+    found: list[NDArray[np.int64]] = []
+    while len(moved) > 1:
+        left, right = moved[0::2], moved[1::2]
+        found.append(left - right)
+        moved = left + right
+    found.append(moved)
+    return np.moveaxis(np.concatenate(found[::-1]), 0, axis)
+
+
+@frozen(eq=False)
+class Haar(LevelKernel):
+    """The Haar coefficients of a grid, sides filled up to powers of two.
+
+    Along one axis a row is in the sum of all and, for each halving, in one of the differences, with a sign: so its
+    column has one entry of 1 or -1 for each. In several dimensions the transform is applied along each axis in turn,
+    and the column is the outer product of the axes' columns: one entry of 1 or -1 per combination of levels. A level
+    here is such a combination, in row-major order of the axes' levels; its numbers stand in row-major order as well.
+    """
+
+    columns: tuple[str, ...] = field(converter=_names)
+
+    def blocks(self, schema: Schema) -> tuple[tuple[slice, ...], ...]:
+        """Return for each level which coefficients along each axis it takes."""
+        ranges = []
+        for name in self.columns:
+            side = haar_side(schema[name].size)
+            ranges.append([slice(0, 1)] + [slice(1 << depth, 2 << depth) for depth in range(side.bit_length() - 1)])
+        return tuple(product(*ranges))
+
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """Return how many coefficients each level has."""
+        sizes = []
+        for block in self.blocks(schema):
+            size = 1
+            for part in block:
+                size *= part.stop - part.start
+            sizes.append(size)
+        return tuple(sizes)
+
+    def moved(self, schema: Schema) -> tuple[int, ...]:
+        """Return 1 for the sum of all and 2 for others: even a single difference changes sign with the row's half."""
+        return (1, *(2 for _ in self.blocks(schema)[1:]))
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        shape = tuple(schema[name].size for name in self.columns)
+        sides = tuple(map(haar_side, shape))
+        grid = np.zeros(sides, dtype=np.int64)
+        grid[tuple(map(slice, shape))] = _grid_counts(block, schema, self.columns).reshape(shape)
+        for axis in range(len(sides)):
+            grid = haar(grid, axis)
+        place = 0
+        for part in self.blocks(schema):
+            found = grid[part].ravel()
+            totals[place : place + found.size] += found
+            place += found.size
+
+
+@frozen
+class Box(LevelKernel):
+    """How many rows lie in a box of a grid: a range of codes, low <= code < high, in each column."""
+
+    columns: tuple[str, ...] = field(converter=_names)
+    low: tuple[int, ...] = field(converter=_whole_numbers)
+    high: tuple[int, ...] = field(converter=_whole_numbers)
+
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """Return one number in one level."""
+        for name, low, high in zip(self.columns, self.low, self.high, strict=True):
+            if not 0 <= low < high <= schema[name].size:
+                raise TableError(f"a box from {low} to {high} does not lie in the {schema[name].size} bins of {name!r}")
+        return (1,)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
+        """Add the block's rows to *totals*."""
+        inside = np.ones(block.length, dtype=np.bool_)
+        for name, low, high in zip(self.columns, self.low, self.high, strict=True):
+            codes = block.columns[name]
+            inside &= (codes >= low) & (codes < high)
+        totals[0] += int(inside.sum()) if block.multiplicity is None else int(block.multiplicity[inside].sum())
+
+
+def box_sums(grid: NDArray[Number], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[Number]:
+    """Return the sum of the grid's cells in each box, by a summed-area table; exact for whole numbers."""
+    table = np.zeros([side + 1 for side in grid.shape], dtype=grid.dtype)
+    table[(slice(1, None),) * grid.ndim] = grid
+    for axis in range(grid.ndim):
+        np.cumsum(table, axis=axis, out=table)
+    total: NDArray[Number] = np.zeros(len(low), dtype=grid.dtype)
+    for corner in range(1 << grid.ndim):
+        lows = [bool(corner >> axis & 1) for axis in range(grid.ndim)]
+        index = tuple((low if at_low else high)[:, axis] for axis, at_low in enumerate(lows))
+        total += (-1) ** sum(lows) * table[index]
+    return total
+
+
+KERNELS.update({Regions, Haar, Box})
