@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from jostle.errors import BudgetError, JostleError
 
 __all__ = ["main"]
+
+Item = TypeVar("Item")
 
 MISTAKE, REFUSED, INTERRUPTED = 1, 3, 130
 
@@ -124,10 +127,14 @@ def audit(
 ) -> None:
     """Look for evidence that a mechanism gives away more than it claims, over neighbouring inputs made to show it."""
     from jostle.audit import audit as audit_one  # noqa: PLC0415
-    from jostle.audit import audit_all, show_epsilon  # noqa: PLC0415
+    from jostle.audit import audit_all, names, show_epsilon  # noqa: PLC0415
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
 
-    findings = [audit_one(name, epsilon, samples=samples)] if name else list(audit_all(samples=samples))
+    if name:
+        findings = [audit_one(name, epsilon, samples=samples)]
+    else:
+        every = _with_progress(audit_all(samples=samples), total=len(names()), about="auditing")
+        findings = list(every)
     if json_:
         _say_json([finding.as_data() for finding in findings])
     else:
@@ -165,6 +172,13 @@ def options(
         return
     rows = [(each.name, each.task, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
     _table("Options", ("name", "task", "what it does"), rows)
+
+
+def _with_progress(items: Iterable[Item], *, total: int, about: str) -> Iterable[Item]:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import track  # noqa: PLC0415
+
+    return track(items, description=about, total=total, console=Console(stderr=True), transient=True)
 
 
 def _say(text: str, data: Any, as_json: bool) -> None:  # noqa: FBT001 - which of the two to print

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from jostle.trace.render import render_trace
 from rich.console import Console
 
 import jostle
+from jostle.trace.render import render_trace
 
 SCHEMA = jostle.Schema(
     {

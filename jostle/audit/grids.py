@@ -24,8 +24,6 @@ __all__ = ["GRIDS"]
 
 RUNS = 500
 SHAPE = (2, 2)
-TAKEN = {"ThresholdedHistogram": "ThresholdedGrid"}
-"""Names under which a mechanism is audited already."""
 
 
 @lru_cache
@@ -50,7 +48,7 @@ def _subjects() -> Iterator[Subject[Any]]:
         for relation in get_args(Relation):
             name = type(option).__name__
             yield Subject(
-                name=TAKEN.get(name, name) + ("Replaced" if relation == "replace_one" else ""),
+                name=name + ("Replaced" if relation == "replace_one" else ""),
                 module=__name__,
                 about=f"4 cells by {name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
                 pairs=histogram_pairs(4, relation),

@@ -112,7 +112,7 @@ HONEST: tuple[Subject[Any], ...] = (
         distribution=_standard_monotone.distribution,
     ),
     Subject(
-        name="ThresholdedHistogram",
+        name="SparseCells",
         module=__name__,
         about="sparse noisy histogram above a threshold, empty cells sampled",
         pairs=key_pairs(4, "add_remove"),

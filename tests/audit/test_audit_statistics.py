@@ -44,7 +44,7 @@ def randomised_response(noise: Sampler, data: int, epsilon: Fraction, size: int)
     return np.where(noise.bernoulli(truth, size), data, 1 - data)
 
 
-def nothing(noise: Sampler, data: int, epsilon: Fraction, size: int) -> NDArray[np.int64]:  # noqa: ARG001 - ignores them
+def nothing(noise: Sampler, data: int, epsilon: Fraction, size: int) -> NDArray[np.int64]:
     """Tell one of 10,000 numbers, whatever the bit."""
     return noise.below(10_000, size)
 

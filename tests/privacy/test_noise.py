@@ -210,7 +210,7 @@ def test_the_operating_system_repeats_nothing() -> None:
     assert draws_of_all_kinds(Noise()) != draws_of_all_kinds(Noise())
     assert discrete_laplace(10**6, 100).tolist() != discrete_laplace(10**6, 100).tolist()
     assert geometric(10**6, 100).tolist() != geometric(10**6, 100).tolist()
-    copied = pickle.loads(pickle.dumps(Noise()))  # noqa: S301 - our own pickle
+    copied = pickle.loads(pickle.dumps(Noise()))
     assert copied == Noise()
     assert copied.below(2**63, 20).tolist() != Noise().below(2**63, 20).tolist()
 
@@ -218,7 +218,7 @@ def test_the_operating_system_repeats_nothing() -> None:
 def test_a_seeded_source_is_pickled_where_it_stands() -> None:
     noise = seeded(23)
     noise.below(10, 7)
-    copied = pickle.loads(pickle.dumps(noise))  # noqa: S301 - our own pickle
+    copied = pickle.loads(pickle.dumps(noise))
     assert draws_of_all_kinds(copied) == draws_of_all_kinds(noise)
 
 

@@ -15,7 +15,7 @@ from jostle.trace.render import render_trace
 
 CASES = Path(__file__).parent.parent / "cases" / "trace"
 
-OPENED = Opened("add_remove", True, Fraction(1), "survey.vault", ("age", "region"), None)  # noqa: FBT003
+OPENED = Opened("add_remove", True, Fraction(1), "survey.vault", ("age", "region"), None)
 COUNT = (
     Charged("count", "Laplace", Fraction(1, 10), Fraction(1, 10), Fraction(9, 10)),
     Released("count", "Laplace", Fraction(10), 1, (4987,)),
@@ -38,7 +38,7 @@ TRACES: dict[str, tuple[Record, ...]] = {
         Released("region=[bold]/count", "Laplace", Fraction(5), 1, (-3,)),
     ),
     "rehearsal": (
-        Opened("replace_one", False, None, None, ("age",), 500),  # noqa: FBT003
+        Opened("replace_one", False, None, None, ("age",), 500),
         Released("histogram", "Laplace", Fraction(2, 3), 0, ()),
     ),
     "two runs, the first without its beginning": (*COUNT, OPENED, *COUNT),
