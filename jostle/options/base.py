@@ -118,7 +118,7 @@ def get(name: str) -> Option:
     try:
         return kind(**given)
     except (TypeError, ValueError) as mistake:
-        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake}") from None
+        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.args[0]}") from None
 
 
 def share(default: str) -> Any:
