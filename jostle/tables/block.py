@@ -9,6 +9,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from jostle.tables.schema import Schema
+
 __all__ = ["Block", "Codes", "Where", "code_type"]
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -37,10 +39,29 @@ class Block:
             return self
         keep = np.ones(self.length, dtype=np.bool_)
         for name, codes in conditions:
-            keep &= np.isin(self.columns[name], codes)
-        rows = np.flatnonzero(keep)
+            column = self.columns[name]
+            keep &= column == codes[0] if len(codes) == 1 else np.isin(column, codes)
+        return self.rows(np.flatnonzero(keep))
+
+    def rows(self, places: NDArray[np.intp]) -> Block:
+        """Return the rows at these places."""
         return Block(
-            {name: codes[rows] for name, codes in self.columns.items()},
-            len(rows),
-            None if self.multiplicity is None else self.multiplicity[rows],
+            {name: codes[places] for name, codes in self.columns.items()},
+            len(places),
+            None if self.multiplicity is None else self.multiplicity[places],
         )
+
+    def keys(self, names: tuple[str, ...], schema: Schema) -> Codes:
+        """Return each row's place among all combinations of the named columns' codes, in row-major order.
+
+        The keys have the narrowest type that holds the number of combinations, and with it everything on the way: each
+        key so far is below the product of the sizes so far, and no size is above the product of all.
+        """
+        kind = code_type(schema.size(*names) + 1)
+        if not names:
+            return np.zeros(self.length, dtype=kind)
+        keys: Codes = self.columns[names[0]].astype(kind)  # a copy, to be changed
+        for name in names[1:]:
+            keys *= kind.type(schema[name].size)
+            keys += self.columns[name]
+        return keys

@@ -8,15 +8,17 @@ message, ever depends on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import Literal, get_args
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
 from jostle.errors import SchemaError
 
-__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric"]
+__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "writable"]
 
 OTHER = "(other)"
 """How the extra value is called that stands for all undeclared ones."""
@@ -26,17 +28,56 @@ MISSING = "(missing)"
 OutsideCategorical = Literal["other", "drop"]
 OutsideNumeric = Literal["clamp", "other", "drop"]
 MissingPolicy = Literal["value", "outside"]
-MOST_BINS = 2**31
+MOST_BINS = 2**30
+"""With the extra values, codes fit 32 bits."""
 
 
 def _texts(values: object) -> tuple[str, ...]:
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise SchemaError(f"values is {values!r}, not a list of values", fix='values=["no", "yes"]')
-    return tuple(str(value) for value in values)
+    fix = 'values=["no", "yes"]'
+    if isinstance(values, AbstractSet):
+        raise SchemaError("values is a set, which has no order", fix=fix)
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise SchemaError(f"values is {values!r}, not a list of values", fix=fix)
+    return tuple(map(_text, values))
 
 
-def _floats(edges: Iterable[float]) -> tuple[float, ...]:
-    return tuple(map(float, edges))
+def _text(value: object) -> str:
+    """Return a declared value as a cell of its type would be written."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
+    if isinstance(value, bytes) or hasattr(value, "__iter__"):
+        raise SchemaError(f"the value {value!r} is not a single value", fix='values=["no", "yes"]')
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        number = float(value)
+        if math.isnan(number):
+            raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return str(value)
+
+
+def _number(value: Any) -> Any:
+    """Return a number of any library as Python's own; what is no number is left for the check to name."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _numbers(values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, Iterable):
+        raise SchemaError(f"edges is {values!r}, not a list of numbers", fix="edges=[0, 10, 100]")
+    return tuple(map(_number, values))
+
+
+def _check_number(name: str, value: object, fix: str) -> None:
+    try:
+        good = type(value) in {int, float} and math.isfinite(value)  # type: ignore[arg-type]  # a number, as just seen
+    except OverflowError:
+        good = False
+    if not good:
+        shown = f"{value!r}" if len(f"{value!r}") < 40 else "too large"
+        raise SchemaError(f"{name} is {shown}, not a finite number", fix=fix)
 
 
 def _check_policy(name: str, value: str, allowed: object) -> None:
@@ -45,16 +86,24 @@ def _check_policy(name: str, value: str, allowed: object) -> None:
         raise SchemaError(f"{name} is {value!r}", fix=f"{name} = one of {', '.join(map(repr, choices))}")
 
 
+def writable(text: str) -> bool:
+    """Return whether a text can be written to a file: one with half a surrogate pair cannot."""
+    return text == text.encode(errors="replace").decode()
+
+
 @frozen
 class Categorical:
-    """A column with a declared list of values."""
+    """A column with a declared list of values.
+
+    A cell has a value if it is written the same or, failing that, is the same number: 1, 1.0 and "1.0" are.
+    """
 
     values: tuple[str, ...] = field(converter=_texts)
     """Every value the column may take, as public knowledge has it."""
     outside: OutsideCategorical = "drop"
-    """What becomes of an undeclared value: its row is dropped, or it becomes one extra value that stands for all such."""
+    """What becomes of an undeclared value: its row is dropped, or it becomes one extra value for all such."""
     missing: MissingPolicy = "outside"
-    """What becomes of an empty cell: one extra value, or the same as an undeclared one."""
+    """What becomes of an empty cell or text: one extra value, or the same as an undeclared one."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse declarations that contradict themselves."""
@@ -65,9 +114,13 @@ class Categorical:
             raise SchemaError(f"the value {twice!r} is declared twice")
         _check_policy("outside", self.outside, OutsideCategorical)
         _check_policy("missing", self.missing, MissingPolicy)
-        reserved = {OTHER, MISSING} & set(self.values)
-        if reserved:
-            raise SchemaError(f"the value {reserved.pop()!r} is declared, but the name is taken by Jostle")
+        for value in self.values:
+            if not value:
+                raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
+            if value in {OTHER, MISSING}:
+                raise SchemaError(f"the value {value!r} is declared, but the name is taken by Jostle")
+            if not writable(value):
+                raise SchemaError(f"the value {value!r} is not a text that can be written to a file")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -94,68 +147,91 @@ class Categorical:
 class Numeric:
     """A column of numbers with public bounds, cut into bins."""
 
-    low: float
+    low: float = field(converter=_number)
     """The least value, as public knowledge has it."""
-    high: float
+    high: float = field(converter=_number)
     """The greatest value."""
-    bins: int = 16
-    """How many bins of equal width; ignored where edges are given."""
-    edges: tuple[float, ...] = field(default=(), converter=_floats)
+    bins: int = field(default=16, converter=_number)
+    """How many bins of equal width; where edges are given, as many as they cut."""
+    edges: tuple[float, ...] = field(default=(), converter=_numbers)
     """Bin edges in rising order, from low to high; bin i holds edges[i] <= x < edges[i+1], the last one also high."""
     outside: OutsideNumeric = "clamp"
-    """What becomes of a number out of bounds, or a text that is no number: the nearest bin (a text that is no
-    number: as an empty cell), one extra value, or its row is dropped."""
+    """What becomes of a number out of bounds: the nearest bin, one extra value, or its row is dropped. A text that is
+    no number counts as an empty cell."""
     missing: MissingPolicy = "outside"
     """What becomes of an empty cell: one extra value, or as outside says (with clamp, its row is dropped)."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse declarations that contradict themselves."""
-        for name, bound in (("low", self.low), ("high", self.high)):
-            if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not math.isfinite(bound):
-                raise SchemaError(f"{name} is {bound!r}, not a finite number", fix=f"{name}=0")
-        if not self.low < self.high:
+        _check_number("low", self.low, "low=0")
+        _check_number("high", self.high, "high=100")
+        if not float(self.low) < float(self.high):
             raise SchemaError(f"low={self.low} is not below high={self.high}")
-        if not isinstance(self.bins, int) or not 1 <= self.bins < MOST_BINS:
-            raise SchemaError(f"bins is {self.bins!r}, but must be a whole number from 1 to 2**31 - 1")
         if self.edges:
-            if len(self.edges) == 1 or any(not left < right for left, right in pairwise(self.edges)):
-                raise SchemaError("edges do not rise strictly", fix="edges=[0, 10, 100]")
-            if self.edges[0] != self.low or self.edges[-1] != self.high:
-                raise SchemaError(f"edges run from {self.edges[0]} to {self.edges[-1]}, not from low to high")
+            self._check_edges()
+            object.__setattr__(self, "edges", tuple(map(float, self.edges)))
+            object.__setattr__(self, "bins", len(self.edges) - 1)
+        else:
+            self._check_bins()
         _check_policy("outside", self.outside, OutsideNumeric)
         _check_policy("missing", self.missing, MissingPolicy)
+
+    def _check_edges(self) -> None:
+        for edge in self.edges:
+            _check_number("an edge", edge, "edges=[0, 10, 100]")
+        if len(self.edges) == 1 or any(not float(left) < float(right) for left, right in pairwise(self.edges)):
+            raise SchemaError("edges do not rise strictly", fix="edges=[0, 10, 100]")
+        if float(self.edges[0]) != float(self.low) or float(self.edges[-1]) != float(self.high):
+            raise SchemaError(f"edges run from {self.edges[0]} to {self.edges[-1]}, not from low to high")
+
+    def _check_bins(self) -> None:
+        if type(self.bins) is not int or not 1 <= self.bins <= MOST_BINS:
+            raise SchemaError(f"bins is {self.bins!r}, but must be a whole number from 1 to 2**30")
+        width = float(self.high) - float(self.low)
+        if not math.isfinite(width * self.bins):
+            raise SchemaError(f"low={self.low} and high={self.high} are too far apart", fix="use bounds that can occur")
+        if width / self.bins < 4 * math.ulp(max(abs(float(self.low)), abs(float(self.high)))):
+            raise SchemaError(
+                f"{self.bins} bins from low={self.low} to high={self.high} are narrower than numbers can tell apart",
+                fix="use fewer bins",
+            )
 
     @property
     def cut_points(self) -> tuple[float, ...]:
         """Return all bin edges, from low to high."""
         if self.edges:
             return self.edges
-        width = self.high - self.low
-        inner = (self.low + width * index / self.bins for index in range(1, self.bins))
-        return (float(self.low), *inner, float(self.high))
+        low, width = float(self.low), float(self.high) - float(self.low)
+        inner = (low + width * index / self.bins for index in range(1, self.bins))
+        return (low, *inner, float(self.high))
 
     @property
     def bin_count(self) -> int:
         """Return how many bins there are, extra values not counted."""
-        return len(self.edges) - 1 if self.edges else self.bins
+        return self.bins
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what each code stands for."""
-        cuts = [f"{cut:.6g}" for cut in self.cut_points]
-        bins = [f"[{left}, {right})" for left, right in pairwise(cuts)]
-        bins[-1] = f"[{cuts[-2]}, {cuts[-1]}]"
+        """Return what each code stands for, no two alike."""
+        cuts = self.cut_points
+        written = next(
+            texts
+            for digits in (6, 9, 12, 17)  # 17 tell any two floats apart
+            if len(set(texts := [f"{cut:.{digits}g}" for cut in cuts])) == len(cuts)
+        )
+        bins = [f"[{left}, {right})" for left, right in pairwise(written)]
+        bins[-1] = f"[{written[-2]}, {written[-1]}]"
         return tuple(bins) + _extra(other=self.outside == "other", missing=self.missing == "value")
 
     @property
     def size(self) -> int:
         """Return how many codes there are."""
-        return self.bin_count + (self.outside == "other") + (self.missing == "value")
+        return self.bins + (self.outside == "other") + (self.missing == "value")
 
     @property
     def other_code(self) -> int | None:
         """Return the code of numbers out of bounds; None if they are clamped or their rows dropped."""
-        return self.bin_count if self.outside == "other" else None
+        return self.bins if self.outside == "other" else None
 
     @property
     def missing_code(self) -> int | None:

@@ -3,7 +3,9 @@
 A row is a line. General CSV readers let a quoted cell run over line ends, so one stray quote can swallow all the rows
 after it, and take a lone carriage return for a line end, so one record can become two. Either would let one person's
 record change more than one row, and void every bound on what a row can do. Here a line that is not whole by itself
-(an open quote, a carriage return inside, the wrong number of cells) is dropped, whatever the others are like.
+(an open quote, a carriage return inside, the wrong number of cells, a megabyte or more) is dropped, whatever the
+others are like. In particular nothing depends on where the file happens to be cut into chunks: lines are judged one
+by one, and no chunk begins with anything that a reader could take for a mark of the file's encoding.
 """
 
 from __future__ import annotations
@@ -12,72 +14,149 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-__all__ = ["csv_batches", "csv_header"]
+from jostle.errors import TableError
+
+__all__ = ["CSV_ENDINGS", "csv_batches", "csv_header"]
 
 CHUNK_BYTES = 1 << 23
-MOST_LINE_BYTES = 1 << 20
+MOST_LINE_BYTES = (1 << 20) - 1
 """A longer line is dropped like any other that is not whole."""
+MATCHED_AT_ONCE = 200
+"""Lines; each takes some memory while it is matched."""
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+CSV_ENDINGS = tuple(kind + packed for kind in (".csv", ".tsv") for packed in ("", *PACKED))
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def csv_header(path: Path) -> tuple[str, ...]:
     """Return the column names in a CSV file's first line."""
-    with pa.input_stream(str(path), compression="detect") as stream:
-        first = stream.read(MOST_LINE_BYTES).split(b"\n", 1)[0].rstrip(b"\r")
-    text = first.decode("utf-8-sig", errors="replace")
-    return tuple(next(csv.reader(io.StringIO(text), delimiter=_delimiter(path)), ()))
+    with _opened(path) as stream:
+        first, *rest = stream.read(MOST_LINE_BYTES + 1).split(b"\n", 1)
+    if not rest and len(first) > MOST_LINE_BYTES:
+        raise TableError(f"the first line of {path} does not end within a megabyte")
+    text = first.rstrip(b"\r").removeprefix(BYTE_ORDER_MARK).decode(errors="replace")
+    return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path)), ()))
 
 
-def csv_batches(path: Path, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """Yield the named columns, every cell as text, an empty one as an empty cell."""
-    names = csv_header(path)
+def csv_batches(
+    path: Path, columns: tuple[str, ...], as_dictionaries: AbstractSet[str] = frozenset()
+) -> Iterator[pa.RecordBatch]:
+    """Yield the named columns, every cell as text, an empty one as an empty cell; some columns as dictionaries."""
+    header = csv_header(path)
+    places = [str(header.index(name)) for name in columns]
+    names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
     convert = pa_csv.ConvertOptions(
-        check_utf8=False,
-        column_types={name: pa.string() for name in names},
-        include_columns=list(dict.fromkeys(columns)),
+        check_utf8=False,  # it is
+        column_types={
+            name: pa.dictionary(pa.int32(), pa.string()) if header[place] in as_dictionaries else pa.string()
+            for place, name in enumerate(names)
+        },
+        include_columns=places,
         strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+        quoted_strings_can_be_null=True,
         null_values=[""],
     )
     parse = pa_csv.ParseOptions(delimiter=_delimiter(path), invalid_row_handler=lambda _: "skip")
     for chunk in _whole_lines(path):
-        read = pa_csv.ReadOptions(column_names=list(names), block_size=max(len(chunk), 1), use_threads=False)
+        read = pa_csv.ReadOptions(column_names=names, block_size=len(chunk), use_threads=False)
         table = pa_csv.read_csv(pa.BufferReader(chunk), read_options=read, parse_options=parse, convert_options=convert)
-        yield from table.combine_chunks().to_batches()
+        for batch in table.to_batches():
+            yield pa.record_batch(batch.columns, names=list(columns))
+
+
+def _opened(path: Path) -> pa.NativeFile:
+    return pa.input_stream(str(path), compression=PACKED.get(path.suffix.lower()))
 
 
 def _delimiter(path: Path) -> str:
-    return "\t" if ".tsv" in path.name.lower() else ","
+    unpacked = path.with_suffix("") if path.suffix.lower() in PACKED else path
+    return "\t" if unpacked.suffix.lower() == ".tsv" else ","
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines after the header, in chunks, without those that are not whole."""
-    delimiter = re.escape(_delimiter(path).encode())
-    cell = rb'(?:[^"%b]*|"(?:[^"]|"")*")' % delimiter
-    whole = re.compile(rb"%b(?:%b%b)*" % (cell, delimiter, cell))
+    whole = _whole_lines_only(_delimiter(path))
     header, rest = True, b""
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with _opened(path) as stream:
         while data := stream.read(CHUNK_BYTES):
-            *lines, rest = (rest + data).rsplit(b"\n", 1) if b"\n" in data else (rest + data,)
-            if not lines:
-                continue
-            yield from _checked(lines[0], whole, header=header)
-            header = False
+            lines, newline, rest = (rest + data).rpartition(b"\n")
+            if newline:
+                yield from _checked(lines, whole, header=header)
+                header = False
+            rest = _shortened(rest)
     if rest:
         yield from _checked(rest, whole, header=header)
 
 
+def _shortened(start: bytes) -> bytes:
+    """Return the start of a line without what cannot matter any more, so that no line takes more and more memory."""
+    content = start.rstrip(b"\r")
+    if len(content) > MOST_LINE_BYTES:
+        return b"\r-"  # to be dropped, whatever follows
+    return content + b"\r" if len(content) < len(start) else start
+
+
+def _whole_lines_only(delimiter: str) -> re.Pattern[bytes]:
+    """Return what matches the next whole lines, none if the first one is not whole.
+
+    There is one way to read a line, so that finding none takes time linear in its length.
+    """
+    mark = re.escape(delimiter.encode())
+    cell = rb'(?:"[^"\n]*(?:""[^"\n]*)*"|[^"\n%b]*)' % mark
+    return re.compile(rb"(?:%b(?:%b%b)*\n){0,%d}" % (cell, mark, cell, MATCHED_AT_ONCE))
+
+
 def _checked(text: bytes, whole: re.Pattern[bytes], *, header: bool) -> Iterator[bytes]:
+    """Yield the text without its first line if that is the header, and without lines that are not whole."""
     if header:
-        text = text.split(b"\n", 1)[1] if b"\n" in text else b""
+        text = text.partition(b"\n")[2]
+    text += b"\n"
     if b"\r" in text:
-        lines = (line.removesuffix(b"\r") for line in text.split(b"\n"))
-        text = b"\n".join(line for line in lines if b"\r" not in line)
+        text = text.replace(b"\r\n", b"\n")
+        if b"\r" in text:
+            ends = (line.rstrip(b"\r") for line in text.split(b"\n"))
+            text = b"\n".join(line for line in ends if b"\r" not in line)
+    text = _without_long_lines(text)
     if b'"' in text:
-        text = b"\n".join(line for line in text.split(b"\n") if b'"' not in line or whole.fullmatch(line))
+        text = _matching(text, whole)
     if text.strip(b"\n"):
-        yield text + b"\n"
+        yield b"\n" + _readable(text) + b"\n"  # so that the first line is like all others
+
+
+def _readable(text: bytes) -> bytes:
+    """Return the text with a replacement character for whatever is not UTF-8: no line end is part of that."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return text.decode(errors="replace").encode()
+    return text
+
+
+def _matching(text: bytes, whole: re.Pattern[bytes]) -> bytes:
+    start, kept = 0, []
+    while start < len(text):
+        found = whole.match(text, start)
+        if found and found[0]:
+            kept.append(found[0])
+            start = found.end()
+        else:
+            start = text.find(b"\n", start) + 1 or len(text)
+    return b"".join(kept)
+
+
+def _without_long_lines(text: bytes) -> bytes:
+    start, kept = 0, []
+    while start < len(text):
+        end = text.rfind(b"\n", start, start + MOST_LINE_BYTES + 1) + 1
+        if end:
+            kept.append(text[start:end])
+            start = end
+        else:
+            start = text.find(b"\n", start) + 1 or len(text)
+    return b"".join(kept)

@@ -1,121 +1,161 @@
 """Turn columns of values into columns of codes, one value at a time as far as anyone can tell.
 
-What a value becomes depends on that value and its column's declaration alone. In particular nothing here raises because
-of what a cell holds: an error that one row can cause is an answer about that row.
+What a value becomes depends on that value, its column's type and its column's declaration. In particular nothing here
+raises because of what a cell holds: an error that one row can cause is an answer about that row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jostle.tables.block import Block, Codes, code_type
+from jostle.tables.block import Block, code_type
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.schema import Schema
+from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
 
-__all__ = ["NUMBER", "as_texts", "encode_block", "encode_column"]
+__all__ = ["Cells", "encode_block", "encode_column"]
+
+Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
+"""A column of one type, or of Python objects each of its own."""
+
+Signed = NDArray[np.int32]
+"""Codes that may be DROPPED."""
 
 DROPPED = -1
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-"""What counts as a number in text; anything else is an empty cell to a numeric column."""
+WIDEST_TABLE = 1 << 10
+"""Whole numbers no farther apart than this are looked up in a table."""
 
 
-def encode_block(columns: Mapping[str, pa.Array], schema: Schema, length: int) -> Block:
+def encode_block(columns: Mapping[str, Cells], schema: Schema, length: int) -> Block:
     """Return the rows as codes, without those that a column's policy drops."""
-    encoded = {name: encode_column(columns[name], schema[name]) for name in schema.names}
+    encoded = {name: encode_column(columns[name], schema[name], name) for name in schema.names}
     keep = np.ones(length, dtype=np.bool_)
     for codes in encoded.values():
         keep &= codes != DROPPED
-    if keep.all():
-        return Block({name: _narrow(codes, schema[name].size) for name, codes in encoded.items()}, length)
-    rows = np.flatnonzero(keep)
-    return Block({name: _narrow(codes[rows], schema[name].size) for name, codes in encoded.items()}, len(rows))
+    block = Block({name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}, length)
+    return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 
-def _narrow(codes: NDArray[np.int64], size: int) -> Codes:
-    return codes.astype(code_type(size))
-
-
-def encode_column(values: pa.Array, column: Column) -> NDArray[np.int64]:
+def encode_column(values: Cells, column: Column, name: str = "") -> Signed:
     """Return the code of each value, -1 where its row is to be dropped."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if isinstance(column, Categorical):
-        return _encode_categorical(values, column)
-    return _encode_numeric(values, column)
+    if isinstance(values, list):
+        codes = np.full(len(values), _or_dropped(column.missing_code), dtype=np.int32)
+        for places, cells in by_type(values):
+            codes[places] = encode_column(cells, column, name)
+        return codes
+    check_readable(name, values.type, numeric=isinstance(column, Numeric))
+    encoded = [_encode(plain(chunk), column) for chunk in chunks(values)]
+    return encoded[0] if len(encoded) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *encoded])
 
 
-def _encode_categorical(values: pa.Array, column: Categorical) -> NDArray[np.int64]:
-    if pa.types.is_dictionary(values.type):
-        known = _encode_categorical(values.dictionary, column)
-        indices = values.indices
-        codes = known[indices.fill_null(0).to_numpy(zero_copy_only=False)] if len(known) else np.zeros(len(values))
-        present = indices.is_valid().to_numpy(zero_copy_only=False)
-        return np.where(present, codes, _or_dropped(column.missing_code)).astype(np.int64)
-    texts = as_texts(values)
-    found = pc.index_in(texts, value_set=pa.array(column.values, type=texts.type))
-    codes = found.fill_null(DROPPED).to_numpy(zero_copy_only=False).astype(np.int64)
-    empty = texts.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
+def _encode(values: pa.Array, column: Column) -> Signed:
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _by_table(_encode(plain(values.dictionary), column), values.indices, column)
+    if isinstance(column, Numeric):
+        return _bin(as_numbers(values), column)
+    if pa.types.is_integer(kind):
+        return _encode_integers(values, column)
+    if pa.types.is_floating(kind):
+        distinct = values.dictionary_encode()
+        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, column)
+    return _look_up(values, column)
+
+
+def _by_table(table: Signed, places: pa.Array, column: Column) -> Signed:
+    """Return each place's code in the table, an empty place's as that of an empty cell."""
+    if places.null_count == 0:
+        found: Signed = table[places.to_numpy()]
+        return found
+    codes = np.full(len(places), _or_dropped(column.missing_code), dtype=np.int32)
+    present = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
+    codes[present] = table[places.drop_null().to_numpy()]
+    return codes
+
+
+def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
+    """Return the codes of whole numbers, each distinct one looked up once."""
+    bounds = pc.min_max(values).as_py()
+    low, high = bounds["min"], bounds["max"]
+    if low is None or high - low >= WIDEST_TABLE:
+        distinct = values.dictionary_encode()
+        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, column)
+    wide = pa.uint64() if low >= 0 else pa.int64()
+    table = _look_up(pa.array(list(range(low, high + 1)), wide), column)
+    return _by_table(table, pc.subtract(pc.cast(values, wide), pa.scalar(low, wide)), column)
+
+
+@lru_cache(maxsize=4096)
+def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
+    """Return the declared values as texts, and as numbers, null where they are none."""
+    texts = pa.array(column.values, pa.large_string())
+    return texts, _numbers_to_match(texts)
+
+
+def _numbers_to_match(values: pa.Array) -> pa.Array:
+    numbers = as_numbers(values) + 0.0  # which makes zero of minus zero
+    # Above that, two whole numbers can be the same float.
+    return pa.array(numbers, mask=~(np.abs(numbers) <= 2.0**53))
+
+
+def _look_up(values: pa.Array, column: Categorical) -> Signed:
+    """Return the code of each cell: the value that is written the same, or else is the same number."""
+    texts = as_texts(values).cast(pa.large_string())
+    if is_text(values.type):
+        values = texts
+    declared, declared_numbers = _declared(column)
+    codes = _places(texts, declared)
+    empty = pc.fill_null(pc.equal(texts, ""), fill_value=True).to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(values.type):
+        codes = np.where(codes == DROPPED, _places(pc.utf8_lower(texts), declared), codes)
+    unknown = np.flatnonzero((codes == DROPPED) & ~empty)
+    if unknown.size:
+        numbers = _numbers_to_match(values.take(pa.array(unknown)))
+        codes[unknown] = _places(numbers, declared_numbers)
+        codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
     codes[empty] = _or_dropped(column.missing_code)
     return codes
 
 
-def _encode_numeric(values: pa.Array, column: Numeric) -> NDArray[np.int64]:
-    numbers = _as_numbers(values)
-    cuts = np.array(column.cut_points)
-    codes: NDArray[np.int64] = np.searchsorted(cuts, numbers, side="right") - 1
-    codes[numbers == cuts[-1]] = column.bin_count - 1
-    below, above, empty = numbers < cuts[0], numbers > cuts[-1], np.isnan(numbers)
+def _places(values: pa.Array, among: pa.Array) -> Signed:
+    """Return the place of each value among others, -1 where it is not there or null."""
+    found = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
+    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+    low, high = float(column.low), float(column.high)
+    codes = _bins_inside(np.where((numbers >= low) & (numbers <= high), numbers, low), column)
+    below, above = numbers < low, numbers > high
     if column.outside == "clamp":
         codes[below] = 0
         codes[above] = column.bin_count - 1
     else:
         codes[below | above] = _or_dropped(column.other_code)
-    codes[empty] = _or_dropped(column.missing_code)
+    codes[np.isnan(numbers)] = _or_dropped(column.missing_code)
     return codes
+
+
+def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
+    """Return the bins that numbers within bounds fall in."""
+    last = column.bin_count - 1
+    if column.edges:
+        inner = np.array(column.edges[1:-1])
+        return np.searchsorted(inner, numbers, side="right").astype(np.int32)
+    low, width = float(column.low), float(column.high) - float(column.low)
+    # Where the bins are as narrow as a schema allows, rounding puts a number at most one bin off.
+    codes = np.minimum((numbers - low) / width * column.bins, last).astype(np.int64)
+    codes -= numbers < low + width * codes / column.bins
+    codes += (numbers >= low + width * (codes + 1) / column.bins) & (codes < last)
+    return codes.astype(np.int32)
 
 
 def _or_dropped(code: int | None) -> int:
     return DROPPED if code is None else code
-
-
-def as_texts(values: pa.Array) -> pa.Array:
-    """Return the values as they would be written: 1 for an integer or 1.0, True for a truth."""
-    kind = values.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return values
-    if pa.types.is_boolean(kind):
-        return pc.if_else(values, "True", "False")
-    if pa.types.is_floating(kind):
-        values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
-    try:
-        return pc.cast(values, pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
-
-
-def _as_numbers(values: pa.Array) -> NDArray[np.float64]:
-    """Return the values as numbers, not-a-number where they are empty or no numbers."""
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        return _as_numbers(values.cast(kind.value_type))
-    if pa.types.is_null(kind):
-        return np.full(len(values), np.nan)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        readable = pc.match_substring_regex(values, NUMBER)
-        texts = pc.if_else(readable, pc.utf8_trim_whitespace(values), pa.scalar(None, kind))
-        values = pc.cast(texts, pa.float64())
-    elif pa.types.is_boolean(kind):
-        values = pc.cast(values, pa.int8())
-    elif pa.types.is_temporal(kind):
-        values = pc.cast(pc.cast(values, pa.int64(), safe=False), pa.float64(), safe=False)
-    try:
-        numbers = pc.cast(values, pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return np.full(len(values), np.nan)
-    return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)

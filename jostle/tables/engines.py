@@ -1,8 +1,8 @@
-"""Engines: run a kernel over all blocks of a source and add up. Whole numbers commute, so every engine gives the same."""
+"""Engines: run a kernel over all blocks of a source and add up. Whole numbers commute, so all give the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -42,25 +42,32 @@ def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | 
     """Return what the kernel finds in the blocks, one after the other."""
     cells = kernel.cells(schema)
     if isinstance(kernel, SparseCounts):
-        nothing = np.empty(0, dtype=np.int64)
-        return merge([SparseTally(nothing, nothing), *(kernel.tally(block.where(where), schema) for block in blocks)])
+        return merge(kernel.tally(block.where(where), schema) for block in blocks)
     totals = np.zeros(cells, dtype=np.int64)
     for block in blocks:
         kernel.add(block.where(where), schema, totals)
     return totals
 
 
-def merge(partials: list[Partial]) -> Partial:
-    """Return the sum of several partial tallies of one kernel, in pairs, so that sparse keys are merged log-many times."""
-    while len(partials) > 1:
-        partials = [_merge_pair(partials[index : index + 2]) for index in range(0, len(partials), 2)]
-    return partials[0]
+def merge(partials: Iterable[Partial]) -> Partial:
+    """Return the sum of partial tallies of one kernel; of none, that of a sparse one without rows.
+
+    Equally many are added up to equally many, as a carry goes through a binary number: sparse keys are then merged
+    log-many times, and no more than log-many tallies are held.
+    """
+    held: list[tuple[int, Partial]] = []
+    for partial in partials:
+        held.append((1, partial))
+        while len(held) > 1 and held[-1][0] == held[-2][0]:
+            (count, last), (_, before) = held.pop(), held.pop()
+            held.append((2 * count, _sum(before, last)))
+    total: Partial | None = None
+    for _, partial in reversed(held):
+        total = partial if total is None else _sum(partial, total)
+    return SparseTally.empty() if total is None else total
 
 
-def _merge_pair(pair: list[Partial]) -> Partial:
-    if len(pair) == 1:
-        return pair[0]
-    left, right = pair
+def _sum(left: Partial, right: Partial) -> Partial:
     if isinstance(left, SparseTally) and isinstance(right, SparseTally):
         return left.merged(right)
     if isinstance(left, SparseTally) or isinstance(right, SparseTally):

@@ -27,20 +27,22 @@ class RowHashes(DenseKernel):
         """Return one per lane, and the number of rows."""
         return len(LANES) + 1
 
-    def bound(self, schema: Schema) -> int:
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
         """Refuse: no noise could hide this."""
-        raise NotImplementedError
+        raise TypeError("row hashes are not released")
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's row hashes to *totals*, which wrap round."""
         weights = np.ones(1, dtype=np.uint64) if block.multiplicity is None else block.multiplicity.view(np.uint64)
+        found = np.zeros_like(totals)
         for lane, constant in enumerate(LANES):
             hashes = np.full(block.length, constant, dtype=np.uint64)
             for name in schema.names:
                 hashes = (hashes + block.columns[name]) * np.uint64(constant)
                 hashes ^= hashes >> np.uint64(29)
-            totals[lane] += (hashes * weights).view(np.int64).sum()
-        totals[-1] += block.length if block.multiplicity is None else block.multiplicity.sum()
+            found[lane] = (hashes * weights).view(np.int64).sum()
+        found[-1] = block.length if block.multiplicity is None else block.multiplicity.sum()
+        totals += found  # as arrays, which wrap round without a warning
 
 
 @frozen(repr=False)

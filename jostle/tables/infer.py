@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -9,13 +10,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
+from numpy.typing import NDArray
 
 from jostle.errors import SchemaError
 from jostle.tables import readers
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
-from jostle.tables.encode import NUMBER, as_texts
+from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
+from jostle.tables.encode import Cells
 from jostle.tables.fingerprint import fingerprint
+from jostle.tables.frames import frame_columns, frame_source
 from jostle.tables.schema import Schema
+from jostle.tables.values import (
+    NUMBER,
+    as_numbers,
+    as_texts,
+    by_type,
+    check_readable,
+    chunks,
+    is_number,
+    is_text,
+    plain,
+)
 
 __all__ = ["infer_public"]
 
@@ -27,72 +41,84 @@ MOST_VALUES = 1000
 
 def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
     """Return the schema of a public file or dataframe; what was opened as private is refused."""
-    if type(source).__module__.startswith("jostle."):
+    if any(kind.__module__.partition(".")[0] == "jostle" for kind in type(source).__mro__):
         raise SchemaError(
             f"a schema is not read off a {type(source).__name__}, which may be private",
             why="values and bounds read off rows would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    table = _read(Path(source)) if isinstance(source, str | Path) else readers.frame_texts(source)
-    if not table.num_rows:
+    path = Path(source) if isinstance(source, str | Path) else None
+    cells = frame_columns(source)[0] if path is None else _file_columns(path)
+    if not any(len(column) for column in cells.values()):
         raise SchemaError("there are no rows to read a schema off")
     columns: dict[str, Column] = {}
-    for name in table.column_names:
-        column = _infer_column(table.column(name), bins, must_be_categorical=name == label)
+    for name, values in cells.items():
+        column = _infer_column(name, values, bins, is_label=name == label)
         if column is None:
             warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=3)
         else:
             columns[name] = column
     schema = Schema(columns, label=label)
-    path = Path(source) if isinstance(source, str | Path) else None
-    rows = readers.open_file(path, schema) if path else readers.frame_source(source, schema)
+    rows = frame_source(source, schema) if path is None else readers.open_file(path, schema)
     return evolve(schema, inferred_from=fingerprint(rows).public_mark)
 
 
-def _read(path: Path) -> pa.Table:
+def _file_columns(path: Path) -> dict[str, Cells]:
     names = readers.header(path)
-    return pa.Table.from_batches(readers.read_batches(path, names)) if names else pa.table({})
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SchemaError(f"the file {path} has two columns {twice[0]!r}", fix="give each a name of its own")
+    batches = list(readers.read_batches(path, names))
+    return {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names) if batches}
 
 
-def _infer_column(values: pa.ChunkedArray, bins: int, *, must_be_categorical: bool) -> Column | None:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    empty = values.null_count > 0
-    present = values.drop_null()
-    different = pc.unique(present)
-    numbers = _numbers(present)
-    if numbers is not None and len(different) > MOST_CODED and not must_be_categorical:
+def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | None:
+    texts, numbers, empty = _distinct(name, values)
+    policy: MissingPolicy = "value" if empty else "outside"
+    if numbers is not None and len(texts) > MOST_CODED and not is_label:
         finite = numbers[np.isfinite(numbers)]
-        empty = empty or finite.size < numbers.size
-        low, high = _plain(finite.min()), _plain(finite.max())
-        return Numeric(low, high, bins=bins, missing="value" if empty else "outside")
-    if len(different) > MOST_VALUES:
+        if finite.size and finite.min() < finite.max():
+            return Numeric(_plain(finite.min()), _plain(finite.max()), bins=bins, missing=policy)
+    if len(texts) > MOST_VALUES:
+        if is_label:
+            raise SchemaError(f"the label {name!r} has more than {MOST_VALUES} values", fix="name a column of classes")
         return None
-    texts = sorted(set(_texts(different)) - {OTHER, MISSING}, key=_natural)
-    return Categorical(texts or ["?"], missing="value" if empty else "outside", outside="drop")
+    return Categorical(sorted(texts, key=_natural) or ["?"], missing=policy)
 
 
-def _numbers(values: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    kind = values.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        if not pc.all(pc.match_substring_regex(values, NUMBER)).as_py():
-            return None
-        values = pc.cast(pc.utf8_trim_whitespace(values), pa.float64())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        return None
-    return np.asarray(pc.cast(values, pa.float64(), safe=False).to_numpy())
+def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] | None, bool]:
+    """Return the different texts, the different numbers if there is nothing else, and whether cells are empty."""
+    if isinstance(values, list):
+        groups = [cells for _, cells in by_type(values)]
+        empty = sum(map(len, groups)) < len(values)
+    else:
+        check_readable(name, values.type, numeric=False)
+        groups = list(map(plain, chunks(values)))
+        empty = False
+    texts: set[str] = set()
+    numbers: list[NDArray[np.float64]] | None = []
+    for group in groups:
+        distinct = pc.unique(plain(group.dictionary).take(group.indices) if _is_dictionary(group) else group)
+        written = as_texts(distinct).to_pylist()
+        texts.update(text for text in written if text)
+        empty = empty or None in written or "" in written
+        if numbers is not None:
+            found = as_numbers(distinct)
+            # Texts that are no numbers look like empty cells there.
+            only = is_number(distinct.type) or (
+                is_text(distinct.type) and all(re.match(NUMBER, text, re.ASCII) for text in written if text)
+            )
+            numbers = [*numbers, found] if only else None
+    return texts - {OTHER, MISSING}, None if numbers is None else np.concatenate([*numbers, np.empty(0)]), empty
+
+
+def _is_dictionary(values: pa.Array) -> bool:
+    return bool(pa.types.is_dictionary(values.type))
 
 
 def _plain(number: np.float64) -> float:
     return int(number) if number == np.floor(number) and abs(number) < 2**53 else float(number)
 
 
-def _texts(values: pa.Array) -> list[str]:
-    return [text for text in as_texts(values).to_pylist() if text is not None]
-
-
 def _natural(text: str) -> tuple[int, float, str]:
-    try:
-        return (0, float(text), text)
-    except ValueError:
-        return (1, 0.0, text)
+    return (0, float(text), text) if re.match(NUMBER, text, re.ASCII) else (1, 0.0, text)

@@ -1,29 +1,33 @@
 """Kernels: what may be asked of rows, as values that say what one row can add.
 
-A kernel sends each row, by itself, to whole numbers that are added up over all rows: dense (an array with one number per
-cell of a public domain) or sparse (the occupied cells' keys, sorted, with their counts). `bound` is the most that one row
-adds, summed over all cells; what a row would add beyond it is cut off, so the bound holds for any data.
+A kernel sends each row, by itself, to whole numbers that are added up over all rows: dense (an array with one number
+per cell of a public domain) or sparse (the occupied cells' keys, sorted, with their counts). `bound` is the most that
+one row adds, summed over all cells; what a row would add beyond it is cut off, so the bound holds for any data.
 
-This is the whole list. Kernels are descriptions, not functions of a caller's making: nobody outside `jostle.tables` ever
+Kernels are descriptions from a closed list, not functions of a caller's making: nobody outside `jostle.tables` ever
 runs code on rows.
 """
 
 from __future__ import annotations
 
+import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
+import attrs
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import ge
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block
+from jostle.tables.block import Block, Codes
 from jostle.tables.schema import Schema
 
 __all__ = [
     "KERNELS",
+    "MOST_CELLS",
+    "MOST_RECORDS",
     "Counts",
     "DenseKernel",
     "Kernel",
@@ -31,29 +35,62 @@ __all__ = [
     "SparseCounts",
     "SparseTally",
     "Sums",
+    "add_up",
     "check_kernel",
-    "clip_rows",
+    "checked_cells",
 ]
 
 MOST_CELLS = 2**31
 """More numbers than this are not held at once: 16 GB of them."""
 LARGEST_KEY = 2**63
+MOST_RECORDS = 2**33
+"""Tables are not made to be larger. So many records, each adding no more than LARGEST_WEIGHT, add up within 63 bits."""
+LARGEST_WEIGHT = 2**30 - 1
 
 
 def _names(group: str | Iterable[str]) -> tuple[str, ...]:
-    return (group,) if isinstance(group, str) else tuple(group)
+    return (group,) if isinstance(group, str) else tuple(map(_name, group))
 
 
-def _integers(weights: Iterable[int]) -> tuple[int, ...]:
-    return tuple(map(int, weights))
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise TableError(f"{name!r} is not the name of a column", fix='Counts.of("age", "ill")')
+    return str.__str__(name)
 
 
 def _groups(groups: Iterable[str | Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(_names(group) for group in groups)
+    return tuple(map(_names, groups))
+
+
+def _integer(number: object) -> int:
+    """Return a whole number of any library as Python's own."""
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    try:
+        return int(operator.index(number))  # type: ignore[arg-type]  # what has no index is refused
+    except TypeError:
+        raise TableError(f"{number!r} is not a whole number") from None
+
+
+def _integers(weights: Iterable[object]) -> tuple[int, ...]:
+    return tuple(map(_integer, weights))
+
+
+def _check_most(most: int) -> None:
+    if not 1 <= most <= LARGEST_WEIGHT:
+        raise TableError(f"most is {most}, but must be from 1 to {LARGEST_WEIGHT:,}")
 
 
 class DenseKernel(ABC):
-    """A kernel with one number per cell of a public domain."""
+    """A kernel with one number per cell of a public domain.
+
+    For every row r, kernel(r) is an array of whole numbers that depends on r alone, with |kernel(r)| <= bound, summed
+    over cells. The tally is the sum over rows. So a row more or less changes the tally by at most *bound*. A row that
+    becomes another changes it by kernel(new) - kernel(old), and one that enters or leaves the part that is asked about
+    by one of the two; *replaced* bounds all of these.
+    """
+
+    __slots__ = ()
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
@@ -88,30 +125,27 @@ class Counts(DenseKernel):
 
     def cells(self, schema: Schema) -> int:
         """Return how many combinations there are in all groups together."""
-        return _checked_cells(sum(schema.size(*group) for group in self.groups))
+        return checked_cells(sum(schema.size(*group) for group in self.groups))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return the number of groups: a row adds one to each."""
         return len(self.groups)
 
     def replaced(self, schema: Schema) -> int:
-        """Return 2 per group, but 1 where the group has a single cell, which a row is in or not."""
-        return sum(1 if schema.size(*group) == 1 else 2 for group in self.groups)
+        """Return 1 per group for a row that enters or leaves, or 2 per group of more than one cell, whichever is more.
+
+        A row that becomes another and is asked about before and after takes 1 from a cell of each group and adds 1 to
+        another, or the same: a group of a single cell does not change.
+        """
+        return max(len(self.groups), 2 * sum(schema.size(*group) > 1 for group in self.groups))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        wide: dict[str, NDArray[np.intp]] = {}
         start = 0
         for group in self.groups:
-            keys = np.zeros(block.length, dtype=np.intp) if not group else None
-            for name in group:
-                if name not in wide:
-                    wide[name] = block.columns[name].astype(np.intp)
-                keys = wide[name] if keys is None else keys * schema[name].size + wide[name]
-            size = schema.size(*group)
-            if keys is not None:
-                _add_up(keys, block.multiplicity, totals[start : start + size])
-            start += size
+            end = start + schema.size(*group)
+            add_up(block.keys(group, schema), block.multiplicity, totals[start:end])
+            start = end
 
 
 @frozen
@@ -121,36 +155,44 @@ class Sums(DenseKernel):
     column: str
     weights: tuple[int, ...] = field(converter=_integers)
     """What each code of the column counts for."""
-    most: int = field(validator=ge(1))
+    most: int = field(converter=_integer)
     """The most that one row may add, either way; what exceeds it is cut off."""
     by: tuple[str, ...] = field(default=(), converter=_names)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a bound that is none."""
+        _check_most(self.most)
 
     def cells(self, schema: Schema) -> int:
         """Return how many combinations of the columns in *by* there are."""
         if len(self.weights) != schema[self.column].size:
             raise TableError(f"{len(self.weights)} weights for the {schema[self.column].size} codes of {self.column!r}")
-        return _checked_cells(schema.size(*self.by))
+        return checked_cells(schema.size(*self.by))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return the most one row adds."""
         return self.most
 
     def replaced(self, schema: Schema) -> int:
-        """Return how far two rows' numbers can be apart; for a single cell, the span between the extremes."""
-        span = np.clip(self.weights, -self.most, self.most)
-        spread = int(span.max()) - int(span.min())
-        return max(spread, int(np.abs(span).max())) if schema.size(*self.by) == 1 else 2 * self.most
+        """Return how far two rows' numbers can be apart; for a single cell, the span between the extremes and zero.
+
+        In a single cell, one row's number w becomes another's v, or 0: |w - v| is at most max - min over all weights
+        and 0. In several, w may be taken from one cell and v added to another: |w| + |v| <= 2 * most.
+        """
+        if schema.size(*self.by) > 1:
+            return 2 * self.most
+        clipped = self._clipped()
+        return max(*clipped, 0) - min(*clipped, 0)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        values = np.array(self.weights, dtype=np.int64)[block.columns[self.column]]
-        values = clip_rows(values[:, None], self.most)[:, 0]
-        keys = np.zeros(block.length, dtype=np.intp)
-        for name in self.by:
-            keys = keys * schema[name].size + block.columns[name]
+        values = np.array(self._clipped(), dtype=np.int64)[block.columns[self.column]]
         if block.multiplicity is not None:
             values = values * block.multiplicity
-        np.add.at(totals, keys, values)
+        np.add.at(totals, block.keys(self.by, schema), values)
+
+    def _clipped(self) -> tuple[int, ...]:
+        return tuple(max(-self.most, min(self.most, weight)) for weight in self.weights)
 
 
 @frozen
@@ -161,27 +203,35 @@ class Marks(DenseKernel):
     """
 
     columns: tuple[str, ...] = field(converter=_names)
-    code: int = 1
-    most: int = field(default=1, validator=ge(1))
+    code: int = field(default=1, converter=_integer)
+    most: int = field(default=1, converter=_integer)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a bound that is none."""
+        _check_most(self.most)
 
     def cells(self, schema: Schema) -> int:
         """Return one cell per column."""
         for name in self.columns:
             if not 0 <= self.code < schema[name].size:
                 raise TableError(f"column {name!r} has no code {self.code}")
-        return len(self.columns)
+        return checked_cells(len(self.columns))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return the most columns one row marks."""
         return min(self.most, len(self.columns))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+    def replaced(self, schema: Schema) -> int:
+        """Return twice the bound, but no more than the number of columns: each changes by 1 at most."""
+        return min(2 * self.bound(schema), len(self.columns))
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
         """Add the block's rows to *totals*."""
-        marks = np.stack([block.columns[name] == self.code for name in self.columns], axis=1).astype(np.int64)
-        marks = clip_rows(marks, self.bound(schema))
-        if block.multiplicity is not None:
-            marks *= block.multiplicity[:, None]
-        totals += marks.sum(axis=0)
+        made = np.zeros(block.length, dtype=np.int64)
+        for place, name in enumerate(self.columns):
+            marked = (block.columns[name] == self.code) & (made < self.most)
+            made += marked
+            totals[place] += int(marked.sum() if block.multiplicity is None else block.multiplicity[marked].sum())
 
 
 @frozen(eq=False, repr=False)
@@ -190,6 +240,11 @@ class SparseTally:
 
     keys: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls) -> SparseTally:
+        """Return the tally of no rows."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def merged(self, other: SparseTally) -> SparseTally:
         """Return the sum of two tallies."""
@@ -209,7 +264,11 @@ class SparseCounts:
         """Return how many combinations there are, occupied or not."""
         size = schema.size(*self.columns)
         if size > LARGEST_KEY:
-            raise TableError(f"{size:.3g} combinations of {len(self.columns)} columns do not fit 63 bits")
+            raise TableError(
+                f"the combinations of {len(self.columns)} columns are more than 2**63",
+                why="each has a number of 63 bits",
+                fix="use fewer columns",
+            )
         return size
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
@@ -222,13 +281,11 @@ class SparseCounts:
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """Return the block's occupied cells."""
-        keys = np.zeros(block.length, dtype=np.int64)
-        for name in self.columns:
-            keys = keys * schema[name].size + block.columns[name].astype(np.int64)
+        keys = block.keys(self.columns, schema).astype(np.int64)
         if block.multiplicity is None:
             return SparseTally(*np.unique(keys, return_counts=True))
         occupied = block.multiplicity > 0
-        return SparseTally(keys[:0], keys[:0]).merged(SparseTally(keys[occupied], block.multiplicity[occupied]))
+        return SparseTally.empty().merged(SparseTally(keys[occupied], block.multiplicity[occupied]))
 
 
 Kernel = DenseKernel | SparseCounts
@@ -238,8 +295,12 @@ KERNELS: set[type] = {Counts, Sums, Marks, SparseCounts}
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Refuse anything that is not exactly one of the kernels above."""
-    if type(kernel) not in KERNELS:
+    """Refuse anything that is not exactly one of the kernels above, made of nothing but public facts.
+
+    A kernel says itself how much noise it needs. So a number in it that computes in a way of its own, or a method put
+    in the place of one, would be as good as a kernel of the asker's making.
+    """
+    if type(kernel) not in KERNELS or not _is_plain(kernel):
         raise TableError(
             f"{type(kernel).__name__} is not a kernel",
             why="only code inside jostle.tables runs on rows",
@@ -247,15 +308,24 @@ def check_kernel(kernel: Kernel) -> None:
         )
 
 
-def clip_rows(values: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
-    """Return *values* (rows by cells) with each row's sum of magnitudes cut off at *bound*, later cells first."""
-    magnitudes = np.abs(values)
-    before = np.cumsum(magnitudes, axis=1) - magnitudes
-    clipped: NDArray[np.int64] = np.sign(values) * np.minimum(magnitudes, np.maximum(bound - before, 0))
-    return clipped
+def _is_plain(value: object) -> bool:
+    """Return whether a value is of a plain type or of one from this package, and so are its parts."""
+    kind = type(value)
+    if kind in {str, int, bool, type(None), np.ndarray}:
+        return True
+    if kind is tuple:
+        return all(map(_is_plain, value))  # type: ignore[call-overload]  # a tuple, as just seen
+    inside = kind.__module__.startswith("jostle.tables.") and attrs.has(kind)
+    if not inside or getattr(sys.modules.get(kind.__module__), kind.__name__, None) is not kind:
+        return False
+    own = [getattr(value, part.name) for part in attrs.fields(kind)]
+    return not getattr(value, "__dict__", None) and all(map(_is_plain, own))
 
 
-def _checked_cells(cells: int) -> int:
+def checked_cells(cells: int) -> int:
+    """Return how many cells there are, unless there are none or too many."""
+    if not cells:
+        raise TableError("the kernel has no cells", fix="name at least one column, or a group of none for all rows")
     if cells > MOST_CELLS:
         raise TableError(
             f"{cells:,} cells are more than the {MOST_CELLS:,} that are held at once",
@@ -264,11 +334,11 @@ def _checked_cells(cells: int) -> int:
     return cells
 
 
-def _add_up(keys: NDArray[np.intp], multiplicity: NDArray[np.int64] | None, totals: NDArray[np.int64]) -> None:
-    if multiplicity is None:
-        if len(totals) > 4 * len(keys):  # a pass over all cells would cost more than one over the rows
-            np.add.at(totals, keys, 1)
-        else:
-            totals += np.bincount(keys, minlength=len(totals))
-    else:
+def add_up(keys: Codes, multiplicity: NDArray[np.int64] | None, totals: NDArray[np.int64]) -> None:
+    """Add to each key's total how many records have it."""
+    if multiplicity is not None:
         np.add.at(totals, keys, multiplicity)
+    elif len(totals) > 4 * len(keys):  # a pass over all cells would cost more than one over the rows
+        np.add.at(totals, keys, 1)
+    else:
+        totals += np.bincount(keys, minlength=len(totals))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from attrs import asdict, evolve, field, fields, frozen
+from attrs import Factory, asdict, evolve, field, fields, frozen
 
 from jostle.errors import SchemaError
-from jostle.tables.columns import Categorical, Column, Numeric
+from jostle.tables.columns import Categorical, Column, Numeric, writable
 
 __all__ = ["Neighbours", "Schema"]
 
@@ -21,14 +23,22 @@ KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric
 
 
 def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
-    if not isinstance(columns, Mapping):
-        if isinstance(columns, tuple):
-            return columns
+    if isinstance(columns, Mapping):
+        pairs = tuple(columns.items())
+    elif isinstance(columns, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in columns):
+        pairs = columns
+    else:
         raise SchemaError("columns is not a mapping from names to columns", fix='{"age": Numeric(0, 100)}')
-    for name, column in columns.items():
-        if not isinstance(name, str) or not isinstance(column, Categorical | Numeric):
+    for name, column in pairs:
+        if not isinstance(name, str) or type(column) not in KINDS.values():
             raise SchemaError(f"column {name!r} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
-    return tuple(columns.items())
+        if not writable(name):
+            raise SchemaError(f"the column name {name!r} is not a text that can be written to a file")
+    return tuple((str.__str__(name), column) for name, column in pairs)
+
+
+def _whole(number: Any) -> Any:
+    return number if isinstance(number, bool) or not isinstance(number, Integral) else int(number)
 
 
 @frozen
@@ -46,36 +56,49 @@ class Schema:
     """The column to be predicted, if any."""
     neighbours: Neighbours = "add_remove"
     """Which change of a table privacy is about."""
-    rows: int | None = None
+    rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, only if that is public."""
     inferred_from: str | None = field(default=None, repr=False)
     """For a schema inferred from public data: which data, so that it is not taken for private later."""
+    _by_name: Mapping[str, Column] = field(
+        init=False,
+        eq=False,
+        repr=False,
+        # Read only: everybody is given this schema, and the noise goes by it.
+        default=Factory(lambda schema: MappingProxyType(dict(schema.columns)), takes_self=True),
+    )
 
     def __attrs_post_init__(self) -> None:
         """Refuse facts that contradict each other."""
         if not self.columns:
             raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
-        if self.label is not None and not isinstance(dict(self.columns).get(self.label), Categorical):
-            known = self.label in dict(self.columns)
-            raise SchemaError(
-                f"the label {self.label!r} is {'numeric' if known else 'not a column'}",
-                fix="name a categorical column as label",
-            )
+        if len(self._by_name) != len(self.columns):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise SchemaError(f"the column {twice!r} is declared twice")
+        if self.label is not None and (not isinstance(self.label, str) or self.label not in self._by_name):
+            raise SchemaError(f"the label {self.label!r} is not a column", fix="name a categorical column as label")
+        if self.label is not None and not isinstance(self[self.label], Categorical):
+            raise SchemaError(f"the label {self.label!r} is numeric", fix="name a categorical column as label")
         if self.neighbours not in get_args(Neighbours):
             raise SchemaError(f"neighbours is {self.neighbours!r}", fix="neighbours = add_remove or replace_one")
-        if self.rows is not None and (isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 0):
+        if self.rows is not None and (type(self.rows) is not int or self.rows < 0):
             raise SchemaError(f"rows is {self.rows!r}, not a whole number", fix="leave rows out unless it is public")
+        if not isinstance(self.inferred_from, str | None):
+            raise SchemaError(f"inferred_from is {self.inferred_from!r}, not a text", fix="leave inferred_from out")
 
     def __getitem__(self, name: str) -> Column:
-        for known, column in self.columns:
-            if known == name:
-                return column
-        raise SchemaError(
-            f"there is no column {name!r} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
-        )
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise SchemaError(
+                f"there is no column {name!r} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
+            ) from None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Schema, (self.columns, self.label, self.neighbours, self.rows, self.inferred_from)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -134,7 +157,7 @@ class Schema:
         unknown = set(facts) - {"label", "neighbours", "rows", "inferred_from"}
         if unknown:
             raise SchemaError(
-                f"the schema has an unknown entry {sorted(unknown)[0]!r}",
+                f"the schema has an unknown entry {min(unknown)!r}",
                 fix="label, neighbours, rows, or [columns.NAME]",
             )
         return cls({name: _column(name, column) for name, column in columns.items()}, **facts)
@@ -150,7 +173,10 @@ class Schema:
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        try:
+            Path(path).write_text(self.to_toml(), encoding="utf-8")
+        except OSError as mistake:
+            raise SchemaError(f"cannot write the schema {path}: {_reason(mistake)}") from None
 
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """Return the same facts under another neighbour relation."""
@@ -173,14 +199,14 @@ def _reason(mistake: OSError | UnicodeDecodeError) -> str:
 
 
 def _column(name: str, facts: Any) -> Column:
-    if not isinstance(facts, dict) or facts.get("kind") not in KINDS:
+    kind = next((kind for word, kind in KINDS.items() if isinstance(facts, dict) and facts.get("kind") == word), None)
+    if kind is None:
         raise SchemaError(f"column {name!r} has no kind", fix='kind = "categorical" or kind = "numeric"')
-    kind = KINDS[facts["kind"]]
     given = {key: value for key, value in facts.items() if key != "kind"}
     known = {attribute.name for attribute in fields(kind)}
     if unknown := set(given) - known:
         raise SchemaError(
-            f"column {name!r} has an unknown entry {sorted(unknown)[0]!r}",
+            f"column {name!r} has an unknown entry {min(unknown)!r}",
             fix=f"one of {', '.join(sorted(known))}",
         )
     try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
-from jostle.tables import dask_source, readers
+from jostle.tables import dask_source, frames, readers
 from jostle.tables.block import code_type
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, Source
+from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["Table"]
@@ -41,7 +43,7 @@ class Table:
         _check_schema(schema)
         if dask_source.is_dask(frame):
             return cls(dask_source.dask_source(frame, schema))
-        return cls(readers.frame_source(frame, schema))
+        return cls(frames.frame_source(frame, schema))
 
     @classmethod
     def read(
@@ -52,7 +54,8 @@ class Table:
         With *stream*, the file is read anew for every question, in batches, and may be larger than memory. With
         *engine* "dask://HOST:PORT", a cluster reads and tallies it.
         """
-        schema = schema if isinstance(schema, Schema) else Schema.read(schema)
+        schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
+        _check_schema(schema)
         if engine.startswith("dask://"):
             return cls(dask_source.connect(engine, Path(path), schema))
         if engine != "threads":
@@ -66,8 +69,7 @@ class Table:
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
         """
-        grid = np.asarray(counts)
-        _check_grid(grid)
+        grid = _checked_grid(counts)
         names = ("x", "y", "z")[: grid.ndim] if grid.ndim <= 3 else tuple(f"axis{axis}" for axis in range(grid.ndim))
         schema = Schema(
             {name: Numeric(0, size, bins=size) for name, size in zip(names, grid.shape, strict=True)},
@@ -78,8 +80,8 @@ class Table:
         columns = {
             name: place.astype(code_type(size)) for name, place, size in zip(names, occupied, grid.shape, strict=True)
         }
-        identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.astype(np.float64).tobytes()).digest()
-        return cls(MemorySource(schema, columns, len(occupied[0]), grid[occupied].astype(np.int64), identity))
+        identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
+        return cls(MemorySource(schema, columns, len(occupied[0]), grid[occupied], identity))
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"
@@ -96,10 +98,17 @@ def _check_schema(schema: object) -> None:
         )
 
 
-def _check_grid(grid: np.ndarray[Any, Any]) -> None:
+def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
+    """Return the counts as whole numbers of 64 bits; what they are is not told, only what is wrong with them."""
+    try:
+        grid = np.asarray(counts)
+    except ValueError:
+        raise TableError("the grid has sides of different lengths", fix="give an array") from None
     if grid.ndim == 0 or not grid.size:
         raise TableError("the grid has no cells", fix="give an array with at least one cell on every side")
-    if grid.dtype.kind not in "iuf" or not np.all(np.isfinite(grid)):
+    total = float(grid.sum(dtype=np.float64)) if grid.dtype.kind in "iuf" else math.nan
+    if not math.isfinite(total) or np.any(grid < 0) or np.any(grid != np.floor(grid)):
         raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
-    if np.any(grid < 0) or np.any(grid != np.floor(grid)) or float(grid.max()) >= 2.0**53:
-        raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
+    if total > MOST_RECORDS:
+        raise TableError("the grid holds more than 2**33 records", why="sums over more may not fit 63 bits")
+    return grid.astype(np.int64)

@@ -1,0 +1,129 @@
+"""Read dataframes of any library that narwhals knows, and Arrow tables."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from narwhals.exceptions import DuplicateError
+
+from jostle.errors import TableError
+from jostle.tables.block import Block
+from jostle.tables.encode import Cells, encode_block
+from jostle.tables.engines import MemorySource
+from jostle.tables.schema import Schema
+from jostle.tables.values import by_type
+
+__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source"]
+
+READABLE = "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, or Table.read(path, schema)"
+UNREADABLE = "the reason is kept back, since it could quote private rows"
+
+
+def frame_source(frame: Any, schema: Schema) -> MemorySource:
+    """Return the rows of a dataframe."""
+    wrapped = _narwhal(frame)
+    block = encode_frame(wrapped, schema)
+    return MemorySource(schema, block.columns, block.length, identity=_identity(wrapped))
+
+
+def encode_frame(frame: Any, schema: Schema) -> Block:
+    """Return a dataframe's rows as one block of codes."""
+    columns, length = frame_columns(frame, schema.names)
+    return encode_block(columns, schema, length)
+
+
+def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:
+    """Return a dataframe's columns of these names, or all that have one, and how many rows there are."""
+    wrapped = _narwhal(frame)
+    if names is None:
+        names = tuple(name for name in wrapped.columns if isinstance(name, str))
+    check_columns(tuple(wrapped.columns), names, "the frame")
+    return {name: _cells(wrapped.get_column(name)) for name in names}, len(wrapped)
+
+
+def check_columns(present: tuple[object, ...], wanted: tuple[str, ...], where: str) -> None:
+    """Refuse data without a column that is wanted, or with two of its name.
+
+    What other names the data have is not told: of a file without a header, they are a row.
+    """
+    absent = [name for name in wanted if name not in present]
+    if absent:
+        alike = {str(name).strip().casefold() for name in present} & {name.strip().casefold() for name in absent}
+        raise TableError(
+            f"{where} has no column {', '.join(map(repr, absent))}",
+            why="every column that the schema declares is read",
+            fix="one is written otherwise: capitals and spaces count"
+            if alike
+            else f"compare the schema with the names of its {len(present)} columns",
+        )
+    twice = [name for name in wanted if present.count(name) > 1]
+    if twice:
+        raise TableError(f"{where} has two columns {twice[0]!r}", fix="give each a name of its own")
+
+
+def _narwhal(frame: Any) -> nw.DataFrame[Any]:
+    try:
+        wrapped = nw.from_native(frame)
+        return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+    except TypeError:
+        raise TableError(f"{type(frame).__name__} is not a dataframe that can be read", fix=READABLE) from None
+    except DuplicateError:
+        raise TableError("two columns of the frame have one name", fix="give each a name of its own") from None
+    except Exception:  # noqa: BLE001 - a lazy frame runs its library's code only now
+        raise TableError(f"the {type(frame).__name__} could not be computed", why=UNREADABLE) from None
+
+
+def _cells(series: nw.Series[Any]) -> Cells:
+    """Return a column as Arrow if it has a type of its own, else as objects.
+
+    A library that stores objects has looked at all of them to say more about their type, and one row could change that
+    for all others. So objects are read one by one, except that texts, which nothing else is mistaken for, go together.
+    """
+    if series.dtype == nw.Object or _holds_objects(series):
+        objects = series.to_list()
+        try:
+            return pa.array(objects, pa.large_string(), from_pandas=True)
+        except (pa.ArrowException, ValueError, TypeError):
+            return objects
+    try:
+        values = series.to_arrow()
+    except Exception:  # noqa: BLE001 - Arrow does not know the type, and what it says may quote a cell
+        return series.to_list()
+    return series.to_list() if _is_foreign(values.type) else values
+
+
+def _holds_objects(series: nw.Series[Any]) -> bool:
+    """Return whether the categories of a pandas column are objects, whose type depends on what they are."""
+    categories = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
+    return getattr(categories, "dtype", None) == np.dtype(object)
+
+
+def _is_foreign(kind: pa.DataType) -> bool:
+    """Return whether this is a library's own way to store something in Arrow, such as periods or intervals."""
+    return isinstance(kind, pa.BaseExtensionType) or (
+        pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
+    )
+
+
+def _identity(frame: nw.DataFrame[Any]) -> bytes:
+    hasher = hashlib.blake2b(digest_size=16)
+    for series in frame.iter_columns():
+        cells = _cells(series)
+        parts = [(None, cells)] if not isinstance(cells, list) else list(by_type(cells))
+        for places, values in parts:
+            hasher.update(f"{series.name}\0{values.type}\0{len(frame)}".encode(errors="replace"))
+            hasher.update(b"" if places is None else places.tobytes())
+            hasher.update(_stream(values))
+    return hasher.digest()
+
+
+def _stream(values: pa.Array | pa.ChunkedArray) -> bytes:
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("", values.type)])) as stream:
+        stream.write_batch(pa.record_batch([values], names=[""]))
+    return bytes(sink.getvalue())

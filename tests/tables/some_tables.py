@@ -1,0 +1,134 @@
+"""Tables and schemas made up for tests."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from jostle import Categorical, Numeric, Schema
+from jostle.tables.columns import MISSING, OTHER
+from jostle.tables.engines import Source
+from jostle.tables.kernels import Kernel, SparseTally
+from jostle.tables.table import Table
+
+SMALL = Schema(
+    {
+        "colour": Categorical(["red", "green", "blue"], outside="other", missing="value"),
+        "age": Numeric(0, 100, bins=4, missing="value"),
+        "ill": Categorical(["no", "yes"]),
+    },
+    label="ill",
+)
+"""Sizes 5, 5 and 2; a row goes only if it has no label."""
+
+SMALL_ROWS: list[tuple[object, object, object]] = [
+    ("red", 10, "no"),
+    ("green", 25, "yes"),
+    ("mauve", 100, "yes"),
+    (None, -5, "no"),
+    ("blue", None, "no"),
+    ("blue", 99.5, "yes"),
+    ("red", 50, "perhaps"),
+    ("red", 50, None),
+]
+SMALL_CODES = [(0, 0, 0), (1, 1, 1), (3, 3, 1), (4, 0, 0), (2, 4, 0), (2, 3, 1)]
+"""What the rows are read as; the last two are dropped."""
+
+
+def small_frame() -> pd.DataFrame:
+    return pd.DataFrame(SMALL_ROWS, columns=list(SMALL.names))
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=6)
+values = words.filter(lambda word: word not in {"", OTHER, MISSING})
+
+
+@st.composite
+def categoricals(draw: st.DrawFn) -> Categorical:
+    return Categorical(
+        draw(st.lists(values | st.sampled_from(["1", "2.5", "True", "-0"]), min_size=1, max_size=6, unique=True)),
+        outside=draw(st.sampled_from(["other", "drop"])),
+        missing=draw(st.sampled_from(["value", "outside"])),
+    )
+
+
+@st.composite
+def numerics(draw: st.DrawFn) -> Numeric:
+    finite = st.integers(-1000, 1000) | st.floats(-1e6, 1e6).map(lambda number: round(number, 3))
+    cuts = sorted(draw(st.lists(finite, min_size=2, max_size=6, unique=True)))
+    edges = draw(st.booleans())
+    return Numeric(
+        cuts[0],
+        cuts[-1],
+        bins=draw(st.integers(1, 20)),
+        edges=cuts if edges else (),
+        outside=draw(st.sampled_from(["clamp", "other", "drop"])),
+        missing=draw(st.sampled_from(["value", "outside"])),
+    )
+
+
+columns = categoricals() | numerics()
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    made = draw(st.dictionaries(words, columns, min_size=1, max_size=4))
+    labels = [name for name, column in made.items() if isinstance(column, Categorical)]
+    return Schema(
+        made,
+        label=draw(st.none() | st.sampled_from(labels)) if labels else None,
+        neighbours=draw(st.sampled_from(["add_remove", "replace_one"])),
+        rows=draw(st.none() | st.integers(0, 10**9)),
+    )
+
+
+class Unprintable:
+    """An object that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("secret")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secret")
+
+    __hash__ = None  # type: ignore[assignment]  # as objects in a frame may be
+
+
+objects: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(2**1100), 2**1100),
+    st.floats(),
+    st.text(max_size=4),
+    st.sampled_from(["1", "1.0", "2.5", " 3 ", "1e2", "-inf", "nan", "True", "\ud800", "red"]),
+    st.binary(max_size=3),
+    st.decimals(),
+    st.dates(),
+    st.datetimes(),
+    st.floats(width=32).map(np.float32),
+    st.integers(-128, 127).map(np.int8),
+    st.booleans().map(np.bool_),
+    st.lists(st.integers(), max_size=2),
+    st.sampled_from([pd.NA, pd.NaT, Decimal("sNaN"), np.datetime64("NaT"), dt.timedelta(1), Unprintable()]),
+)
+"""Whatever a cell of a pandas column of objects may hold."""
+
+
+def source_of(table: Table) -> Source:
+    return table._source
+
+
+def tally(table: Table, kernel: Kernel, where: Any = ()) -> list[int]:
+    """Return a dense tally, or a sparse one spread out."""
+    found = source_of(table).tally(kernel, where)
+    if isinstance(found, SparseTally):
+        dense = np.zeros(kernel.cells(table.schema), dtype=np.int64)
+        dense[found.keys] = found.counts
+        return [int(count) for count in dense]
+    return [int(count) for count in found]

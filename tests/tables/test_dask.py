@@ -1,0 +1,220 @@
+"""Dask: the same integers from a cluster, and nothing but a plain refusal when a worker fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dask_frame
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from some_tables import SMALL, small_frame, source_of, tally
+
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import TableError
+from jostle.tables import dask_source
+from jostle.tables.fingerprint import fingerprint
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+
+SCHEMA = Schema(
+    {
+        "a": Categorical(["x", "y", "z"], outside="other", missing="value"),
+        "b": Numeric(0, 100, bins=7),
+        "c": Categorical([0, 1], missing="value"),
+    }
+)
+KERNELS: list[Kernel] = [
+    Counts((("a", "b"), ("c",), ())),
+    Sums("b", range(7), 5, by="a"),
+    Marks(["a", "b", "c"], 1, 2),
+    SparseCounts(["a", "b", "c"]),
+]
+WHERE = (("c", (0, 2)),)
+
+
+def some_frame(rows: int = 5000) -> pd.DataFrame:
+    generator = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "a": generator.choice(np.array(["x", "y", "z", "w", None]), rows),
+            "b": generator.normal(50, 40, rows),
+            "c": generator.choice([0, 1, 2, np.nan], rows),
+        }
+    )
+
+
+def partitioned(frame: pd.DataFrame, parts: int = 20) -> Any:
+    return dask_frame.from_pandas(frame, npartitions=parts)  # type: ignore[no-untyped-call]  # Dask has no types
+
+
+# In one process
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_partitions_add_up_to_the_frame(kernel: Kernel) -> None:
+    whole, parts = Table.from_frame(some_frame(), SCHEMA), Table.from_frame(partitioned(some_frame()), SCHEMA)
+
+    for where in ((), WHERE):
+        assert tally(parts, kernel, where) == tally(whole, kernel, where)
+
+
+def test_a_frame_is_recognised_in_parts() -> None:
+    whole = fingerprint(source_of(Table.from_frame(some_frame(), SCHEMA)))
+    parts = fingerprint(source_of(Table.from_frame(partitioned(some_frame()), SCHEMA)))
+    again = fingerprint(source_of(Table.from_frame(partitioned(some_frame()), SCHEMA)))
+
+    assert whole.rows == parts.rows
+    assert parts.raw == again.raw
+
+
+def test_columns_that_cannot_be_read_are_refused_at_once() -> None:
+    with pytest.raises(TableError, match="the frame has no column 'colour'"):
+        Table.from_frame(partitioned(some_frame()), SMALL)
+    dates = some_frame().assign(b=pd.Timestamp("2024-01-01"))
+    with pytest.raises(TableError, match="but it is declared as numeric"):
+        Table.from_frame(partitioned(dates), SCHEMA)
+
+
+def fails(frame: pd.DataFrame) -> pd.DataFrame:
+    if len(frame):
+        raise ValueError(f"secret {frame}")
+    return frame
+
+
+def test_what_fails_among_the_rows_is_not_quoted() -> None:
+    table = Table.from_frame(partitioned(some_frame()).map_partitions(fails, meta=some_frame()[:0]), SCHEMA)
+
+    with pytest.raises(TableError) as refusal:
+        tally(table, Counts.of("a"))
+
+    assert str(refusal.value) == ("a worker could not tally its part\n  why: the reason could quote private rows")
+
+
+def test_a_cluster_reads_parquet_only(tmp_path: Path) -> None:
+    small_frame().to_csv(tmp_path / "t.csv", index=False)
+
+    with pytest.raises(TableError, match=r"t\.csv is not Parquet"):
+        Table.read(tmp_path / "t.csv", SMALL, engine="dask://127.0.0.1:1")
+
+
+def test_row_groups_are_put_together_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_source, "_client", lambda _: None)  # so that Dask computes in this process
+    monkeypatch.setattr(dask_source, "PIECE_ROWS", 1000)
+    some_frame().to_parquet(tmp_path / "t.parquet", row_group_size=300)
+    some_frame(0).astype({"a": str}).to_parquet(tmp_path / "none.parquet")
+    table = Table.read(tmp_path / "t.parquet", SCHEMA, engine="dask://here:1")
+    none = Table.read(tmp_path / "none.parquet", SCHEMA, engine="dask://here:1")
+    source = source_of(table)
+
+    assert isinstance(source, dask_source.DaskSource)
+    assert [groups for _, groups in source.pieces] == [
+        (0, 1, 2),
+        (3, 4, 5),
+        (6, 7, 8),
+        (9, 10, 11),
+        (12, 13, 14),
+        (15, 16),
+    ]
+    assert tally(table, KERNELS[0]) == tally(Table.from_frame(some_frame(), SCHEMA), KERNELS[0])
+    assert tally(none, Counts.of("c")) == [0, 0, 0]
+    assert tally(none, SparseCounts(["c"])) == [0, 0, 0]
+
+
+# On two worker processes
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    made = LocalCluster(  # type: ignore[no-untyped-call]  # Dask has no types
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    yield made
+    for client in dask_source._clients.values():
+        client.close()
+    made.close()
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    """Make the cluster the place where Dask computes."""
+    with Client(cluster) as made:  # type: ignore[no-untyped-call]  # Dask has no types
+        yield made
+
+
+def address(cluster: LocalCluster) -> str:
+    return str(cluster.scheduler_address).replace("tcp://", "dask://")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+def test_a_cluster_gives_the_same_integers(cluster: LocalCluster, tmp_path: Path) -> None:
+    some_frame().to_parquet(tmp_path / "t.parquet", row_group_size=300)
+    here = Table.read(tmp_path / "t.parquet", SCHEMA)
+    stream = Table.read(tmp_path / "t.parquet", SCHEMA, stream=True)
+    there = Table.read(tmp_path / "t.parquet", SCHEMA, engine=address(cluster))
+    parts = Table.from_frame(partitioned(some_frame()), SCHEMA)
+
+    for kernel in KERNELS:
+        for where in ((), WHERE):
+            told = tally(here, kernel, where)
+            assert told == tally(stream, kernel, where) == tally(there, kernel, where) == tally(parts, kernel, where)
+    assert fingerprint(source_of(here)) == fingerprint(source_of(there))
+    assert fingerprint(source_of(here)).rows == fingerprint(source_of(parts)).rows
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+def test_a_worker_s_failure_is_a_plain_refusal_and_no_rows_are_logged(
+    cluster: LocalCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The first row group is broken; what Parquet says of it stays on the worker."""
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [f"secret{row**3}" for row in range(4000)], "b": 1.0, "c": 0}).to_parquet(
+        path, row_group_size=2000
+    )
+    table = Table.read(path, SCHEMA, engine=address(cluster))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 3000 + whole[3004:])
+    with_frame = Table.from_frame(partitioned(pd.DataFrame({"a": ["secret"] * 4, "b": 1.0, "c": 0}), 2), SCHEMA)
+    source = source_of(with_frame)
+    assert isinstance(source, dask_source.DaskSource)
+
+    with pytest.raises(TableError, match="a worker could not tally its part"):
+        tally(table, Counts.of("a"))
+    with pytest.raises(TableError, match="a worker could not tally its part"):
+        tally(with_frame, Counts.of("a"), (("no such column", (0,)),))
+
+    sys.stdout.flush()
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+def test_a_worker_that_dies_is_a_plain_refusal() -> None:
+    frame = partitioned(some_frame(), 2).map_partitions(dies, meta=some_frame()[:0])
+
+    with pytest.raises(TableError, match="a worker could not tally its part"):
+        tally(Table.from_frame(frame, SCHEMA), Counts.of("a"))
+
+
+def dies(frame: pd.DataFrame) -> pd.DataFrame:
+    import os  # noqa: PLC0415 - sent to a worker by value
+
+    if len(frame):
+        os._exit(1)
+    return frame
+
+
+@pytest.mark.slow
+def test_an_address_where_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_source, "PATIENCE", "1s")
+    small_frame().to_parquet(tmp_path / "t.parquet")
+
+    for nobody in ("dask://127.0.0.1:1", "dask://nonsense"):
+        with pytest.raises(TableError) as refusal:
+            Table.read(tmp_path / "t.parquet", SMALL, engine=nobody)
+        assert refusal.value.title == f"no Dask scheduler answers at {nobody}"

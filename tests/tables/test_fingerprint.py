@@ -1,0 +1,127 @@
+"""Fingerprints: the same for the same rows however they come, and others for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from some_tables import SMALL, small_frame, source_of
+
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.tables.block import Block
+from jostle.tables.engines import BLOCK_ROWS, MemorySource
+from jostle.tables.fingerprint import Fingerprint, RowHashes, fingerprint
+
+SCHEMA = Schema({"a": Categorical(range(3)), "b": Numeric(0, 3, bins=3)})
+Rows = list[tuple[int, int]]
+some_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9)
+
+
+def frame_of(rows: Rows) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["a", "b"], dtype=int)
+
+
+def marks(frame: Any, schema: Schema = SCHEMA) -> Fingerprint:
+    return fingerprint(source_of(Table.from_frame(frame, schema)))
+
+
+@given(some_rows, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows: Rows, random: Any) -> None:
+    shuffled = random.sample(rows, len(rows))
+
+    assert marks(frame_of(rows)).rows == marks(frame_of(shuffled)).rows
+
+
+@given(some_rows, some_rows)
+def test_other_rows_have_another_mark(rows: Rows, others: Rows) -> None:
+    same = sorted(rows) == sorted(others)
+
+    assert (marks(frame_of(rows)).rows == marks(frame_of(others)).rows) == same
+
+
+def test_any_way_in_gives_the_same_mark_of_rows(tmp_path: Path) -> None:
+    frame = small_frame()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.tsv.gz", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
+    tables = [Table.from_frame(given, SMALL) for given in (frame, pl.from_pandas(frame), frame[::-1])]
+    tables += [Table.read(path, SMALL, stream=stream) for path in tmp_path.iterdir() for stream in (False, True)]
+
+    assert len({fingerprint(source_of(table)).rows for table in tables}) == 1
+
+
+def test_a_grid_has_the_mark_of_its_records() -> None:
+    counts = np.array([[1, 0, 2], [0, 3, 0]])
+    grid = Table.from_grid(counts)
+    records = pd.DataFrame(np.repeat(np.argwhere(counts >= 0), counts.ravel(), axis=0), columns=["x", "y"])
+
+    assert fingerprint(source_of(grid)).rows == marks(records, grid.schema).rows
+
+
+def test_the_mark_of_the_data_as_they_came_is_the_same_under_any_schema(tmp_path: Path) -> None:
+    frame = frame_of([(0, 1), (2, 2)])
+    other = Schema({"b": Numeric(0, 2, bins=2)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "same.csv", index=False)
+    files = {
+        fingerprint(source_of(Table.read(tmp_path / name, schema, stream=stream))).raw
+        for name in ("t.csv", "same.csv")
+        for schema in (SCHEMA, other)
+        for stream in (False, True)
+    }
+
+    assert marks(frame).raw == marks(frame, other).raw == marks(frame.copy(), other).raw
+    assert marks(frame).raw != marks(frame[::-1]).raw
+    assert marks(frame).rows != marks(frame, other).rows
+    assert len(files) == 1
+
+
+def test_objects_of_other_types_or_places_have_another_mark() -> None:
+    columns = [[1, None, "x"], [1, "x", None], ["1", None, "x"], [1, None, b"x"], [True, None, "x"], [1.0, None, "x"]]
+    frames = [pd.DataFrame({"a": pd.Series(column, dtype=object), "b": [0, 0, 0]}) for column in columns]
+
+    assert len({marks(frame).raw for frame in frames}) == len(columns) - 1  # text and bytes say the same
+
+
+def test_grids_are_recognised_whatever_their_type() -> None:
+    whole, real = Table.from_grid([1, 2, 0]), Table.from_grid([1.0, 2.0, 0.0])
+    longer = Table.from_grid([1, 2, 0, 0])
+
+    assert source_of(whole).identity == source_of(real).identity != source_of(longer).identity
+
+
+def test_sums_wrap_round_in_long_tables() -> None:
+    """Row hashes use all 64 bits, so sums of them overflow, silently, in any order of blocks."""
+    rows = np.arange(5 * BLOCK_ROWS) % 3
+    codes = {"a": rows.astype(np.uint8), "b": rows.astype(np.uint8)}
+    forth = MemorySource(SCHEMA, codes, len(rows))
+    back = MemorySource(SCHEMA, {name: values[::-1] for name, values in codes.items()}, len(rows))
+
+    assert fingerprint(forth).rows == fingerprint(back).rows
+
+
+def test_marks_are_useless_without_the_salt() -> None:
+    found = marks(frame_of([(0, 1)]))
+
+    assert found.salted(b"one") & found.salted(b"one") == found.salted(b"one")
+    assert not found.salted(b"one") & found.salted(b"two")
+    assert found.raw.hex() not in repr(found)
+
+
+def test_row_hashes_have_no_bound() -> None:
+    with pytest.raises(TypeError, match="row hashes are not released"):
+        RowHashes().bound(SCHEMA)
+
+
+def test_a_row_that_stands_for_several_counts_so_often() -> None:
+    kernel, twice, once = RowHashes(), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    kernel.add(Block({"a": np.array([1], np.uint8), "b": np.array([2], np.uint8)}, 1, np.array([2])), SCHEMA, twice)
+    kernel.add(Block({"a": np.array([1, 1], np.uint8), "b": np.array([2, 2], np.uint8)}, 2), SCHEMA, once)
+
+    assert twice.tolist() == once.tolist()

@@ -1,0 +1,193 @@
+"""Dataframes: the same rows give the same codes whatever library, type or layout they come in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from some_tables import SMALL, SMALL_CODES, SMALL_ROWS, objects, small_frame, source_of, tally
+
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import TableError
+from jostle.tables.engines import MemorySource
+from jostle.tables.kernels import Counts
+
+
+def rows_in(frame: Any, schema: Schema = SMALL) -> list[tuple[int, ...]]:
+    source = source_of(Table.from_frame(frame, schema))
+    assert isinstance(source, MemorySource)
+    return [tuple(int(source.columns[name][row]) for name in schema.names) for row in range(source.length)]
+
+
+def polars_frame() -> pl.DataFrame:
+    return pl.DataFrame(SMALL_ROWS, schema=list(SMALL.names), orient="row", strict=False)
+
+
+FRAMES = {
+    "pandas": small_frame,
+    "pandas objects": lambda: small_frame().astype(object),
+    "pandas categories": lambda: small_frame().astype({"colour": "category", "ill": "category"}),
+    "pandas nullable": lambda: small_frame().convert_dtypes(),
+    "pandas arrow": lambda: small_frame().convert_dtypes(dtype_backend="pyarrow"),
+    "pandas with an index": lambda: small_frame().set_index(pd.Index(range(7, -1, -1))),
+    "polars": polars_frame,
+    "polars lazy": lambda: polars_frame().lazy(),
+    "polars categories": lambda: polars_frame().cast(
+        {"colour": pl.Categorical, "ill": pl.Enum(["no", "perhaps", "yes"])}
+    ),
+    "polars objects": lambda: pl.DataFrame(
+        {name: pl.Series([row[place] for row in SMALL_ROWS], dtype=pl.Object) for place, name in enumerate(SMALL.names)}
+    ),
+    "arrow": lambda: polars_frame().to_arrow(),
+    "arrow in chunks": lambda: pa.concat_tables([polars_frame()[:3].to_arrow(), polars_frame()[3:].to_arrow()]),
+    "arrow with views": lambda: pa.table(
+        {name: polars_frame()[name].to_arrow() for name in ("age", "ill")}
+        | {"colour": polars_frame()["colour"].to_arrow().cast(pa.string_view())}
+    ),
+    "all as texts": lambda: pl.DataFrame(
+        [[None if cell is None else str(cell) for cell in row] for row in SMALL_ROWS],
+        schema=list(SMALL.names),
+        orient="row",
+    ),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_frames_of_any_library_are_read_alike(make: Any) -> None:
+    assert rows_in(make()) == SMALL_CODES
+
+
+def test_columns_that_are_not_declared_are_not_read() -> None:
+    frame = small_frame().assign(list=[[1]] * 8, mixed=[1, "x", None, b"y", 2**70, pd.NA, object(), 1j])
+    frame[7] = 1
+
+    assert rows_in(frame) == SMALL_CODES
+
+
+ANY = Schema(
+    {
+        "a": Categorical(["1", "1.5", "True", "x"], outside="other", missing="value"),
+        "b": Numeric(-2, 2, bins=8, missing="value"),
+    }
+)
+
+
+@given(st.lists(st.tuples(objects, objects), max_size=5))
+def test_one_object_does_not_change_how_another_is_read(rows: list[tuple[object, object]]) -> None:
+    """Pandas and Arrow give a column of objects a type by looking at all of them; here, each speaks for itself."""
+
+    def frame(some: list[tuple[object, object]]) -> pd.DataFrame:
+        return pd.DataFrame(
+            {"a": pd.Series([a for a, _ in some], dtype=object), "b": pd.Series([b for _, b in some], dtype=object)}
+        )
+
+    assert rows_in(frame(rows), ANY) == [code for row in rows for code in rows_in(frame([row]), ANY)]
+
+
+@pytest.mark.parametrize(
+    "stranger", ["x", 2**70, None, pd.NA, 1.5, b"\xff", "\ud800", Decimal(1), [1], dt.date(2024, 1, 1)]
+)
+def test_a_stranger_among_whole_numbers(stranger: object) -> None:
+    alone = pd.DataFrame({"a": pd.Series([1, True, 1.0], dtype=object), "b": pd.Series([1, True, 1.0], dtype=object)})
+    mixed = pd.concat(
+        [alone, pd.DataFrame({"a": pd.Series([stranger], dtype=object), "b": pd.Series([0], dtype=object)})]
+    )
+
+    assert rows_in(alone, ANY) == rows_in(mixed, ANY)[:3]
+
+
+def test_categories_of_objects_are_read_one_by_one() -> None:
+    frame = pd.DataFrame({"a": pd.Series([1, "x", True, None], dtype=object).astype("category"), "b": [0, 1, 2, -2]})
+
+    assert [row[0] for row in rows_in(frame, ANY)] == [0, 3, 0, 5]  # pandas itself takes 1 and True for one category
+
+
+def test_intervals_and_periods_are_what_they_print_as() -> None:
+    cut = pd.cut(np.array([1, 5, 9]), [0, 3, 10])
+    months = pd.period_range("2024-01", periods=3, freq="M")
+    schema = Schema({"cut": Categorical(cut.categories), "month": Categorical(["2024-01", "2024-02", "2024-03"])})
+
+    assert rows_in(pd.DataFrame({"cut": cut, "month": months}), schema) == [(0, 0), (1, 1), (1, 2)]
+
+
+def test_numbers_too_wide_for_arrow_are_still_numbers() -> None:
+    frame = pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128), "b": pl.Series([0, 1], dtype=pl.Int128)})
+
+    assert rows_in(frame, ANY) == [(0, 4), (4, 6)]
+
+
+def test_a_frame_without_rows() -> None:
+    table = Table.from_frame(small_frame()[:0], SMALL)
+
+    assert tally(table, Counts((("ill",), ()))) == [0, 0, 0]
+
+
+# What is refused
+
+
+def message(frame: Any, schema: Schema = SMALL) -> str:
+    with pytest.raises(TableError) as refusal:
+        Table.from_frame(frame, schema)
+    return str(refusal.value)
+
+
+def test_a_column_that_is_missing() -> None:
+    frame = small_frame().drop(columns=["age", "ill"]).assign(secret=1)
+
+    assert message(frame) == (
+        "the frame has no column 'age', 'ill'\n"
+        "  why: every column that the schema declares is read\n"
+        "  fix: compare the schema with the names of its 2 columns"
+    )
+
+
+def test_a_column_that_is_written_otherwise() -> None:
+    assert message(small_frame().rename(columns={"age": " Age"})) == (
+        "the frame has no column 'age'\n"
+        "  why: every column that the schema declares is read\n"
+        "  fix: one is written otherwise: capitals and spaces count"
+    )
+
+
+def test_two_columns_of_one_name() -> None:
+    twice = small_frame().set_axis(["colour", "ill", "ill"], axis=1)
+
+    assert message(twice) == "two columns of the frame have one name\n  fix: give each a name of its own"
+    assert message(pa.table([[1], [2], [3]], names=["colour", "ill", "ill"])).startswith("two columns of the frame")
+
+
+def test_columns_that_are_no_single_values() -> None:
+    lists = pl.DataFrame({"colour": [["red"]], "age": [1], "ill": ["no"]})
+    dates = pl.DataFrame({"colour": ["red"], "age": [dt.date(2024, 1, 1)], "ill": ["no"]})
+
+    assert message(lists).startswith(
+        "the cells of column 'colour' are large_list<item: large_string>, not single values"
+    )
+    assert message(dates).startswith("the cells of column 'age' are date32[day], but it is declared as numeric")
+
+
+@pytest.mark.parametrize("thing", [3, "t.csv", [1, 2], {"colour": ["red"]}, np.zeros((2, 2)), pd.Series([1])])
+def test_what_is_no_frame(thing: object) -> None:
+    assert message(thing).startswith(f"{type(thing).__name__} is not a dataframe that can be read")
+
+
+def test_a_frame_that_fails_quotes_nothing() -> None:
+    """Polars says which values could not be converted; that is not passed on."""
+    frame = polars_frame().lazy().with_columns(age=pl.col("colour").cast(pl.Int64))
+
+    assert message(frame) == (
+        "the LazyFrame could not be computed\n  why: the reason is kept back, since it could quote private rows"
+    )
+
+
+def test_what_is_no_schema() -> None:
+    with pytest.raises(TableError, match="the schema is dict, not a Schema"):
+        Table.from_frame(small_frame(), {"age": Numeric(0, 1)})  # type: ignore[arg-type]  # on purpose

@@ -1,0 +1,202 @@
+"""Inference: a schema read off public data, which then reads all of their rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from some_tables import SMALL, small_frame, source_of, tally
+
+import jostle
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import JostleError, SchemaError
+from jostle.tables.fingerprint import fingerprint
+from jostle.tables.kernels import Counts
+
+
+def infer(frame: Any, **how: Any) -> Schema:
+    return Schema.infer_public(frame, **how)
+
+
+def column(values: list[Any]) -> Any:
+    return infer(pd.DataFrame({"a": pd.Series(values)}))["a"]
+
+
+def test_few_values_are_categories_and_many_numbers_are_binned() -> None:
+    frame = pd.DataFrame({"n": range(20), "few": [1, 10, 2, 9] * 5, "word": ["b", "a"] * 10})
+
+    assert infer(frame, label="word", bins=4).columns == (
+        ("n", Numeric(0, 19, bins=4)),
+        ("few", Categorical(["1", "2", "9", "10"])),
+        ("word", Categorical(["a", "b"])),
+    )
+
+
+def test_empty_cells_become_a_value() -> None:
+    assert column(["a", None, "b"]) == Categorical(["a", "b"], missing="value")
+    assert column([*range(20), None]) == Numeric(0, 19, missing="value")
+    assert column([1.5, np.nan]) == Categorical(["1.5"], missing="value")
+    assert column([None, None]) == Categorical(["?"], missing="value")
+
+
+def test_a_label_of_numbers_is_still_categorical() -> None:
+    frame = pd.DataFrame({"a": range(20)})
+
+    assert infer(frame, label="a")["a"] == Categorical(range(20))
+
+
+def test_numbers_in_texts_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f" {n}.50 ,{'x' if n else '?'}\n" for n in range(12)))
+
+    assert infer(tmp_path / "t.csv").columns == (("a", Numeric(0.5, 11.5)), ("b", Categorical(["?", "x"])))
+
+
+def test_one_word_among_numbers_makes_categories() -> None:
+    assert column([*map(str, range(12)), "x"]) == Categorical([*map(str, range(12)), "x"])
+    assert column([*range(12), "x"]) == Categorical([*map(str, range(12)), "x"])
+
+
+def test_infinities_do_not_bound() -> None:
+    assert column([*range(20), float("inf")]) == Numeric(0, 19)
+    assert column(
+        [f"{word}{zeros}" for word in ("inf", "-inf") for zeros in (" ", "  ", "   ", "    ", "     ", "      ")]
+    )
+
+
+def test_many_ways_to_write_one_number_are_no_interval() -> None:
+    assert column([f"1.{'0' * zeros}" for zeros in range(12)]).size == 12
+
+
+def test_identifiers_are_left_out() -> None:
+    frame = pd.DataFrame({"name": [f"n{row}" for row in range(1001)], "b": ["x"] * 1001})
+
+    with pytest.warns(UserWarning, match="'name' has more than 1000 different texts and is left out"):
+        assert infer(frame).names == ("b",)
+    with pytest.raises(SchemaError, match="the label 'name' has more than 1000 values"):
+        infer(frame, label="name")
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([True, False], ("False", "True")),
+        ([Decimal("1.50"), Decimal("2.25")], ("1.5", "2.25")),
+        ([dt.date(2024, 1, 2)], ("2024-01-02",)),
+        ([b"x", "y", 1], ("1", "x", "y")),
+        (pd.Categorical(["b", "a"]), ("a", "b")),
+        (pd.period_range("2024-01", periods=2, freq="M"), ("2024-01", "2024-02")),
+    ],
+)
+def test_columns_of_other_types(values: Any, texts: tuple[str, ...]) -> None:
+    assert column(values) == Categorical(texts)
+
+
+def test_names_that_jostle_uses_are_not_declared() -> None:
+    assert column(["(other)", "(missing)", "a"]) == Categorical(["a"])
+
+
+cells = st.one_of(
+    st.none(), st.integers(-20, 20), st.floats(), st.text(st.characters(codec="utf-8"), max_size=3), st.booleans()
+)
+
+
+@given(st.lists(cells, min_size=1, max_size=30))
+def test_what_was_inferred_reads_all_rows(values: list[Any]) -> None:
+    """But for rows with a text that Jostle keeps for itself, which are none here."""
+    frame = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+
+    assert tally(Table.from_frame(frame, infer(frame)), Counts.of()) == [len(values)]
+
+
+def test_files_and_frames_give_the_same_schema(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"n": [*range(20)], "f": [0.5, 1.0] * 10, "w": ["a", None] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = [infer(given) for given in (frame, pl.from_pandas(frame), tmp_path / "t.parquet", str(tmp_path / "t.csv"))]
+
+    assert found[0] == found[1] == found[2]
+    assert (found[3]["n"], found[3]["w"]) == (found[0]["n"], found[0]["w"])
+    assert (found[0]["f"], found[3]["f"]) == (Categorical(["0.5", "1"]), Categorical(["0.5", "1.0"]))
+    for schema in found:  # which differ in how a value is written, not in what it is
+        for path in tmp_path.iterdir():
+            assert tally(Table.read(path, schema), Counts.of("f")) == [10, 10]
+
+
+def test_the_mark_of_the_data_is_kept() -> None:
+    frame = small_frame()
+    schema = infer(frame)
+    again = Table.from_frame(frame[::-1], schema)
+    other = Table.from_frame(frame[1:], schema)
+
+    assert schema.inferred_from == fingerprint(source_of(again)).public_mark
+    assert schema.inferred_from != fingerprint(source_of(other)).public_mark
+    assert Schema.from_toml(schema.to_toml()).inferred_from == schema.inferred_from
+
+
+# What is refused
+
+
+def test_a_probe_is_not_read() -> None:
+    probe = jostle.protect(Table.from_frame(small_frame(), SMALL), epsilon=1)
+
+    for private in (probe, Table.from_frame(small_frame(), SMALL), source_of(Table.from_frame(small_frame(), SMALL))):
+        with pytest.raises(
+            SchemaError, match=f"a schema is not read off a {type(private).__name__}, which may be priv"
+        ):
+            infer(private)
+
+
+def test_a_table_is_not_protected_under_a_schema_read_off_it() -> None:
+    schema = infer(small_frame(), label="ill")
+
+    with pytest.raises(SchemaError, match="the schema was read off this same table"):
+        jostle.protect(Table.from_frame(small_frame()[::-1], schema), epsilon=1)
+    with pytest.raises(SchemaError, match="the schema was read off this same table"):
+        jostle.protect(Table.from_frame(small_frame(), Schema.from_toml(schema.to_toml())), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: infer(small_frame()[:0]), "there are no rows to read a schema off"),
+        (lambda: infer(small_frame(), label="Ill"), "the label 'Ill' is not a column"),
+        (
+            lambda: infer(pd.DataFrame({"a": range(20)}), bins=0),
+            "bins is 0, but must be a whole number from 1 to 2**30",
+        ),
+        (lambda: infer(3), "int is not a dataframe that can be read"),
+        (lambda: infer("none.csv"), "there is no file none.csv"),
+        (
+            lambda: infer(pl.DataFrame({"a": [[1]]})),
+            "the cells of column 'a' are large_list<item: int64>, not single values",
+        ),
+    ],
+)
+def test_mistakes(make: Any, told: str) -> None:
+    with pytest.raises(JostleError) as refusal:
+        make()
+
+    assert refusal.value.title == told
+
+
+def test_files_that_give_no_schema(tmp_path: Path) -> None:
+    (tmp_path / "header.csv").write_text("a,b\n")
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
+    (tmp_path / "empty.csv").write_text("")
+
+    for name, told in (
+        ("header.csv", "there are no rows to read a schema off"),
+        ("empty.csv", "there are no rows to read a schema off"),
+        ("twice.csv", f"the file {tmp_path / 'twice.csv'} has two columns 'a'"),
+    ):
+        with pytest.raises(SchemaError) as refusal:
+            infer(tmp_path / name)
+        assert refusal.value.title == told

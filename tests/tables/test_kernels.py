@@ -1,0 +1,348 @@
+"""Kernels: against adding up row by row, and what one row adds against what they declare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations, product
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
+from some_tables import tally
+
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import JostleError, TableError
+from jostle.tables import kernels
+from jostle.tables.block import Block, code_type
+from jostle.tables.engines import BLOCK_ROWS, MemorySource, merge
+from jostle.tables.fingerprint import RowHashes
+from jostle.tables.kernels import KERNELS, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums, check_kernel
+
+SCHEMA = Schema(
+    {
+        "a": Categorical(["0", "1", "2"]),
+        "b": Numeric(0, 1, bins=2),
+        "c": Categorical(["0", "1"]),
+        "one": Numeric(0, 1, bins=1),
+    }
+)
+Row = tuple[int, ...]
+EVERY_ROW: list[Row] = list(product(*(range(SCHEMA[name].size) for name in SCHEMA)))
+
+names = st.sampled_from(SCHEMA.names)
+groups = st.lists(names, max_size=3)
+weights = st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63, 10**30])
+every_kernel: st.SearchStrategy[Any] = st.one_of(
+    st.builds(Counts, st.lists(groups, min_size=1, max_size=4)),
+    st.builds(
+        Sums, st.just("a"), st.lists(weights, min_size=3, max_size=3), st.integers(1, 5) | st.just(2**30 - 1), groups
+    ),
+    st.builds(Marks, st.lists(names, min_size=1, max_size=5), st.just(0), st.integers(1, 6)),
+    st.builds(Marks, st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=5), st.just(1), st.integers(1, 6)),
+    st.builds(SparseCounts, groups),
+)
+conditions = st.lists(st.tuples(names, st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)), max_size=2).map(
+    tuple
+)
+
+
+def code(row: Row, name: str) -> int:
+    return row[SCHEMA.names.index(name)]
+
+
+def place(row: Row, group: tuple[str, ...]) -> int:
+    found = 0
+    for name in group:
+        found = found * SCHEMA[name].size + code(row, name)
+    return found
+
+
+def adds(kernel: Any, row: Row) -> Counter[int]:
+    """Return what a row adds to which cells, the obvious way."""
+    found: Counter[int] = Counter()
+    if isinstance(kernel, Counts):
+        start = 0
+        for group in kernel.groups:
+            found[start + place(row, group)] += 1
+            start += SCHEMA.size(*group)
+    elif isinstance(kernel, SparseCounts):
+        found[place(row, kernel.columns)] += 1
+    elif isinstance(kernel, Sums):
+        weight = kernel.weights[code(row, kernel.column)]
+        found[place(row, kernel.by)] += min(max(weight, -kernel.most), kernel.most)
+    else:
+        marked = [index for index, name in enumerate(kernel.columns) if code(row, name) == kernel.code]
+        found.update(marked[: kernel.most])
+    return found
+
+
+def meets(row: Row, where: tuple[tuple[str, tuple[int, ...]], ...]) -> bool:
+    return all(code(row, name) in codes for name, codes in where)
+
+
+def table_of(rows: list[Row], multiplicity: list[int] | None = None) -> Table:
+    columns = {name: np.array([code(row, name) for row in rows], dtype=code_type(SCHEMA[name].size)) for name in SCHEMA}
+    times = None if multiplicity is None else np.array(multiplicity, dtype=np.int64)
+    return Table(MemorySource(SCHEMA, columns, len(rows), times))
+
+
+rows_with_times = st.lists(st.tuples(st.sampled_from(EVERY_ROW), st.integers(0, 3)), max_size=12)
+
+
+@given(rows_with_times, every_kernel, conditions)
+def test_a_tally_is_the_sum_over_rows(rows: list[tuple[Row, int]], kernel: Kernel, where: Any) -> None:
+    told: Counter[int] = Counter()
+    for row, times in rows:
+        for _ in range(times if meets(row, where) else 0):
+            told.update(adds(kernel, row))
+    dense = [told[cell] for cell in range(kernel.cells(SCHEMA))]
+
+    written_out = [row for row, times in rows for _ in range(times)]
+    assert tally(table_of(written_out), kernel, where) == dense
+    assert tally(table_of([row for row, _ in rows], [times for _, times in rows]), kernel, where) == dense
+
+
+@given(every_kernel)
+def test_no_row_adds_more_than_the_bound(kernel: Kernel) -> None:
+    """Nor do two rows differ by more than *replaced*, nor one row from none, which is to enter or leave a part."""
+    rows = [Counter[int](), *(adds(kernel, row) for row in EVERY_ROW)]
+    most = max(sum(map(abs, row.values())) for row in rows)
+    farthest = max(
+        sum(abs(one[cell] - other[cell]) for cell in one.keys() | other.keys()) for one, other in combinations(rows, 2)
+    )
+
+    assert most <= kernel.bound(SCHEMA)
+    assert farthest <= kernel.replaced(SCHEMA)
+    if not isinstance(kernel, Sums | Marks):  # those may declare more than their weights and columns can do
+        assert most == kernel.bound(SCHEMA)
+        assert farthest == kernel.replaced(SCHEMA)
+
+
+@given(every_kernel, st.sampled_from(EVERY_ROW))
+def test_what_a_row_adds_is_found_by_the_kernel_itself(kernel: Kernel, row: Row) -> None:
+    """The bound holds for what the kernel really does, not just for the obvious way of doing it."""
+    added = tally(table_of([row]), kernel)
+
+    assert sum(map(abs, added)) <= kernel.bound(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bound", "replaced"),
+    [
+        (Counts.of(), 1, 1),
+        (Counts.of("one"), 1, 1),
+        (Counts.of("a"), 1, 2),
+        (Counts((("a", "b"), "c", ())), 3, 4),
+        (Counts((("a", "b"), (), (), ())), 4, 4),
+        (Sums("a", [0, 1, 5], 5), 5, 5),
+        (Sums("a", [-2, 1, 5], 5), 5, 7),
+        (Sums("a", [2, 1, 5], 4), 4, 4),
+        (Sums("a", [0, 1, 5], 5, by="c"), 5, 10),
+        (Marks(["a", "b", "c"], 1, 2), 2, 3),
+        (Marks(["a", "b", "c"], 1, 1), 1, 2),
+        (Marks("a"), 1, 1),
+        (SparseCounts(["a", "b"]), 1, 2),
+        (SparseCounts([]), 1, 1),
+    ],
+)
+def test_declared_bounds(kernel: Kernel, bound: int, replaced: int) -> None:
+    assert (kernel.bound(SCHEMA), kernel.replaced(SCHEMA)) == (bound, replaced)
+
+
+def test_a_row_with_too_many_marks_keeps_the_first() -> None:
+    rows: list[Row] = [(1, 1, 1, 0), (0, 1, 1, 0), (0, 0, 1, 0)]
+
+    assert tally(table_of(rows), Marks(["a", "b", "c"], 1, 2)) == [1, 2, 2]
+    assert tally(table_of(rows), Marks(["c", "b", "a"], 1, 1)) == [3, 0, 0]
+
+
+def test_the_least_integer_is_cut_off_like_any_other() -> None:
+    """Its magnitude does not fit 64 bits: cut off in such, it would stay what it is."""
+    assert tally(table_of([(0, 0, 0, 0)]), Sums("a", [-(2**63), 0, 0], 3)) == [-3]
+
+
+# Widths of integers
+
+
+@pytest.mark.parametrize(
+    "sizes", [(255,), (256,), (257,), (16, 16), (2, 128), (1, 256), (256, 1), (65536,), (257, 255)]
+)
+def test_keys_fit_the_narrow_integers_they_are_made_of(sizes: tuple[int, ...]) -> None:
+    schema = Schema({str(place): Numeric(0, size, bins=size) for place, size in enumerate(sizes)})
+    last = {name: np.array([schema[name].size - 1, 0], dtype=code_type(schema[name].size)) for name in schema}
+    source = MemorySource(schema, last, 2)
+    cells = schema.size(*schema.names)
+
+    dense = source.tally(Counts.of(*schema.names), ())
+    sparse = source.tally(SparseCounts(schema.names), ())
+
+    assert isinstance(dense, np.ndarray)
+    assert isinstance(sparse, SparseTally)
+    assert np.flatnonzero(dense).tolist() == sparse.keys.tolist() == [0, cells - 1]
+
+
+@given(st.data())
+def test_sparse_keys_of_63_bits(data: st.DataObject) -> None:
+    """Against Python's integers, which have no end."""
+    sizes = [2**21, 2**20, 2**22]
+    schema = Schema({name: Numeric(0, size, bins=size) for name, size in zip("xyz", sizes, strict=True)})
+    rows = data.draw(st.lists(st.tuples(*(st.integers(0, size - 1) for size in sizes)), min_size=1, max_size=5))
+    rows.append((sizes[0] - 1, sizes[1] - 1, sizes[2] - 1))
+    columns = {
+        name: np.array(codes, dtype=code_type(size))
+        for name, codes, size in zip("xyz", zip(*rows, strict=True), sizes, strict=True)
+    }
+    found = MemorySource(schema, columns, len(rows)).tally(SparseCounts(tuple("xyz")), ())
+    told = Counter((x * sizes[1] + y) * sizes[2] + z for x, y, z in rows)
+
+    assert isinstance(found, SparseTally)
+    assert dict(zip(found.keys.tolist(), found.counts.tolist(), strict=True)) == told
+    assert found.keys.tolist() == sorted(told)
+    assert max(told) == 2**63 - 1
+
+
+def test_tables_longer_than_a_block() -> None:
+    length = 3 * BLOCK_ROWS + 17
+    schema = Schema({"a": Numeric(0, 5, bins=5), "b": Numeric(0, 300, bins=300)})
+    generator = np.random.default_rng(0)
+    columns = {"a": generator.integers(0, 5, length, np.uint8), "b": generator.integers(0, 300, length, np.uint16)}
+    table = Table(MemorySource(schema, columns, length))
+    pairs = columns["a"].astype(np.int64) * 300 + columns["b"]
+
+    assert tally(table, Counts((("a", "b"), "a"))) == [
+        *np.bincount(pairs, minlength=1500).tolist(),
+        *np.bincount(columns["a"], minlength=5).tolist(),
+    ]
+    assert tally(table, SparseCounts(["a", "b"])) == np.bincount(pairs, minlength=1500).tolist()
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5)), max_size=9))
+def test_partial_tallies_add_up(parts: list[dict[int, int]]) -> None:
+    sparse = [SparseTally(np.array(sorted(part)), np.array([part[key] for key in sorted(part)])) for part in parts]
+    merged = merge(SparseTally(part.keys.astype(np.int64), part.counts.astype(np.int64)) for part in sparse)
+    told = sum(map(Counter, parts), Counter[int]())
+
+    assert isinstance(merged, SparseTally)
+    assert dict(zip(merged.keys.tolist(), merged.counts.tolist(), strict=True)) == told
+
+
+# What is refused
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: Counts((("a", cast("Any", 3)),)), "3 is not the name of a column"),
+    (lambda: Sums("a", [0, 1.5, 2], 1), "1.5 is not a whole number"),
+    (lambda: Sums("a", [0, 1, 2], 0), "most is 0, but must be from 1 to 1,073,741,823"),
+    (lambda: Sums("a", [0, 1, 2], 2**30), "most is 1073741824, but must be from 1 to 1,073,741,823"),
+    (lambda: Marks("a", 1, -1), "most is -1, but must be from 1 to 1,073,741,823"),
+    (lambda: Marks("a", 1, 1.5), "1.5 is not a whole number"),
+    (lambda: Counts(()).cells(SCHEMA), "the kernel has no cells"),
+    (lambda: Marks(()).cells(SCHEMA), "the kernel has no cells"),
+    (lambda: Counts.of("z").cells(SCHEMA), "there is no column 'z' in the schema"),
+    (lambda: Marks("a", 3).cells(SCHEMA), "column 'a' has no code 3"),
+    (lambda: Marks("a", -1).cells(SCHEMA), "column 'a' has no code -1"),
+    (lambda: Sums("a", [0, 1], 1).cells(SCHEMA), "2 weights for the 3 codes of 'a'"),
+    (
+        lambda: Counts.of("x", "y").cells(Schema({"x": Numeric(0, 1, bins=2**16), "y": Numeric(0, 1, bins=2**16)})),
+        "4,294,967,296 cells are more than the 2,147,483,648 that are held at once",
+    ),
+    (
+        lambda: SparseCounts(tuple("xyz")).cells(Schema({name: Numeric(0, 1, bins=2**22) for name in "xyz"})),
+        "the combinations of 3 columns are more than 2**63",
+    ),
+    (
+        lambda: SparseCounts(map(str, range(400))).cells(Schema({str(i): Numeric(0, 1, bins=9) for i in range(400)})),
+        "the combinations of 400 columns are more than 2**63",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "title"), MISTAKES)
+def test_mistakes_are_refused_before_any_row_is_seen(mistake: Callable[[], object], title: str) -> None:
+    with pytest.raises(JostleError) as refusal:
+        mistake()
+
+    assert refusal.value.title == title
+
+
+def refused(kernel: Any) -> None:
+    with pytest.raises(TableError, match="is not a kernel"):
+        check_kernel(kernel)
+
+
+def test_the_kernels_themselves_pass() -> None:
+    for kernel in (Counts((("a", "b"), ())), Sums("a", [1, 2, 3], 2, by="b"), Marks(["a"]), SparseCounts(["a"])):
+        check_kernel(kernel)
+
+
+def test_a_kernel_of_the_asker_s_making_is_refused() -> None:
+    class Spy(Counts):
+        def add(self, block: Block, schema: Schema, totals: Any) -> None:
+            raise AssertionError("runs on rows")
+
+    refused(Spy.of("a"))
+    refused(RowHashes())
+    refused(lambda block: block)
+
+
+def test_a_kernel_in_the_list_must_still_be_one_of_ours() -> None:
+    @frozen
+    class Spy(Counts):
+        pass
+
+    Spy.__module__ = kernels.__name__
+    KERNELS.add(Spy)
+    try:
+        refused(Spy.of("a"))
+    finally:
+        KERNELS.remove(Spy)
+
+
+def test_no_method_can_be_put_in_the_place_of_a_kernel_s_own() -> None:
+    for kernel in (Counts.of("a"), Sums("a", [1, 2, 3], 2), Marks(["a"]), SparseCounts(["a"])):
+        with pytest.raises(AttributeError):
+            object.__setattr__(kernel, "bound", lambda schema: 0)
+
+
+class Sly(int):
+    """A number that divides in its own way: noise is scaled by the bound divided by epsilon."""
+
+    def __truediv__(self, other: object) -> int:
+        return 0
+
+    def __index__(self) -> int:
+        return 3
+
+
+class Moody(str):
+    """A name that is now one column, now another."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("a")
+
+
+def test_numbers_and_names_are_plain_whatever_was_given() -> None:
+    assert type(Sums("a", [Sly(1), 2, 3], Sly(3)).most) is int
+    assert [type(weight) for weight in Sums("a", [Sly(1), np.int8(2), 3.0], 3).weights] == [int] * 3
+    assert type(Marks("a", Sly(1), Sly(3)).most) is int
+    assert type(Counts.of(Moody("b")).groups[0][0]) is str
+    assert type(SparseCounts([Moody("b")]).columns[0]) is str
+
+
+def test_what_is_not_plain_after_all_is_refused() -> None:
+    kernel = Sums("a", [1, 2, 3], 2)
+    object.__setattr__(kernel, "most", Sly(2))
+    refused(kernel)
+    refused(Sums(Moody("a"), [1, 2, 3], 2))
+    other = Counts.of("a")
+    object.__setattr__(other, "groups", [["a"]])
+    refused(other)

@@ -1,0 +1,293 @@
+"""Tables: files in memory and streamed, grids, and what a table does not tell."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from some_tables import SMALL, SMALL_CODES, small_frame, source_of, tally
+
+from jostle import Categorical, JostleError, Numeric, Schema, Table
+from jostle.errors import ProbeError, SchemaError, TableError
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+
+KERNELS: list[Kernel] = [
+    Counts((("colour", "age"), ("ill",), ())),
+    Sums("age", [0, 1, 2, 3, -7], 5, by="ill"),
+    Marks(["colour", "age", "ill"], 1, 2),
+    SparseCounts(["ill", "colour"]),
+]
+WHERE = (("age", (0, 3)),)
+
+
+def files(folder: Path) -> list[Path]:
+    frame = small_frame()
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "t.csv.gz", index=False, lineterminator="\r\n")
+    frame.to_csv(folder / "t.tsv", index=False, sep="\t", quoting=1)
+    frame.to_parquet(folder / "t.parquet")
+    pl.from_pandas(frame).write_parquet(folder / "groups.pq", row_group_size=3)
+    frame.astype({"colour": "category"}).to_parquet(folder / "categories.parquet")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_every_way_in_gives_the_same_integers(kernel: Kernel, tmp_path: Path) -> None:
+    told = tally(Table.from_frame(small_frame(), SMALL), kernel)
+    part = tally(Table.from_frame(small_frame(), SMALL), kernel, WHERE)
+
+    for path in files(tmp_path):
+        for stream in (False, True):
+            table = Table.read(path, SMALL, stream=stream)
+            assert tally(table, kernel) == told, path
+            assert tally(table, kernel, WHERE) == part, path
+
+
+def test_the_integers_are_those_of_the_rows() -> None:
+    told = np.zeros((5, 5), dtype=int)
+    for colour, age, _ in SMALL_CODES:
+        told[colour, age] += 1
+
+    assert tally(Table.from_frame(small_frame(), SMALL), Counts.of("colour", "age")) == told.ravel().tolist()
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(-1, 4), st.none() | st.integers(-1, 9) | st.floats(-1, 9)), max_size=300))
+def test_files_are_read_as_frames_are(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, float | None]]
+) -> None:
+    schema = Schema({"a": Categorical(range(4), outside="other"), "b": Numeric(0, 8, bins=5, missing="value")})
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    kernel = Counts.of("a", "b")
+    told = tally(Table.from_frame(frame, schema), kernel)
+    folder = tmp_path_factory.mktemp("files")
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_parquet(folder / "t.parquet", row_group_size=7)
+
+    for path in folder.iterdir():
+        for stream in (False, True):
+            assert tally(Table.read(path, schema, stream=stream), kernel) == told
+
+
+def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
+    small_frame().to_csv(tmp_path / "t.csv", index=False)
+    SMALL.write(tmp_path / "t.toml")
+
+    assert Table.read(str(tmp_path / "t.csv"), str(tmp_path / "t.toml")).schema == SMALL
+
+
+def test_files_without_rows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("colour,age,ill\n", encoding="utf-8")
+    small_frame()[:0].astype({"age": float}).to_parquet(tmp_path / "t.parquet")
+
+    for path in tmp_path.iterdir():
+        for stream in (False, True):
+            assert tally(Table.read(path, SMALL, stream=stream), Counts((("ill",), ()))) == [0, 0, 0]
+            assert tally(Table.read(path, SMALL, stream=stream), SparseCounts(["ill"])) == [0, 0]
+
+
+def test_text_that_is_none_in_parquet_is_only_its_own_row_s_matter(tmp_path: Path) -> None:
+    """Parquet readers do not check that texts are UTF-8."""
+    raw = pa.array([b"red", b"\xff\xfe", b"blue"])
+    texts = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    pa_parquet.write_table(
+        pa.table({"colour": texts, "age": texts, "ill": ["no", "no", "yes"]}), tmp_path / "t.parquet"
+    )
+
+    for stream in (False, True):
+        assert tally(Table.read(tmp_path / "t.parquet", SMALL, stream=stream), Counts.of("colour")) == [1, 0, 1, 1, 0]
+
+
+def test_names_with_dots_in_parquet(tmp_path: Path) -> None:
+    pa_parquet.write_table(pa.table({"a.b": [0, 1], "a": [{"b": 5}, {"b": 6}], "c": [1, 1]}), tmp_path / "t.parquet")
+    schema = Schema({"c": Categorical([1]), "a.b": Categorical([0, 1, 5])})
+
+    assert tally(Table.read(tmp_path / "t.parquet", schema), Counts.of("a.b")) == [1, 1, 0]
+
+
+# What is refused
+
+
+def message(path: Path, schema: Any = SMALL, **how: Any) -> str:
+    with pytest.raises(JostleError) as refusal:
+        Table.read(path, schema, **how)
+    return str(refusal.value)
+
+
+def test_a_file_without_a_header_is_not_quoted(tmp_path: Path) -> None:
+    """Its first line is somebody's record."""
+    (tmp_path / "t.csv").write_text("red,secret,no\n", encoding="utf-8")
+
+    assert message(tmp_path / "t.csv") == (
+        f"{tmp_path / 't.csv'} has no column 'colour', 'age', 'ill'\n"
+        "  why: every column that the schema declares is read\n"
+        "  fix: compare the schema with the names of its 3 columns"
+    )
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("colour,age,ill,age\n", encoding="utf-8")
+    pa_parquet.write_table(pa.table([[1]] * 4, names=["colour", "age", "ill", "age"]), tmp_path / "t.parquet")
+
+    for path in tmp_path.iterdir():
+        assert message(path) == f"{path} has two columns 'age'\n  fix: give each a name of its own"
+
+
+def test_columns_twice_that_are_not_declared_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("colour,,ill,,age\nred,1,no,2,3\n", encoding="utf-8")
+
+    assert tally(Table.read(tmp_path / "t.csv", SMALL), Counts.of("colour")) == [1, 0, 0, 0, 0]
+
+
+def test_columns_that_are_no_single_values(tmp_path: Path) -> None:
+    pa_parquet.write_table(pa.table({"colour": ["red"], "age": [[1]], "ill": ["no"]}), tmp_path / "t.parquet")
+
+    assert message(tmp_path / "t.parquet").startswith("the cells of column 'age' are list<element: int64>, not single")
+
+
+def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"secret")
+    (tmp_path / "t.csv.gz").write_bytes(b"secret")
+    (tmp_path / "t.csv").write_bytes(b"")
+    (tmp_path / "folder.csv").mkdir()
+    kept_back = "\n  why: the reason is kept back, since it could quote private rows"
+
+    assert message(tmp_path / "none.csv") == f"there is no file {tmp_path / 'none.csv'}\n  fix: check the path"
+    assert message(tmp_path / "t.parquet") == f"the file {tmp_path / 't.parquet'} cannot be read as Parquet{kept_back}"
+    assert message(tmp_path / "t.csv.gz") == f"the file {tmp_path / 't.csv.gz'} cannot be read as CSV{kept_back}"
+    assert message(tmp_path / "folder.csv") == f"the file {tmp_path / 'folder.csv'} cannot be read as CSV{kept_back}"
+    assert message(tmp_path / "t.csv").startswith(f"{tmp_path / 't.csv'} has no column 'colour', 'age', 'ill'")
+    assert message(tmp_path / "t.xlsx") == (
+        f"the file {tmp_path / 't.xlsx'} has no ending that says how to read it\n"
+        "  fix: one of .csv, .csv.gz, .csv.bz2, .csv.zst, .tsv, .tsv.gz, .tsv.bz2, .tsv.zst, .parquet, .pq"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n", encoding="utf-8")
+    (tmp_path / "t.csv").chmod(stat.S_IWUSR)
+
+    assert message(tmp_path / "t.csv").startswith(f"the file {tmp_path / 't.csv'} may not be read")
+
+
+def test_a_parquet_file_that_breaks_within(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"colour": ["red"] * 9999, "age": range(9999), "ill": ["no"] * 9999}).write_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 3000 + whole[3004:])
+
+    assert message(path) == (
+        f"the file {path} could not be read to its end\n"
+        "  why: the reason is kept back, since it could quote private rows"
+    )
+
+
+def test_engines_and_schemas_that_are_none(tmp_path: Path) -> None:
+    small_frame().to_csv(tmp_path / "t.csv", index=False)
+
+    assert message(tmp_path / "t.csv", engine="spark") == (
+        'there is no engine \'spark\'\n  fix: engine="threads" or "dask://HOST:PORT"'
+    )
+    assert message(tmp_path / "t.csv", {"age": Numeric(0, 1)}).startswith("the schema is dict, not a Schema")
+    assert message(tmp_path / "t.csv", tmp_path / "none.toml").startswith("cannot read the schema")
+
+
+# Grids
+
+
+def test_a_grid_has_a_record_for_each_count() -> None:
+    counts = np.array([[0, 2, 1], [5, 0, 0]])
+    table = Table.from_grid(counts, neighbours="replace_one", rows=8)
+
+    assert table.schema.names == ("x", "y")
+    assert (table.schema.neighbours, table.schema.rows) == ("replace_one", 8)
+    assert tally(table, Counts((("x", "y"), ("x",), ()))) == [0, 2, 1, 5, 0, 0, 3, 5, 8]
+    assert tally(table, SparseCounts(["x", "y"])) == [0, 2, 1, 5, 0, 0]
+    assert tally(table, Counts.of("y"), (("x", (1,)),)) == [5, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("sides", "names"), [(1, ("x",)), (3, ("x", "y", "z")), (4, ("axis0", "axis1", "axis2", "axis3"))]
+)
+def test_the_sides_of_a_grid_have_names(sides: int, names: tuple[str, ...]) -> None:
+    assert Table.from_grid(np.ones([2] * sides)).schema.names == names
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint64, np.float16, np.float64, list])
+def test_counts_may_be_of_any_kind(kind: Any) -> None:
+    counts = [0, 100, 27] if kind is list else np.array([0, 100, 27]).astype(kind)
+
+    assert tally(Table.from_grid(counts), Counts.of("x")) == [0, 100, 27]
+
+
+NOT_COUNTS = "the grid holds something other than counts\n  why: a count is a whole number from 0 up"
+NO_CELLS = "the grid has no cells\n  fix: give an array with at least one cell on every side"
+TOO_MANY = "the grid holds more than 2**33 records\n  why: sums over more may not fit 63 bits"
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        (3, NO_CELLS),
+        ([], NO_CELLS),
+        (np.zeros((3, 0)), NO_CELLS),
+        ([[1, 2], [3]], "the grid has sides of different lengths\n  fix: give an array"),
+        ([1, -1], NOT_COUNTS),
+        ([1, 0.5], NOT_COUNTS),
+        ([1, np.nan], NOT_COUNTS),
+        ([1, np.inf], NOT_COUNTS),
+        ([1, 2j], NOT_COUNTS),
+        (["1", "2"], NOT_COUNTS),
+        ([None, 1], NOT_COUNTS),
+        ([True, False], NOT_COUNTS),
+        ([10**30, 1], NOT_COUNTS),
+        ([2**33, 1], TOO_MANY),
+        (np.array([2**64 - 1, 1], dtype=np.uint64), TOO_MANY),
+        (np.array([1e300, 1]), TOO_MANY),
+    ],
+)
+def test_what_is_no_grid_of_counts(counts: Any, told: str) -> None:
+    with pytest.raises(TableError) as refusal:
+        Table.from_grid(counts)
+
+    assert str(refusal.value) == told
+
+
+# What a table does not tell
+
+
+def test_a_table_says_nothing_of_its_rows() -> None:
+    table = Table.from_frame(small_frame(), SMALL)
+
+    assert repr(table) == "<Table of 3 columns>"
+    assert "red" not in repr(source_of(table))
+
+
+def test_a_table_is_not_copied_into_files() -> None:
+    table = Table.from_frame(small_frame(), SMALL)
+
+    for take in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(ProbeError, match="a table is not pickled"):
+            take(table)
+
+
+def test_a_schema_is_not_read_off_a_table() -> None:
+    class Mine(Table):
+        pass
+
+    for kind in (Table, Mine):
+        with pytest.raises(SchemaError, match=f"a schema is not read off a {kind.__name__}, which may be private"):
+            Schema.infer_public(kind.from_frame(small_frame(), SMALL))
