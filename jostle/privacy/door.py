@@ -1,178 +1,131 @@
-"""The one door to private data: charge, tally, add noise, answer; and let nothing else through.
+"""The one door to private data: charge, tally, release; and let nothing else through.
 
-Rooms, which hold the rows, are kept in a table that only the two functions made here can look into; a probe holds a key
-without any contents. What goes wrong inside comes out as a new error made from public facts: the one that was raised
-carries a traceback, and a traceback carries every local variable of the frames it passed.
+A probe holds a key, and a key holds two functions that answer: what they answer from, a room with the rows, is known
+to their closures alone. (Not a table of rooms with weak keys: a weak reference can be asked for its callback, and that
+for the table.) What a caller hands in is rebuilt from plain values first (see `plain`), so that nothing of a caller's
+making runs where rows are. Answers are what a mechanism from a closed list releases; public facts go out as copies, so
+that nobody outside holds a part of a schema or a budget. What goes wrong inside comes out as a new error made from
+public facts: the one that was raised carries a traceback, and a traceback carries every local variable of the frames
+it passed. Whether something goes wrong among the rows may depend on them; so once it does, a private room and all that
+was made from it answer nothing any more.
 
 This guards against accidents and against what Python code ordinarily reaches: attributes, copies, pickles, reprs,
-exceptions. It cannot guard against code that takes the interpreter itself apart (`gc`, `ctypes`, function closures) in
-the process that holds the rows: an Option that is not trusted that far belongs in another process.
+arguments that run code, exceptions, a second copy of the process made by a fork. It does not guard against code in the
+same process that
+
+- takes the interpreter apart: `gc`, `ctypes`, what function closures hold (`__closure__`);
+- looks at the frames of code that is running: `sys._getframe` from a finaliser or a signal handler,
+  `sys._current_frames`, hooks of the interpreter (trace, profile, audit, unraisable errors);
+- finds what the data's owner left lying about: a frame in a module's variables, or in the function that called it;
+- rewrites Jostle, Python or a library: assigns to their classes, functions, modules or lists of known kinds;
+- reads memory that was freed and not yet written over: `numpy.empty` will do, and shows un-noised tallies and codes of
+  rows;
+- reads the file the rows are in, or writes the vault's, with the rights of the process;
+- measures how long a question takes, or how much memory, which depends on rows.
+
+An Option that is not trusted to keep from all this belongs in another process, without those rights.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
+from attrs import frozen
 
-from jostle.errors import BudgetError, JostleError, ProbeError
-from jostle.privacy.events import Event
-from jostle.privacy.ledger import Charge, Ledger
-from jostle.privacy.mechanisms import Mechanism, check_mechanism
-from jostle.privacy.noise import Noise
-from jostle.tables.block import Where
-from jostle.tables.engines import Source
-from jostle.tables.kernels import check_kernel
+from jostle.errors import JostleError, ProbeError
+from jostle.privacy.plain import plain
+from jostle.privacy.room import QUESTIONS, Room
 from jostle.tables.schema import Schema
-from jostle.trace.records import Charged, Refused, Released, Trace, shortened
 
 __all__ = ["Facts", "Key", "Room", "admit", "ask", "look"]
 
-
-class Key:
-    """Opens one room. It has no contents, and no copy of it opens anything."""
-
-    __slots__ = ("__weakref__",)
+Result = TypeVar("Result")
+Answer = tuple[Any, BaseException | None]
+"""An answer, or the error that the asker is to raise where no rows are in sight."""
 
 
 @frozen
 class Facts:
-    """What may be known without asking the rows."""
+    """What may be known without asking the rows; nothing in it is shared with a room."""
 
     schema: Schema
     promise: Fraction | None
     spent: Fraction
     left: Fraction | None
-    charges: tuple[Charge, ...]
 
 
-@frozen(eq=False, repr=False)
-class Room:
-    """Rows and everything needed to answer about them."""
+class Key:
+    """Opens one room. It is not copied."""
 
-    source: Source
-    where: Where
-    ledger: Ledger
-    noise: Noise
-    trace: Trace
-    private: bool
-    path: str = ""
+    __slots__ = ("enter", "look_in")
 
-    @property
-    def schema(self) -> Schema:
-        """Return the public facts."""
-        return self.source.schema
+    def __init__(self, enter: Callable[..., Answer], look_in: Callable[[], Facts]) -> None:
+        self.enter = enter
+        self.look_in = look_in
 
-    def site(self, name: str) -> str:
-        """Return a name with the path of allotments and parts before it."""
-        return f"{self.path}/{name}" if self.path else name
+    def __reduce__(self) -> NoReturn:
+        raise ProbeError("a key is not copied or pickled", why="it opens the one room it was made for")
 
-    def spend(self, event: Event, name: str) -> None:
-        """Charge an event to the ledger and all above it, and note it."""
-        site = self.site(name)
+
+def _sealed(inside: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a function that takes in plain values only, and lets nothing out that *inside* raises.
+
+    Even code that handles every error can be stopped at an instant when it does not: by an interrupt, or at its first
+    call where the caller has used up the depth of recursion. The frames of such an error are dropped here, in two
+    branches that call nothing, so that nothing can stop them in turn; the error raised instead begins on this frame,
+    which holds only what the caller gave.
+    """
+
+    def outside(*details: object) -> Result:
+        handed_in = tuple(map(plain, details))
         try:
-            epsilon = self.ledger.charge(event, site)
-        except BudgetError as refusal:
-            self.trace.add(Refused(site, refusal.title))
-            raise
-        self.trace.add(Charged(site, type(event).__name__, epsilon, self.ledger.spent, self.ledger.left))
+            return inside(*handed_in)
+        except KeyboardInterrupt:
+            interrupted = True
+        except BaseException:  # noqa: BLE001 - whatever it is
+            interrupted = False
+        _fail(interrupted=interrupted)
 
-    def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
-        """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
-        check_mechanism(mechanism)
-        kernel = mechanism.kernel(self.schema)
-        check_kernel(kernel)
-        kernel.cells(self.schema)
-        mechanism.check(self.schema, epsilon)
-        scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
-        self.spend(event, name)
-        tally = self.source.tally(kernel, self.where)
-        answer = mechanism.release(tally, self.schema, epsilon, self.noise)
-        released = mechanism.shown(answer)
-        kind = type(mechanism).__name__
-        self.trace.add(Released(self.site(name), kind, scale, released.size, shortened(released)))
-        return answer
-
-    def allot(self, epsilon: Fraction, name: str) -> Room:
-        """Return a room on the same rows with a budget of its own, spent here at once."""
-        site = self.site(name)
-        try:
-            ledger = self.ledger.allot(epsilon, site)
-        except BudgetError as refusal:
-            self.trace.add(Refused(site, refusal.title))
-            raise
-        self.trace.add(Charged(site, "Allotment", epsilon, self.ledger.spent, self.ledger.left))
-        return evolve(self, ledger=ledger, path=site)
-
-    def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
-        """Return a room with only the rows that have one of the codes."""
-        return evolve(self, where=(*self.where, (column, codes)))
-
-    def split(self, column: str) -> tuple[Room, ...]:
-        """Return a room for each code of a column; they share no row."""
-        labels = self.schema[column].labels
-        ledgers = self.ledger.split(len(labels))
-        rooms = (self.narrowed(column, (code,)) for code in range(len(labels)))
-        return tuple(
-            evolve(room, ledger=ledger, path=self.site(f"{column}={label}"))
-            for room, ledger, label in zip(rooms, ledgers, labels, strict=True)
-        )
-
-    def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """Return uniform whole numbers that have nothing to do with the rows."""
-        return self.noise.below(bound, count)
-
-    def shuffled(self, count: int) -> NDArray[np.int64]:
-        """Return 0 .. count-1 in an order that has nothing to do with the rows."""
-        return self.noise.distinct(count, count)
+    return outside
 
 
-QUESTIONS = {"perform", "allot", "narrowed", "split", "below", "shuffled"}
-"""The methods of a room that a key gives use of."""
+def _fail(*, interrupted: bool) -> NoReturn:
+    if interrupted:
+        raise KeyboardInterrupt
+    raise ProbeError("a question could not be put", why="there was no room on the stack, or in memory")
 
 
-Admit = Callable[[Room], Key]
-Ask = Callable[..., tuple[Any, BaseException | None]]
-Look = Callable[[Key], Facts]
+def admit(room: Room) -> Key:
+    """Return a key to a room."""
 
-
-def _make_door() -> tuple[Admit, Ask, Look]:
-    rooms: WeakKeyDictionary[Key, Room] = WeakKeyDictionary()
-
-    def admit(room: Room) -> Key:
-        """Return a new key to a room."""
-        key = Key()
-        rooms[key] = room
-        return key
-
-    def ask(key: Key, question: str, *details: object) -> tuple[Any, BaseException | None]:
-        """Return the answer, or the error that the asker is to raise where no rows are in sight."""
-        room = rooms.get(key)
-        if room is None or question not in QUESTIONS:
-            return None, ProbeError("this key opens nothing", why="a probe is not copied or sent elsewhere")
+    @_sealed
+    def enter(question: str, *details: Any) -> Answer:
+        if question not in QUESTIONS:
+            return None, _nothing()
         answer, error = _attempt(room, question, details)
         if isinstance(answer, Room):
             answer = admit(answer)
         elif question == "split" and error is None:
-            answer = tuple(admit(part) for part in answer)
+            answer = tuple(map(admit, answer))
         return answer, error
 
-    def look(key: Key) -> Facts:
-        """Return what may be known of a room without asking the rows."""
-        room = rooms[key]
-        return Facts(room.schema, room.ledger.promise, room.ledger.spent, room.ledger.left, room.ledger.charges)
+    @_sealed
+    def look_in() -> Facts:
+        return Facts(room.public, room.ledger.promise, room.ledger.spent, room.ledger.left)
 
-    return admit, ask, look
+    return Key(enter, look_in)
 
 
-def _attempt(room: Room, question: str, details: tuple[object, ...]) -> tuple[Any, BaseException | None]:
+def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
     try:
-        return getattr(room, question)(*details), None
+        room.check_open()
+        # Whatever numbers do in there, it raises, warns and calls nothing: the caller may have asked numpy for that.
+        with np.errstate(all="ignore"):
+            return getattr(room, question)(*details), None
     except JostleError as error:
         # A new error of the same words: this one's traceback leads to the rows.
         return None, type(error)(error.title, why=error.why, fix=error.fix)
@@ -180,14 +133,30 @@ def _attempt(room: Room, question: str, details: tuple[object, ...]) -> tuple[An
         return None, KeyboardInterrupt()
     except MemoryError:
         return None, ProbeError("there is not enough memory for this question", fix="use fewer cells")
-    except BaseException as error:  # noqa: BLE001 - whatever it is, its traceback leads to the rows
-        if not room.private:
-            return None, error
-        return None, ProbeError(
-            f"{question} failed inside the probe with {type(error).__name__}",
-            why="what went wrong is kept back, since it could quote private rows",
-            fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
-        )
+    except BaseException:  # noqa: BLE001 - whatever it is, its traceback leads to the rows
+        if room.private:
+            return None, ProbeError(
+                f"{question} failed inside the probe",
+                why="what went wrong is kept back, since it could quote private rows",
+                fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
+            )
+        # As text, since frames lead on to those of whoever asked.
+        return None, ProbeError(f"{question} failed inside the probe", why=traceback.format_exc())
 
 
-admit, ask, look = _make_door()
+def ask(key: Key, question: str, *details: object) -> Answer:
+    """Return the answer, or the error that the asker is to raise where no rows are in sight."""
+    if type(key) is not Key:
+        return None, _nothing()
+    return key.enter(question, *details)
+
+
+def look(key: Key) -> Facts:
+    """Return what may be known of a room without asking the rows."""
+    if type(key) is not Key:
+        raise _nothing()
+    return key.look_in()
+
+
+def _nothing() -> ProbeError:
+    return ProbeError("this key opens nothing", why="a probe is not copied or sent elsewhere")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.errors import EventError
 from jostle.privacy.amounts import Amount, epsilon_amount
@@ -22,6 +22,8 @@ __all__ = [
     "Laplace",
     "PermuteAndFlip",
     "Repeated",
+    "copied",
+    "dearest",
     "disjoint",
     "in_turn",
     "price",
@@ -35,11 +37,20 @@ class Event:
 
 
 def _epsilon(value: Amount) -> Fraction:
-    return epsilon_amount(value)
+    amount = epsilon_amount(value)
+    # A new object of the exact type: a subclass could compare and add as it likes, and whoever gave a fraction
+    # still holds it.
+    return Fraction(int(amount.numerator), int(amount.denominator))
 
 
 def _events(events: Iterable[Event]) -> tuple[Event, ...]:
     return tuple(events)
+
+
+def _times(times: int) -> int:
+    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+        raise EventError(f"times is {times!r}, not a whole number from 0 up", fix="times=3")
+    return int(times)
 
 
 @frozen
@@ -75,7 +86,7 @@ class Repeated(Event):
     """One event so many times on the same rows."""
 
     event: Event
-    times: int
+    times: int = field(converter=_times)
 
 
 @frozen
@@ -111,11 +122,11 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
     """
     # Exact types only: a subclass could mean anything.
     kind = type(event)
-    if kind in {Laplace, PermuteAndFlip, Allotment}:
+    if kind is Laplace or kind is PermuteAndFlip or kind is Allotment:
         return event.epsilon  # type: ignore[attr-defined,no-any-return]  # all three have one
     if isinstance(event, InTurn) and kind is InTurn:
         return sum((price(each, neighbours) for each in event.events), Fraction(0))
-    if isinstance(event, Repeated) and kind is Repeated and event.times >= 0:
+    if isinstance(event, Repeated) and kind is Repeated:
         return event.times * price(event.event, neighbours)
     if isinstance(event, Disjoint) and kind is Disjoint:
         return dearest((price(each, neighbours) for each in event.events), neighbours)
@@ -127,6 +138,20 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
 
 
 def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
-    """Return what disjoint parts cost together: the dearest part, or the two dearest where a row can move."""
+    """Return what disjoint parts cost together: the dearest part, or the two dearest where a row can move.
+
+    A neighbour relation that is not known is refused, like an event.
+    """
+    if neighbours not in {"add_remove", "replace_one"}:
+        raise EventError(f"{neighbours!r} is not a known neighbour relation", fix="add_remove or replace_one")
     touched = 1 if neighbours == "add_remove" else 2
     return sum(sorted(prices, reverse=True)[:touched], Fraction(0))
+
+
+def copied(event: Event) -> Event:
+    """Return an equal event that shares no part with this one, for those who must not reach the original."""
+    if isinstance(event, InTurn | Disjoint):
+        return evolve(event, events=tuple(map(copied, event.events)))
+    if isinstance(event, Repeated):
+        return evolve(event, event=copied(event.event))
+    return evolve(event)  # type: ignore[misc]  # every other event is an attrs class whose converter copies

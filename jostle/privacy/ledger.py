@@ -1,13 +1,18 @@
 """Ledgers: who may spend how much, and what was spent. Every charge is checked before data are touched.
 
-A ledger with a promise is a *filter*: the promise is fixed before the run, requests may depend on all answers so far, and a
-request that would pass the promise is refused. Without one it is an *odometer*: it tells at any time what was spent.
+A ledger with a promise is a *filter*: the promise is fixed before the run, requests may depend on all answers so far,
+and a request that would pass the promise is refused. Without one it is an *odometer*: it tells at any time what was
+spent.
 
 *Why that is sound.* Each answer is epsilon_i-private given the answers before it, where epsilon_i may depend on those
-answers only. For any transcript the likelihood ratio between neighbours is at most exp(sum of its epsilon_i); a filter stops
-every transcript before its sum passes the promise, so the whole run is promise-private; an odometer's reading bounds the
-transcript at hand. Parts that share no row: a row is in one of them (in two, if it can move), so the ratio is a
-product over those parts' answers alone, however the parts' requests depend on each other's answers.
+answers only. For any transcript the likelihood ratio between neighbours is at most exp(sum of its epsilon_i); a filter
+stops every transcript before its sum passes the promise, so the whole run is promise-private; an odometer's reading
+bounds the transcript at hand. A refusal is part of the transcript, and depends on nothing but what came before it.
+
+*Parts that share no row.* The row in which neighbours differ is in one part (in two, if it can move), and every other
+part is the same in both. So the ratio is a product over that part's answers alone (those two parts' answers), however
+the parts' requests depend on each other's answers. For a part that a row moves out of or into, the change is a row
+that leaves or enters: the sensitivities used under replace_one cover this as well (`DenseKernel.replaced`).
 """
 
 from __future__ import annotations
@@ -21,10 +26,13 @@ from attrs import frozen
 
 from jostle.errors import BudgetError
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.events import Allotment, Event, dearest, disjoint, in_turn, price
+from jostle.privacy.events import Allotment, Event, copied, dearest, disjoint, in_turn, price
 from jostle.tables.schema import Neighbours
 
-__all__ = ["Charge", "Ledger", "Payer"]
+__all__ = ["Charge", "Ledger", "Payer", "fresh"]
+
+MOST_BITS = 4096
+"""Length of the longest numerator or denominator kept: more digits than Python turns into text are not recorded."""
 
 
 class Payer(Protocol):
@@ -34,6 +42,11 @@ class Payer(Protocol):
         """Record the amount for good, or raise BudgetError and record nothing."""
 
 
+def fresh(amount: Fraction) -> Fraction:
+    """Return an equal fraction that is another object: a fraction's parts can be assigned to by whoever holds it."""
+    return Fraction(amount.numerator, amount.denominator)
+
+
 @frozen
 class Charge:
     """One line of a ledger."""
@@ -41,6 +54,10 @@ class Charge:
     site: str
     event: Event
     epsilon: Fraction
+
+    def copied(self) -> Charge:
+        """Return an equal charge that shares nothing with this one."""
+        return Charge(self.site, copied(self.event), fresh(self.epsilon))
 
 
 class Ledger:
@@ -54,7 +71,7 @@ class Ledger:
         payer: Payer | None = None,
         lock: threading.RLock | None = None,
     ) -> None:
-        self.promise = promise
+        self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
         # One lock for a whole tree of ledgers: a charge to a part and to all above it is a single step.
@@ -63,40 +80,49 @@ class Ledger:
         self._items: list[Charge | _Group] = []
 
     @property
+    def promise(self) -> Fraction | None:
+        """Return the bound fixed before the run; None for an odometer."""
+        return None if self._promise is None else fresh(self._promise)
+
+    @property
     def spent(self) -> Fraction:
         """Return what was spent so far."""
-        return self._spent
+        return fresh(self._spent)
 
     @property
     def left(self) -> Fraction | None:
         """Return what may still be spent; None for an odometer."""
-        return None if self.promise is None else self.promise - self._spent
+        return None if self._promise is None else self._promise - self._spent
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge so far, those to parts included."""
-        return tuple(self._lines())
+        with self._lock:
+            return tuple(self._listed())
 
     @property
     def event(self) -> Event:
         """Return all that happened as one event, whose price is what was spent."""
-        return in_turn(item.event for item in self._items)
+        with self._lock:
+            return in_turn(copied(item.event) for item in self._items)
 
-    def _lines(self) -> Iterator[Charge]:
-        for item in list(self._items):
+    def _listed(self) -> Iterator[Charge]:
+        for item in self._items:
             if isinstance(item, Charge):
-                yield item
+                yield item.copied()
             else:
                 for part in item.parts:
                     yield from part.charges
 
     def charge(self, event: Event, site: str) -> Fraction:
         """Charge an event here and with everyone above, or raise BudgetError and charge nobody. Return its price."""
-        epsilon = price(event, self.neighbours)
+        price(event, self.neighbours)  # refuses what is unknown
+        event = copied(event)
+        kept = Charge(site, event, price(event, self.neighbours))
         with self._lock:
-            self.pay(epsilon, site)
-            self._items.append(Charge(site, event, epsilon))
-        return epsilon
+            self.pay(kept.epsilon, site)
+            self._items.append(kept)
+        return fresh(kept.epsilon)
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Pass an amount on to the payer and count it as spent."""
@@ -108,8 +134,7 @@ class Ledger:
 
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
-        self.charge(Allotment(epsilon), site)
-        return Ledger(epsilon, self.neighbours)
+        return Ledger(self.charge(Allotment(epsilon), site), self.neighbours)
 
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Return ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
@@ -119,20 +144,35 @@ class Ledger:
         return group.parts
 
     def _check(self, amount: Fraction, site: str) -> None:
-        if self.promise is not None and self._spent + amount > self.promise:
+        if amount < 0:
+            raise BudgetError(f"{site} asks for epsilon {show_amount(amount)}", why="what is spent is never given back")
+        after = self._spent + amount
+        if self._promise is not None and after > self._promise:
+            left = show_amount(self._promise - self._spent)
             raise BudgetError(
-                f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(self.promise - self._spent)} is left",
-                why=f"the promise, fixed before the run, is epsilon {show_amount(self.promise)}",
+                f"{site} asks for epsilon {show_amount(amount)}, but {left} is left",
+                why=f"the promise, fixed before the run, is epsilon {show_amount(self._promise)}",
                 fix="ask for less, or fix a larger promise before the first question",
+            )
+        if max(after.numerator.bit_length(), after.denominator.bit_length()) > MOST_BITS:
+            raise BudgetError(
+                f"{site} asks for an epsilon that makes the total a fraction of more than {MOST_BITS} bits",
+                why="totals are kept exactly, and this one could not be written down",
+                fix="use amounts with fewer digits",
             )
 
 
 class _Group:
-    """The parts of one split: what they cost together is kept up to date with every charge to one of them."""
+    """The parts of one split: what they cost together is kept up to date with every charge to one of them.
+
+    Amounts only grow, so the dearest parts are always among those that were dearest before and the one just charged.
+    """
 
     def __init__(self, above: Ledger, count: int, lock: threading.RLock) -> None:
         self._above = above
         self._paid = [Fraction(0)] * count
+        self._dearest: tuple[int, ...] = ()
+        self._cost = Fraction(0)
         self.parts = tuple(
             Ledger(None, above.neighbours, payer=_Part(self, index), lock=lock) for index in range(count)
         )
@@ -142,13 +182,14 @@ class _Group:
         return disjoint(part.event for part in self.parts)
 
     def pay(self, index: int, amount: Fraction, site: str) -> None:
-        neighbours = self._above.neighbours
-        after = self._paid.copy()
-        after[index] += amount
-        more = dearest(after, neighbours) - dearest(self._paid, neighbours)
-        if more:
-            self._above.pay(more, site)
-        self._paid = after
+        paid = {each: self._paid[each] for each in (*self._dearest, index)}
+        paid[index] += amount
+        cost = dearest(paid.values(), self._above.neighbours)
+        if cost > self._cost:
+            self._above.pay(cost - self._cost, site)
+        self._paid[index] = paid[index]
+        self._dearest = tuple(sorted(paid, key=paid.__getitem__, reverse=True)[:2])
+        self._cost = cost
 
 
 @frozen

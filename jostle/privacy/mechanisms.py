@@ -1,8 +1,8 @@
 """Mechanisms: the closed list of ways in which anything computed from rows may leave.
 
-A mechanism says which kernel it tallies, which event that is, and how the tally becomes an answer. Releasing means looking
-at an un-noised tally, so mechanisms are descriptions from a closed list, each with its proof in its docstring; a
-subclass, or one made elsewhere, is refused at the door.
+A mechanism says which kernel it tallies, which event that is, and how the tally becomes an answer. Releasing means
+looking at an un-noised tally, so mechanisms are descriptions from a closed list, each with its proof in its docstring;
+a subclass, or one made elsewhere, is refused at the door.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
+from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip
-from jostle.privacy.noise import Noise
+from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.reals import Tail
 from jostle.privacy.scores import Score, check_score, pick_rate
 from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally
@@ -28,6 +29,8 @@ __all__ = ["MECHANISMS", "AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "Spar
 
 MOST_KEPT = 10**8
 """Cells of a sparse answer that are held at once."""
+LARGEST_THRESHOLD = 2**62
+"""Above it, noisy counts would not fit 64 bits."""
 
 
 class Mechanism(ABC):
@@ -66,8 +69,8 @@ def sensitivity(kernel: Kernel, schema: Schema) -> int:
 class AddNoise(Mechanism):
     """Discrete Laplace noise on every cell.
 
-    Between neighbours the tally changes by at most the sensitivity in sum, and each unit of change in a cell changes the
-    probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
+    Between neighbours the tally changes by at most the sensitivity in sum, and each unit of change in a cell changes
+    the probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
     """
 
     tallied: DenseKernel
@@ -75,6 +78,11 @@ class AddNoise(Mechanism):
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return what is tallied."""
         return self.tallied
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever they are
+        """Refuse a sparse kernel: the cells it leaves out would say which are empty."""
+        if not isinstance(self.tallied, DenseKernel):
+            raise ProbeError(f"{type(self.tallied).__name__} is not a dense kernel", fix="measure_sparse")
 
     def event(self, epsilon: Fraction) -> Event:
         """Return a Laplace event."""
@@ -107,10 +115,11 @@ class SparseAnswer:
 class AddNoiseAbove(Mechanism):
     """Discrete Laplace noise on every cell of a domain too large to visit, keeping those above a threshold >= 0.
 
-    The answer has exactly the distribution of noising every cell and keeping those above the threshold, which is a function
-    of `AddNoise`'s answer and costs what that costs: an empty cell passes by itself with chance P(noise > threshold),
-    drawn for all cells at once by the waits between successes; given that it passes, its value is distributed as noise
-    above the threshold. Flags that fall on occupied cells are ignored: those have noise of their own.
+    The answer has exactly the distribution of noising every cell and keeping those above the threshold, which is a
+    function of `AddNoise`'s answer and costs what that costs: an empty cell passes by itself with chance P(noise >
+    threshold), drawn for all cells at once by the waits between successes; given that it passes, its value is
+    distributed as noise above the threshold. Flags that fall on occupied cells are ignored: those have noise of their
+    own.
     """
 
     tallied: SparseCounts
@@ -122,8 +131,12 @@ class AddNoiseAbove(Mechanism):
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse a threshold below 0, or one that more empty cells would pass than fit in memory."""
-        if self.threshold < 0:
-            raise ProbeError(f"threshold is {self.threshold}, but must be at least 0", fix="threshold=0")
+        if not isinstance(self.tallied, SparseCounts):
+            raise ProbeError(f"{type(self.tallied).__name__} is not a sparse kernel", fix="measure")
+        if not 0 <= self.threshold <= LARGEST_THRESHOLD:
+            raise ProbeError(
+                f"threshold is {self.threshold}, but must be at least 0 and at most 2**62", fix="threshold=0"
+            )
         _, most = Tail(self.scale(schema, epsilon), self.threshold).enclose(128)
         expected = self.tallied.cells(schema) * most >> 128
         if expected > MOST_KEPT:
@@ -169,14 +182,21 @@ class Pick(Mechanism):
         check_score(self.score)
         return self.score.kernel(schema)
 
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse an epsilon so small that the pick could not be drawn exactly."""
+        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
+            raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for a pick", fix="epsilon=0.1")
+
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+
     def event(self, epsilon: Fraction) -> Event:
         """Return a permute-and-flip event."""
         return PermuteAndFlip(epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         """Return the index of the candidate picked."""
-        rate = pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
-        return noise.permute_and_flip(self.score.scores(tally, schema), rate)
+        return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
 
     def shown(self, answer: int) -> NDArray[np.int64]:
         """Return the index."""

@@ -1,63 +1,89 @@
-"""Open a table: as private, with a promise, or as public, for a rehearsal."""
+"""Open a table: as private, with a promise, or as public, for a rehearsal.
+
+A table that comes again is recognised by its data as they came, or by its rows as its schema reads them (see
+`Fingerprint`), and gets the vault it has, so that opening it twice does not give it two budgets. This helps the data's
+owner not to lose count; it is no guard against an owner who changes the data between two openings (a row left out,
+another file format and another schema at once). An Option holds no table, so it opens none.
+"""
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, ProbeError, SchemaError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Room, admit
-from jostle.privacy.ledger import Ledger
+from jostle.privacy.ledger import MOST_BITS, Ledger
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
-from jostle.privacy.vault import FileVault, MemoryVault, Vault
+from jostle.privacy.vault import Account, FileVault, MemoryVault, Vault
+from jostle.tables.engines import Source
 from jostle.tables.fingerprint import Fingerprint, fingerprint
+from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
 __all__ = ["protect", "rehearse"]
 
 
-class _Registry:
-    """Which vault keeps the budget of which table, for every table this process has opened as private."""
+@frozen(eq=False)
+class Registry:
+    """Which vault keeps the budget of which table, for every table this process has opened as private.
 
-    def __init__(self) -> None:
-        self._salt = secrets.token_bytes(32)
-        self._vaults: dict[str, Vault] = {}
-        self._lock = threading.Lock()
+    Its two functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
+    """
 
-    def vault_for(self, marks: Fingerprint, path: Path | None) -> Vault:
-        """Return the table's vault: the one it has, the one named, or a new one in memory."""
-        salted = marks.salted(self._salt)
-        with self._lock:
-            known = list({id(vault): vault for mark in salted if (vault := self._vaults.get(mark))}.values())
-            named = self._named(path)
-            if len(known) > 1 or (known and named and known[0] is not named):
+    open: Callable[[Fingerprint, Path | None, Callable[[Vault], Account]], tuple[Vault, Account]]
+    """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
+    knows: Callable[[Fingerprint], bool]
+    """Say whether the table was opened as private."""
+
+
+def make_registry() -> Registry:
+    """Return a registry that knows no table."""
+    salt = secrets.token_bytes(32)
+    vaults: dict[str, Vault] = {}
+    lock = threading.Lock()
+
+    def named(path: Path | None) -> Vault | None:
+        if path is None:
+            return None
+        wanted = FileVault(path)
+        same = (vault for vault in vaults.values() if isinstance(vault, FileVault) and vault.path == wanted.path)
+        return next(same, wanted)
+
+    def open_vault(marks: Fingerprint, path: Path | None, opening: Callable[[Vault], Account]) -> tuple[Vault, Account]:
+        salted = marks.salted(salt)
+        with lock:
+            known = list({id(vault): vault for mark in salted if (vault := vaults.get(mark))}.values())
+            wanted = named(path)
+            if len(known) > 1 or (known and wanted and known[0] is not wanted):
                 raise BudgetError(
                     f"the budget of this table is already kept in {known[0].name}",
                     why="two accounts of one table could each be spent whole",
                     fix="open it with the same vault, or without naming one",
                 )
-            vault = known[0] if known else named or MemoryVault()
-            self._vaults.update(dict.fromkeys(salted, vault))
-            return vault
+            vault = known[0] if known else wanted or MemoryVault()
+            account = opening(vault)  # a vault that cannot be opened is not remembered
+            vaults.update(dict.fromkeys(salted, vault))
+            return vault, account
 
-    def knows(self, marks: Fingerprint) -> bool:
-        """Return whether the table was opened as private."""
-        with self._lock:
-            return any(mark in self._vaults for mark in marks.salted(self._salt))
+    def knows(marks: Fingerprint) -> bool:
+        with lock:
+            return any(mark in vaults for mark in marks.salted(salt))
 
-    def _named(self, path: Path | None) -> Vault | None:
-        if path is None:
-            return None
-        wanted = FileVault(path.resolve())
-        same = (vault for vault in self._vaults.values() if isinstance(vault, FileVault) and vault.path == wanted.path)
-        return next(same, wanted)
+    return Registry(open_vault, knows)
 
 
-_registry = _Registry()
+_registry = make_registry()
 
 
 def protect(
@@ -72,19 +98,14 @@ def protect(
     What is spent is kept in *vault*, a file, beyond this process; without one, for as long as this process lives. The
     first promise for a table is the one that holds: opened again, it has what is left of that.
     """
-    if not isinstance(table, Table):
-        raise ProbeError(
-            f"{type(table).__name__} is not a Table",
-            fix="jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
-        )
+    source, schema = _taken(table)
     if epsilon is None:
         raise BudgetError(
             "no epsilon is promised",
             why="a table is only opened with a bound on what its answers may give away",
             fix="jostle.protect(table, epsilon=1)",
         )
-    promise = epsilon_amount(epsilon)
-    source, schema = table._source, table.schema  # noqa: SLF001 - the one place that takes rows from their owner
+    promise = _promise(epsilon)
     marks = fingerprint(source)
     if schema.inferred_from == marks.public_mark:
         raise SchemaError(
@@ -92,8 +113,12 @@ def protect(
             why="its values and bounds would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    keeper = _registry.vault_for(marks, None if vault is None else Path(vault))
-    account = keeper.open(promise, schema.neighbours, schema.names, marks)
+    records = _trace(trace)
+    keeper, account = _registry.open(
+        marks,
+        None if vault is None else Path(vault),
+        lambda found: found.open(promise, schema.neighbours, schema.names, marks),
+    )
     if promise > account.left:
         raise BudgetError(
             f"epsilon {show_amount(promise)} is asked for, but {show_amount(account.left)} is left in {keeper.name}",
@@ -102,10 +127,9 @@ def protect(
             if account.left
             else "there is nothing left to ask of this table",
         )
-    records = trace if isinstance(trace, Trace) else Trace(trace)
-    records.add(Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
     ledger = Ledger(promise, schema.neighbours, payer=keeper)
-    return Probe(admit(Room(source, (), ledger, Noise(), records, private=True)))
+    room = Room(source, (), ledger, Noise(), records, private=True)
+    return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
 
 def rehearse(
@@ -113,20 +137,50 @@ def rehearse(
 ) -> Probe:
     """Return a probe on a *public* table: the same answers' distribution, reproducible, and not private.
 
-    For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A table
-    that was opened as private is refused.
+    For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A
+    table that was opened as private is refused.
     """
-    if not isinstance(table, Table):
-        raise ProbeError(f"{type(table).__name__} is not a Table", fix="jostle.Table.from_frame(frame, schema)")
-    source, schema = table._source, table.schema  # noqa: SLF001 - as above
+    source, schema = _taken(table)
     if _registry.knows(fingerprint(source)):
         raise ProbeError(
             "this table was opened as private, and is not rehearsed on",
             why="a rehearsal's noise comes from a seed, and whoever knows the seed can take it off",
             fix="rehearse on public data, or on data made up from the schema",
         )
-    promise = None if epsilon is None else epsilon_amount(epsilon)
-    records = trace if isinstance(trace, Trace) else Trace(trace)
-    records.add(Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
+    promise = None if epsilon is None else _promise(epsilon)
     ledger = Ledger(promise, schema.neighbours)
-    return Probe(admit(Room(source, (), ledger, Noise(SeededBits(seed)), records, private=False)))
+    room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False)
+    return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
+
+
+def _opened(room: Room, record: Opened) -> Probe:
+    room.trace.add(record)
+    room.trace.check()
+    return Probe(admit(room))
+
+
+def _taken(table: object) -> tuple[Source, Schema]:
+    """Return a table's rows, and its schema as it is now: who holds the table can change the one it has."""
+    if not isinstance(table, Table):
+        raise ProbeError(
+            f"{type(table).__name__} is not a Table",
+            fix="jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
+        )
+    schema = copy.deepcopy(table.schema)
+    rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
+    source: Source = evolve(rows, schema=schema)
+    return source, schema
+
+
+def _promise(epsilon: Amount) -> Fraction:
+    promise = epsilon_amount(epsilon)
+    if max(promise.numerator.bit_length(), promise.denominator.bit_length()) > MOST_BITS:
+        raise BudgetError(f"epsilon is a fraction of more than {MOST_BITS} bits", fix="epsilon=1")
+    return Fraction(int(promise.numerator), int(promise.denominator))
+
+
+def _trace(trace: Trace | str | Path | None) -> Trace:
+    # Exactly a Trace: records are added where rows are, and a subclass could look around there.
+    if isinstance(trace, Trace) and type(trace) is not Trace:
+        raise ProbeError(f"{type(trace).__name__} is a subclass of Trace", fix="trace=jostle.Trace(path)")
+    return trace if isinstance(trace, Trace) else Trace(trace)

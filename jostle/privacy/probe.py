@@ -62,7 +62,8 @@ class Probe:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Return every charge made through this probe."""
-        return look(self._key).charges
+        charges: tuple[Charge, ...] = self._ask("charges")
+        return charges
 
     # Questions
 

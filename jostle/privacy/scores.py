@@ -1,17 +1,21 @@
 """Scores: what a pick maximises, with what one row can change of it.
 
-Like kernels, scores are descriptions from a closed list: computing one means looking at un-noised tallies, which only code
-written for that may do. A score says for itself how far neighbours can move it, and whether all candidates' scores
-move the same way when a row is added (*monotone*), which halves the noise a pick needs.
+Like kernels, scores are descriptions from a closed list: computing one means looking at un-noised tallies, which only
+code written for that may do. A score says for itself how far neighbours can move it, and whether all candidates'
+scores move the same way when a row is added (*monotone*), which halves the noise a pick needs.
+
+Under replace_one, what a score says must hold for a part of a table as well, which a row may move into or out of: so
+for a row that becomes another, and for one that enters or leaves.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
@@ -19,6 +23,10 @@ from jostle.tables.kernels import Counts, DenseKernel
 from jostle.tables.schema import Schema
 
 __all__ = ["SCORES", "Fullest", "Score", "check_score", "pick_rate"]
+
+
+def _names(columns: str | Iterable[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 class Score(ABC):
@@ -34,7 +42,7 @@ class Score(ABC):
 
     @abstractmethod
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return the most that any candidate's score changes between neighbours of the schema's kind."""
+        """Return the most that any candidate's score changes between neighbours of the schema's kind, or of a part."""
 
     @abstractmethod
     def monotone(self, schema: Schema) -> bool:
@@ -48,7 +56,7 @@ class Fullest(Score):
     A row adds 1 to one score (sensitivity 1, monotone); replacing it also takes 1 from another (1, not monotone).
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = field(converter=_names)
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the joint counts."""
@@ -73,7 +81,7 @@ SCORES: set[type] = {Fullest}
 
 def check_score(score: Score) -> None:
     """Refuse anything that is not exactly one of the known scores."""
-    if type(score) not in SCORES:
+    if not any(type(score) is known for known in SCORES):
         raise ProbeError(
             f"{type(score).__name__} is not a known score",
             why="a score sees un-noised tallies, so only those proved beforehand may be used",
@@ -84,7 +92,11 @@ def check_score(score: Score) -> None:
 def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
     """Return the rate at which a gap in score lowers the chance of being picked.
 
-    Permute-and-flip with coins exp(-rate * gap) is 2 * rate * sensitivity-private, since the best score and a candidate's
-    may move apart by twice the sensitivity; moving the same way, they move apart by it once.
+    *Proof.* Permute-and-flip picks like the largest of score + X, all X independent reals with P(X > x) = exp(-rate *
+    x) for x >= 0 (Ding et al. 2021). Fix the X of all but one candidate: it is picked when its own X passes the best
+    of the others less its own score. Between neighbours this threshold moves by at most twice the sensitivity, the
+    best of the others going one way and its own score the other; by at most the sensitivity where all scores move the
+    same way. A shift by s changes P(X > x) by a factor of at most exp(rate * s), in either direction. So the pick is
+    (2 * rate * sensitivity)-private, and (rate * sensitivity)-private where scores are monotone.
     """
     return epsilon / sensitivity if monotone else epsilon / (2 * sensitivity)

@@ -1,0 +1,181 @@
+"""Rooms: rows, and everything needed to answer about them. Only the door holds one."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+from attrs import Factory, evolve, field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, VaultError
+from jostle.privacy.amounts import epsilon_amount, show_amount
+from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.mechanisms import Mechanism, check_mechanism
+from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.tables.block import Where
+from jostle.tables.engines import Partial, Source
+from jostle.tables.kernels import DenseKernel, Kernel, SparseTally, check_kernel
+from jostle.tables.schema import Schema
+from jostle.trace.records import Charged, Refused, Released, Trace, shortened
+
+__all__ = ["QUESTIONS", "Room"]
+
+Result = TypeVar("Result")
+
+QUESTIONS = ("perform", "allot", "narrowed", "split", "below", "shuffled", "charges")
+"""The methods of a room that a key gives use of."""
+
+
+def _copied_schema(room: Room) -> Schema:
+    return copy.deepcopy(room.source.schema)
+
+
+@frozen(eq=False, repr=False)
+class Room:
+    """Rows and everything needed to answer about them."""
+
+    source: Source
+    where: Where
+    ledger: Ledger
+    noise: Noise
+    trace: Trace
+    private: bool
+    path: str = ""
+    public: Schema = field(default=Factory(_copied_schema, takes_self=True))
+    """A copy of the schema, to be given out."""
+    process: int = field(factory=os.getpid)
+    """Who may ask: in a forked copy of the process, the ledger would be a second one."""
+    failures: list[bool] = field(factory=list)
+    """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts, as the room itself uses them."""
+        return self.source.schema
+
+    def check_open(self) -> None:
+        """Refuse every question from now on, where one more could give away something for nothing."""
+        if self.private and self.process != os.getpid():
+            raise ProbeError(
+                "this probe was opened in another process",
+                why="a copy of its budget, made by a fork, could be spent a second time",
+                fix="open the table in each process, with one vault file",
+            )
+        if self.private and self.failures:
+            raise ProbeError(
+                "a question went wrong among the rows, and no more are answered",
+                why="what goes wrong may depend on the rows, and would be an answer without noise",
+                fix="find the reason with jostle.rehearse, on public data, and open the table again",
+            )
+        self.trace.check()
+
+    def site(self, name: str) -> str:
+        """Return a name with the path of allotments and parts before it."""
+        return f"{self.path}/{name}" if self.path else name
+
+    def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
+        """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
+        check_mechanism(mechanism)
+        kernel = mechanism.kernel(self.schema)
+        check_kernel(kernel)
+        cells = kernel.cells(self.schema)
+        mechanism.check(self.schema, epsilon_amount(epsilon))
+        scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
+        _check_scale(scale)
+        site = self.site(name)
+        self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
+        answer, released = self._release(mechanism, epsilon, kernel, cells)
+        self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)))
+        return answer
+
+    def _release(
+        self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
+    ) -> tuple[Any, NDArray[np.int64]]:
+        try:
+            tally = self.source.tally(kernel, self.where)
+            _check_tally(tally, kernel, cells)
+            answer = mechanism.release(tally, self.schema, epsilon, self.noise)
+            return answer, mechanism.shown(answer)
+        except (KeyboardInterrupt, NoiseError):  # neither depends on rows
+            raise
+        except BaseException:
+            self.failures.append(True)
+            raise
+
+    def allot(self, epsilon: Fraction, name: str) -> Room:
+        """Return a room on the same rows with a budget of its own, spent here at once."""
+        site = self.site(name)
+        ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
+        return evolve(self, ledger=ledger, path=site)
+
+    def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
+        """Charge the ledger and all above it, and note it."""
+        try:
+            result = charge()
+        except (BudgetError, VaultError) as refusal:
+            self.trace.add(Refused(site, refusal.title))
+            raise
+        self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
+        return result
+
+    def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
+        """Return a room with only the rows that have one of the codes."""
+        size = self.schema[column].size
+        if not all(0 <= code < size for code in codes):
+            raise ProbeError(f"column {column!r} has the codes 0 to {size - 1}, and others were asked for")
+        return evolve(self, where=(*self.where, (column, codes)))
+
+    def split(self, column: str) -> tuple[Room, ...]:
+        """Return a room for each code of a column; they share no row."""
+        labels = self.schema[column].labels
+        ledgers = self.ledger.split(len(labels))
+        rooms = (self.narrowed(column, (code,)) for code in range(len(labels)))
+        return tuple(
+            evolve(room, ledger=ledger, path=self.site(f"{column}={label}"))
+            for room, ledger, label in zip(rooms, ledgers, labels, strict=True)
+        )
+
+    def charges(self) -> tuple[Charge, ...]:
+        """Return copies of all charges made here."""
+        return self.ledger.charges
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """Return uniform whole numbers that have nothing to do with the rows."""
+        return self.noise.below(bound, _checked_count(count))
+
+    def shuffled(self, count: int) -> NDArray[np.int64]:
+        """Return 0 .. count-1 in an order that has nothing to do with the rows."""
+        return self.noise.distinct(count, _checked_count(count))
+
+
+def _check_scale(scale: Fraction | None) -> None:
+    """Refuse before any charge what the samplers would refuse after it."""
+    if scale is not None and not 0 < scale <= LARGEST_SCALE:
+        raise NoiseError(
+            f"the noise would have scale {show_amount(scale)}, which must be above 0 and at most 2**52",
+            why="the scale is what a row can change, over epsilon",
+            fix="ask about at least one thing, with a larger epsilon",
+        )
+
+
+def _checked_count(count: int) -> int:
+    if count < 0:
+        raise ProbeError(f"count is {count}, but must be at least 0")
+    return count
+
+
+def _check_tally(tally: Partial, kernel: Kernel, cells: int) -> None:
+    """Refuse a tally that is not of the kernel's cells: noise would be added to something else."""
+    if isinstance(tally, SparseTally):
+        fits = not isinstance(kernel, DenseKernel) and (
+            not tally.keys.size or bool(tally.keys[0] >= 0 and tally.keys[-1] < cells)
+        )
+    else:
+        fits = isinstance(kernel, DenseKernel) and tally.shape == (cells,) and tally.dtype == np.int64
+    if not fits:
+        raise TableError("a tally does not have the cells that its kernel declares")

@@ -1,0 +1,446 @@
+"""The door: what goes wrong behind it stays there, and nothing of a caller's goes in."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import evolve
+from openings import INSIDE, SECRET, Trouble, chain, deepest, protected, reached, schema, table, troubled
+
+import jostle
+from jostle import Table
+from jostle.errors import BudgetError, JostleError, ProbeError, TableError
+from jostle.privacy.door import Key, _sealed, ask, look
+from jostle.privacy.mechanisms import AddNoise
+from jostle.tables.kernels import Counts, SparseCounts
+from jostle.trace.records import Charged, Trace
+
+COUNT = AddNoise(Counts.of())
+TENTH = Fraction(1, 10)
+
+
+class Held(Exception):  # noqa: N818 - it is what it holds that matters
+    """An error that holds what it is about."""
+
+    def __init__(self, row: str) -> None:
+        super().__init__(row)
+        self.row = row
+        self.add_note(row)
+
+
+def value_error(row: str) -> None:
+    raise ValueError(f"cannot read {row}")
+
+
+def held(row: str) -> None:
+    raise Held(row)
+
+
+def caused(row: str) -> None:
+    try:
+        held(row)
+    except Held as error:
+        raise KeyError(row) from error
+
+
+def in_a_group(row: str) -> None:
+    raise BaseExceptionGroup(row, [Held(row), KeyboardInterrupt(row)])
+
+
+def not_text(row: str) -> None:
+    row.encode().join([b"\xff"]).decode()
+
+
+def leaving(row: str) -> None:
+    raise SystemExit(row)
+
+
+def stopping(row: str) -> None:
+    raise StopIteration(row)
+
+
+def endless(row: str) -> None:
+    endless(row)
+
+
+def too_large(row: str) -> None:
+    raise MemoryError(row)
+
+
+def odd_numbers(row: str) -> None:
+    if np.geterr()["divide"] != "ignore":
+        raise Held(row)
+    np.array([float(row)]) / 0
+    raise Held(row)
+
+
+TROUBLES = [value_error, held, caused, in_a_group, not_text, leaving, stopping, endless, too_large, odd_numbers]
+
+
+def failure(action: Callable[[], object]) -> BaseException:
+    """Return the error that an action ends in."""
+    try:
+        action()
+    except BaseException as error:  # noqa: BLE001 - whatever it is
+        return error
+    pytest.fail("nothing went wrong")
+
+
+def said(error: BaseException) -> str:
+    """Return all that an error says, and all that a report of it would show."""
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "".join([*report.format(), repr(error), str(error.args), str(vars(error))])
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_an_error_among_rows_says_where_and_not_what(trouble: Callable[[str], None]) -> None:
+    error = failure(lambda: troubled(trouble).count(1))
+
+    assert type(error) is ProbeError
+    assert list(chain(error)) == [error]
+    assert str(SECRET) not in said(error)
+    assert trouble.__name__ not in said(error).partition("failed")[2]
+    assert not list(reached(error))
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_after_an_error_among_rows_nothing_is_answered_any_more(trouble: Callable[[str], None]) -> None:
+    """That it came may say something about the rows: a second one would say more."""
+    db = troubled(trouble)
+    allotted, part, some = db.allot(1), db.parts("region")[0], db.where("smokes", "yes")
+    failure(lambda: part.count(1))
+    spent = db.spent
+
+    for probe in (db, allotted, part, some):
+        with pytest.raises(ProbeError, match="no more are answered"):
+            probe.count(1)
+    with pytest.raises(ProbeError, match="no more are answered"):
+        db.parts("region")
+    assert db.spent == spent == 2
+    assert db.promise == 100
+
+
+def test_in_a_rehearsal_errors_are_shown_as_text_and_the_next_question_is_answered() -> None:
+    db = troubled(caused, private=False)
+    error = failure(lambda: db.count(1))
+
+    assert isinstance(error, ProbeError)
+    assert f"KeyError: '{SECRET}'" in str(error)
+    assert "in caused" in str(error)
+    assert not list(reached(error))
+    assert "KeyError" in str(failure(lambda: db.count(1)))
+
+
+def test_an_interrupt_stops_a_tally_and_leaves_the_charge() -> None:
+    interrupted: list[int] = []
+
+    def interrupt(_: str) -> None:
+        if not interrupted:
+            interrupted.append(1)
+            signal.raise_signal(signal.SIGINT)
+
+    db = troubled(interrupt)
+    error = failure(lambda: db.count(1))
+
+    assert type(error) is KeyboardInterrupt
+    assert list(chain(error)) == [error]
+    assert not list(reached(error))
+    assert db.spent == 1
+    db.count(1)  # whoever stopped it may go on
+
+
+def test_a_question_too_large_for_the_memory_is_told_apart() -> None:
+    assert "not enough memory" in str(failure(lambda: troubled(too_large).count(1)))
+
+
+def test_the_rows_are_not_touched_before_the_charge_nor_after_a_refusal() -> None:
+    spent: list[Fraction] = []
+    db = troubled(lambda _: spent.append(db.spent))
+    db.count(1)
+    with pytest.raises(BudgetError):
+        db.count(100)
+    with pytest.raises(JostleError):
+        db.histogram("height", epsilon=1)
+
+    assert spent == [1]
+
+
+def test_the_caller_of_a_question_cannot_have_numpy_report_on_the_rows() -> None:
+    reports: list[object] = []
+    with np.errstate(all="raise"):
+        troubled(lambda row: np.array([float(row)]) / 0).count(1)
+    before = np.seterrcall(lambda *report: reports.append(report))
+    try:
+        with np.errstate(all="call"):
+            troubled(lambda row: np.array([float(row)]) / 0).count(1)
+    finally:
+        np.seterrcall(before)
+    assert not reports
+
+
+def test_nothing_is_logged_warned_of_or_printed(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        db = protected(10)
+        db.histogram("age", "region", epsilon=1)
+        db.measure_sparse(SparseCounts(("age", "region")), 1, threshold=2)
+        db.commonest("age", 1)
+        for trouble in TROUBLES:
+            failure(lambda trouble=trouble: troubled(trouble).count(1))  # type: ignore[misc]
+    assert not seen
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_at_any_depth_of_the_stack_shows_no_row() -> None:
+    """Where the stack is used up, code that handles every error fails at its first call."""
+    db = protected(1000)
+    actions: list[Callable[[], object]] = [
+        lambda: db.count(TENTH),
+        lambda: ask(db._key, "perform", COUNT, TENTH, "count"),
+        lambda: ask(db._key, "charges"),
+        lambda: ask(db._key, "split", "region"),
+        lambda: ask(db._key, "allot", TENTH, "aside"),
+        lambda: look(db._key),
+        lambda: db.spent,
+        lambda: repr(db),
+    ]
+    known = {id(found.thing) for found in reached(jostle)}
+    met = [error for action in actions for error in deepest(action)]
+    assert {RecursionError, ProbeError} <= set(map(type, met))
+    assert not list(reached(*met, known=known))
+
+
+def test_an_interrupt_at_any_instant_shows_no_row() -> None:
+    known = {id(found.thing) for found in reached(jostle)}
+    met: list[BaseException] = []
+
+    db = protected(10**9)
+
+    def interrupted(after: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, after)
+        for _ in range(200):
+            db.count(TENTH)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    instant = 0
+    try:
+        while len(met) < 100:
+            instant = instant % 150 + 1
+            try:
+                interrupted(instant * 13e-6)
+            except KeyboardInterrupt as error:
+                if any("jostle" in frame.filename for frame in frames(error)):
+                    met.append(error)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert not list(reached(*met, known=known))
+
+
+def frames(error: BaseException) -> traceback.StackSummary:
+    """Return where an error came through."""
+    return traceback.extract_tb(error.__traceback__)
+
+
+@pytest.mark.parametrize("kind", [ValueError, RecursionError, MemoryError, SystemExit, KeyboardInterrupt])
+def test_what_is_sealed_lets_nothing_out(kind: type[BaseException]) -> None:
+    rows = np.full(3, SECRET)
+
+    def inside(_: object) -> None:
+        row = str(rows[0])
+        try:
+            held(row)
+        except Held as error:
+            raise kind(row) from error
+
+    error = failure(lambda: _sealed(inside)(1))
+    assert type(error) is (KeyboardInterrupt if kind is KeyboardInterrupt else ProbeError)
+    assert list(chain(error)) == [error]
+    assert not list(reached(error))
+
+
+def test_a_key_is_asked_known_questions_only() -> None:
+    key = protected()._key
+    for question in ("source", "ledger", "check_open", "_release", "__class__", "site", "schema", "", 1, None):
+        answer, error = ask(key, question)  # type: ignore[arg-type]
+        assert answer is None
+        assert isinstance(error, ProbeError)
+    with pytest.raises(ProbeError, match="type dict"):
+        ask(key, {})  # type: ignore[arg-type]
+
+
+def test_nothing_but_a_key_is_a_key() -> None:
+    class Copied(Key):
+        """Opens nothing."""
+
+    key = protected()._key
+    for other in (None, "key", object(), Copied(key.enter, key.look_in)):
+        assert isinstance(ask(other, "charges")[1], ProbeError)  # type: ignore[arg-type]
+        with pytest.raises(ProbeError, match="opens nothing"):
+            look(other)  # type: ignore[arg-type]
+
+
+def test_facts_are_copies() -> None:
+    db = protected()
+    db.count(TENTH)
+    for amount in (db.promise, db.spent, db.left, db.charges[0].epsilon, look(db._key).promise):
+        amount._numerator = 10**6  # type: ignore[union-attr]
+    object.__setattr__(db.charges[0], "epsilon", Fraction(0))
+    object.__setattr__(db.charges[0].event, "epsilon", Fraction(0))
+
+    assert db.promise == 1
+    assert db.spent == db.charges[0].epsilon == TENTH
+    with pytest.raises(BudgetError):
+        db.count(1)
+
+
+def watching(found: list[object]) -> dict[str, Any]:
+    """Return methods that look around, whenever they are called, for whoever holds rows."""
+
+    def look_around(*_: object, **__: object) -> object:
+        frame = sys._getframe(1)
+        while frame is not None and not frame.f_code.co_filename.endswith("test_door.py"):
+            found.extend(thing for thing in frame.f_locals.values() if isinstance(thing, INSIDE))
+            frame = frame.f_back  # type: ignore[assignment]
+        return NotImplemented
+
+    operators = "eq ne lt le gt ge add radd sub rsub mul rmul truediv rtruediv mod rmod"
+    conversions = "format str repr iter len contains getitem bool int index float"
+    others = "encode join split strip lower replace as_integer_ratio bit_length"
+    names = [*(f"__{name}__" for name in f"{operators} {conversions}".split()), *others.split()]
+    return dict.fromkeys(names, look_around) | {"__hash__": lambda self: look_around() and id(self)}
+
+
+def test_nothing_a_caller_hands_in_is_run_where_rows_are() -> None:
+    """Any code that runs there can look at the frames below it."""
+    found: list[object] = []
+    text = type("Text", (str,), watching(found))
+    number = type("Number", (int,), watching(found))
+    part = type("Part", (Fraction,), watching(found))
+    row = type("Row", (tuple,), watching(found))
+    own = type("Own", (Counts,), watching(found))
+
+    def stuffed(kernel: Counts, groups: object) -> Counts:
+        object.__setattr__(kernel, "groups", groups)
+        return kernel
+
+    def holder(value: object) -> Fraction:
+        fraction = Fraction(1, 10)
+        fraction._numerator = value  # type: ignore[attr-defined]
+        return fraction
+
+    db = protected(100)
+    hostile: list[Callable[[], object]] = [
+        lambda: db.count(TENTH, site=text("here")),
+        lambda: db.count(part(1, 10)),
+        lambda: db.count(number(1)),
+        lambda: db.count(holder(number(1))),
+        lambda: db.count(text("0.1")),
+        lambda: db.histogram(text("age"), epsilon=TENTH),
+        lambda: db.measure(stuffed(Counts.of(), ((text("age"),),)), TENTH),
+        lambda: db.measure(stuffed(Counts.of(), row((("age",),))), TENTH),
+        lambda: db.measure(own((("age",),)), TENTH),
+        lambda: db.measure_sparse(SparseCounts(("age",)), TENTH, threshold=number(3)),
+        lambda: db.commonest(text("age"), TENTH),
+        lambda: db.where(text("region"), text("north")).count(TENTH),
+        lambda: db.parts(text("region"))[0].count(TENTH),
+        lambda: db.allot(part(1, 10), site=text("aside")),
+        lambda: db.below(number(5), number(2)),
+        lambda: ask(db._key, text("perform"), COUNT, TENTH, "count"),
+        lambda: ask(db._key, "perform", evolve(COUNT, tallied=own((("age",),))), TENTH, "count"),
+        lambda: ask(db._key, "narrowed", text("region"), (number(1),)),
+        lambda: ask(db._key, "perform", COUNT, part(1, 10), "count"),
+        lambda: ask(db._key, "perform", COUNT, TENTH, text("count")),
+    ]
+    for each in hostile:
+        try:
+            each()
+        except (JostleError, TypeError, ValueError, AttributeError):
+            continue
+    assert not found
+
+
+def test_a_forked_copy_of_the_process_is_answered_nothing() -> None:
+    """It would have a budget of its own."""
+    db = protected()
+    allotted, part = db.allot(TENTH), db.parts("region")[0]
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        refusals = 0
+        try:
+            for probe in (db, allotted, part):
+                try:
+                    probe.count(TENTH)
+                except ProbeError as refusal:
+                    refusals += "another process" in str(refusal)
+            try:
+                jostle.protect(table(), epsilon=TENTH)
+            except JostleError as refusal:
+                refusals += "another process" in str(refusal)
+            jostle.rehearse(table(seed=1)).count(TENTH)
+        finally:
+            os.write(writing, str(refusals).encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "4"
+    os.waitpid(child, 0)
+    db.count(TENTH)
+
+
+@pytest.mark.parametrize("shape", [(1,), (10, 1), (0,), ()])
+def test_a_tally_of_other_cells_than_its_kernel_declares_is_not_released(shape: tuple[int, ...]) -> None:
+    """One number, broadcast to ten cells, would have the noise of one and change in ten."""
+
+    class Wrong(Trouble):
+        """Gives too much or too little."""
+
+        def tally(self, kernel: Any, where: Any) -> Any:
+            return np.zeros(shape, dtype=np.int64) if type(kernel) is Counts else super().tally(kernel, where)
+
+    db = jostle.protect(Table(Wrong(schema(), str)), epsilon=1)
+    with pytest.raises(TableError, match="does not have the cells"):
+        db.histogram("age", epsilon=TENTH)
+    with pytest.raises(ProbeError, match="no more are answered"):
+        db.histogram("age", epsilon=TENTH)
+
+
+def test_an_answer_is_given_though_the_trace_is_lost_and_the_next_question_refused() -> None:
+    trace = Trace()
+    db = jostle.protect(table(), epsilon=1, trace=trace)
+    trace._file = os.open("/dev/full", os.O_WRONLY)  # as if the disk had filled up in the meantime
+    try:
+        assert isinstance(db.count(TENTH), int)
+        with pytest.raises(TableError, match="No space left"):
+            db.count(TENTH)
+    finally:
+        os.close(trace._file)
+
+    assert db.spent == TENTH
+    assert sum(isinstance(record, Charged) for record in trace.records) == 1
+
+
+def test_a_probe_gives_answers_of_its_own_making() -> None:
+    """No array that comes out is a window on one that stays inside."""
+    db = protected(10)
+    dense = db.measure(Counts.of("age"), 1)
+    sparse = db.measure_sparse(SparseCounts(("age",)), 1, threshold=0)
+    for array in (dense, sparse.keys, sparse.values):
+        assert type(array) is np.ndarray
+        assert array.base is None

@@ -1,0 +1,164 @@
+"""What a run did to the data is a value, and what that costs is worked out from the value alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jostle.errors import EventError, JostleError
+from jostle.privacy.events import (
+    Allotment,
+    Disjoint,
+    Event,
+    InTurn,
+    Laplace,
+    PermuteAndFlip,
+    Repeated,
+    copied,
+    dearest,
+    disjoint,
+    in_turn,
+    price,
+)
+from jostle.tables.schema import Neighbours
+
+AMOUNTS = st.fractions(min_value=Fraction(1, 50), max_value=2, max_denominator=50)
+LEAVES = st.builds(Laplace, AMOUNTS) | st.builds(PermuteAndFlip, AMOUNTS) | st.builds(Allotment, AMOUNTS)
+EVENTS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(InTurn),
+        st.lists(inner, max_size=3).map(Disjoint),
+        st.builds(Repeated, inner, st.integers(0, 3)),
+    ),
+    max_leaves=8,
+)
+RELATIONS: list[Neighbours] = ["add_remove", "replace_one"]
+
+
+def touched(event: Event) -> list[dict[int, Fraction]]:
+    """Return, for each way in which one row can be in the parts, what is asked of it: prices by where they stand."""
+    numbers = iter(range(10_000))
+
+    def walk(event: Event) -> list[dict[int, Fraction]]:
+        if isinstance(event, InTurn):
+            ways = [walk(each) for each in event.events]
+            return [{place: cost for one in way for place, cost in one.items()} for way in product(*ways)]
+        if isinstance(event, Disjoint):
+            return [way for each in event.events for way in walk(each)] or [{}]
+        if isinstance(event, Repeated):
+            return [{place: event.times * cost for place, cost in way.items()} for way in walk(event.event)]
+        return [{next(numbers): event.epsilon}]  # type: ignore[attr-defined]  # every leaf has one
+
+    return walk(event)
+
+
+@given(EVENTS)
+def test_under_add_remove_a_price_is_what_the_row_that_is_touched_most_pays(event: Event) -> None:
+    assert price(event, "add_remove") == max(sum(way.values(), Fraction(0)) for way in touched(event))
+
+
+@given(EVENTS)
+def test_under_replace_one_a_price_covers_where_a_row_was_and_where_it_went(event: Event) -> None:
+    ways = touched(event)
+    worst = max(sum((before | after).values(), Fraction(0)) for before in ways for after in ways)
+
+    assert worst <= price(event, "replace_one") <= 2 * worst
+
+
+@given(EVENTS)
+def test_a_copy_is_equal_and_shares_nothing_that_can_be_changed(event: Event) -> None:
+    twin = copied(event)
+    before = price(event, "replace_one")
+
+    def deface(event: Event) -> None:
+        for inner in getattr(event, "events", ()):
+            deface(inner)
+        if isinstance(event, Repeated):
+            deface(event.event)
+            object.__setattr__(event, "times", 10**6)
+        elif isinstance(event, Laplace | PermuteAndFlip | Allotment):
+            event.epsilon._numerator = 10**6  # type: ignore[attr-defined]  # fractions are that open
+
+    assert twin == event
+    deface(twin)
+    assert price(event, "replace_one") == before
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_an_unknown_event_is_refused_at_any_depth(neighbours: Neighbours) -> None:
+    class Free(Event):
+        """Says nothing of what it costs."""
+
+    @frozen
+    class Cheap(Laplace):
+        """Looks like a known one."""
+
+    for unknown in (Free(), Cheap("0.1")):
+        for event in (unknown, InTurn([Laplace(1), unknown]), Disjoint([unknown]), Repeated(InTurn([unknown]), 2)):
+            with pytest.raises(EventError, match=type(unknown).__name__):
+                price(event, neighbours)
+    with pytest.raises(EventError, match="NoneType"):
+        price(InTurn([None]), neighbours)  # type: ignore[list-item]
+
+
+def test_an_unknown_relation_is_refused() -> None:
+    with pytest.raises(EventError, match="k_anonymous"):
+        price(Disjoint([Laplace(1), Laplace(2)]), "k_anonymous")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("times", [-1, 1.5, True, "2"])
+def test_something_happens_a_whole_number_of_times(times: object) -> None:
+    with pytest.raises(EventError, match="times"):
+        Repeated(Laplace(1), times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, "0", float("nan"), float("inf"), "many", None, True])
+def test_an_event_costs_something(epsilon: object) -> None:
+    for kind in (Laplace, PermuteAndFlip, Allotment):
+        with pytest.raises(JostleError):
+            kind(epsilon)  # type: ignore[arg-type]
+
+
+def test_an_event_keeps_an_amount_of_its_own() -> None:
+    class Sly(Fraction):
+        """Counts as nothing when added up."""
+
+        def __radd__(self, other: Any) -> Any:  # that is what is wrong with it
+            return other
+
+    given = Sly(1, 2)
+    events = [Laplace(given), Laplace(given)]
+
+    assert price(InTurn(events), "add_remove") == 1
+    assert type(events[0].epsilon) is Fraction
+    amount = Fraction(1, 2)
+    event = Laplace(amount)
+    amount._numerator = 0  # type: ignore[attr-defined]  # whoever gave the amount still holds it
+    assert price(event, "add_remove") == Fraction(1, 2)
+
+
+def test_nothing_costs_nothing() -> None:
+    assert price(InTurn([]), "add_remove") == 0
+    assert price(Disjoint([]), "replace_one") == 0
+    assert price(Repeated(Laplace(1), 0), "add_remove") == 0
+
+
+def test_single_events_are_not_wrapped() -> None:
+    assert in_turn([Laplace(1)]) == disjoint([Laplace(1)]) == Laplace(1)
+    assert in_turn([]) == InTurn([])
+    assert disjoint([Laplace(1), Laplace(2)]) == Disjoint([Laplace(1), Laplace(2)])
+
+
+@given(st.lists(st.fractions(min_value=0, max_value=9), max_size=6))
+def test_disjoint_parts_cost_the_dearest_or_the_two_dearest(prices: list[Fraction]) -> None:
+    ranked = sorted([*prices, Fraction(0), Fraction(0)])
+
+    assert dearest(prices, "add_remove") == ranked[-1]
+    assert dearest(prices, "replace_one") == ranked[-1] + ranked[-2]

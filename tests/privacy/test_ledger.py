@@ -1,0 +1,242 @@
+"""Ledgers never let more be spent than was promised, and always know what happened, to the last digit."""
+
+from __future__ import annotations
+
+import threading
+from fractions import Fraction
+
+import pytest
+from attrs import define, field
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jostle.errors import BudgetError, EventError
+from jostle.privacy.events import Disjoint, InTurn, Laplace, PermuteAndFlip, price
+from jostle.privacy.ledger import MOST_BITS, Ledger
+from jostle.tables.schema import Neighbours
+
+RELATIONS = st.sampled_from(["add_remove", "replace_one"])
+AMOUNTS = st.fractions(min_value=Fraction(1, 30), max_value=1, max_denominator=30)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["charge", "charge", "allot", "split"]), st.integers(0, 99), AMOUNTS, st.integers(1, 4)),
+    max_size=40,
+)
+
+
+@define
+class Slow:
+    """What a ledger should do, worked out from all that happened, anew each time."""
+
+    root: Slow | None
+    promise: Fraction | None
+    items: list[Fraction | list[Slow]] = field(factory=list)
+
+    def cost(self, touched: int) -> Fraction:
+        """Return what all of it costs where a row is in so many parts."""
+        total = Fraction(0)
+        for item in self.items:
+            if isinstance(item, Fraction):
+                total += item
+            else:
+                total += sum(sorted((part.cost(touched) for part in item), reverse=True)[:touched])
+        return total
+
+    def charge(self, amount: Fraction, touched: int) -> bool:
+        """Return whether the amount is to be had, and take it if so."""
+        top = self.root or self
+        self.items.append(amount)
+        if top.promise is not None and top.cost(touched) > top.promise:
+            self.items.pop()
+            return False
+        return True
+
+
+@settings(max_examples=300)
+@given(RELATIONS, st.none() | st.fractions(min_value=Fraction(1, 10), max_value=4, max_denominator=30), STEPS)
+def test_any_tree_of_charges_allotments_and_parts_agrees_with_the_slow_way(
+    neighbours: Neighbours, promise: Fraction | None, steps: list[tuple[str, int, Fraction, int]]
+) -> None:
+    touched = 1 if neighbours == "add_remove" else 2
+    pairs = [(Ledger(promise, neighbours), Slow(None, promise))]
+    for step, index, amount, count in steps:
+        ledger, slow = pairs[index % len(pairs)]
+        if step == "split":
+            group = [Slow(slow.root or slow, None) for _ in range(count)]
+            slow.items.append(group)
+            pairs += zip(ledger.split(count), group, strict=True)
+        elif slow.charge(amount, touched):
+            if step == "charge":
+                assert ledger.charge(Laplace(amount), "here") == amount
+            else:
+                pairs.append((ledger.allot(amount, "aside"), Slow(None, amount)))
+        else:
+            with pytest.raises(BudgetError):
+                ledger.charge(Laplace(amount), "here") if step == "charge" else ledger.allot(amount, "aside")
+        for each, other in pairs:
+            assert each.spent == other.cost(touched) == price(each.event, neighbours)
+            assert each.promise is None or each.spent <= each.promise
+            assert each.left == (None if each.promise is None else each.promise - each.spent)
+        top, all_of_it = pairs[0]
+        assert len(top.charges) == leaves(all_of_it)
+
+
+def leaves(slow: Slow) -> int:
+    """Return how many charges there were."""
+    return sum(1 if isinstance(item, Fraction) else sum(map(leaves, item)) for item in slow.items)
+
+
+def test_a_promise_is_kept_exactly_where_floats_would_miss_it() -> None:
+    ledger = Ledger(Fraction(1), "add_remove")
+    for _ in range(10):
+        ledger.charge(Laplace("0.1"), "tenth")
+
+    assert ledger.left == 0
+    with pytest.raises(BudgetError, match="0 is left"):
+        ledger.charge(Laplace("1e-30"), "a little more")
+
+
+def test_parts_cost_the_dearest_and_under_replace_one_the_two_dearest() -> None:
+    for neighbours, cost in (("add_remove", "0.5"), ("replace_one", "0.8")):
+        ledger = Ledger(Fraction(1), neighbours)  # type: ignore[arg-type]
+        for part, amount in zip(ledger.split(3), ("0.5", "0.2", "0.3"), strict=True):
+            part.charge(Laplace(amount), "part")
+        assert ledger.spent == Fraction(cost)
+
+
+def test_parts_of_parts_are_paid_for_by_the_whole() -> None:
+    """A row that moves between parts of one part is in two of them; one that moves between parts, in two parts."""
+    ledger = Ledger(Fraction(1), "replace_one")
+    outer = ledger.split(2)
+    for inner in outer[0].split(3):
+        inner.charge(Laplace("0.2"), "inner")
+    outer[1].charge(Laplace("0.3"), "outer")
+
+    assert ledger.spent == Fraction("0.7")
+    with pytest.raises(BudgetError):
+        outer[1].charge(Laplace("0.4"), "too much")
+    assert ledger.spent == Fraction("0.7")
+    assert outer[1].spent == Fraction("0.3")
+
+
+def test_a_part_that_is_cheaper_than_the_dearest_costs_nothing_more() -> None:
+    ledger = Ledger(Fraction(1), "add_remove")
+    first, second = ledger.split(2)
+    first.charge(Laplace(1), "all")
+    second.charge(Laplace(1), "all as well")
+
+    with pytest.raises(BudgetError):
+        second.charge(Laplace("0.01"), "beyond")
+    with pytest.raises(BudgetError):
+        ledger.charge(Laplace("0.01"), "whole")
+    assert ledger.spent == 1
+
+
+def test_an_allotment_is_spent_at_once_and_cannot_be_exceeded() -> None:
+    ledger = Ledger(Fraction(1), "add_remove")
+    allotted = ledger.allot(Fraction("0.6"), "aside")
+
+    assert ledger.spent == allotted.left == Fraction("0.6")
+    assert allotted.spent == 0
+    inner = allotted.allot(Fraction("0.6"), "all of that")
+    inner.charge(PermuteAndFlip("0.6"), "pick")
+    with pytest.raises(BudgetError):
+        allotted.charge(Laplace("0.1"), "nothing is left")
+    with pytest.raises(BudgetError):
+        ledger.allot(Fraction("0.5"), "more than is left")
+    assert ledger.spent == Fraction("0.6")
+
+
+def test_a_refused_charge_leaves_no_trace_anywhere() -> None:
+    class Full:
+        """A payer that has nothing left."""
+
+        def pay(self, amount: Fraction, site: str) -> None:
+            raise BudgetError(f"{site} asks for {amount}")
+
+    ledger = Ledger(Fraction(1), "add_remove", payer=Full())
+    parts = ledger.split(2)
+    for each in (ledger, *parts):
+        with pytest.raises(BudgetError):
+            each.charge(Laplace("0.1"), "here")
+        assert each.spent == 0
+        assert not each.charges
+
+
+def test_an_unknown_event_is_refused_before_anything_is_paid() -> None:
+    ledger = Ledger(Fraction(1), "add_remove")
+    with pytest.raises(EventError):
+        ledger.charge(InTurn([Laplace("0.1"), object()]), "here")  # type: ignore[list-item]
+    assert ledger.spent == 0
+
+
+def test_nothing_is_given_back() -> None:
+    ledger = Ledger(Fraction(1), "add_remove")
+    ledger.charge(Laplace(1), "all")
+    forged = Laplace(1)
+    object.__setattr__(forged, "epsilon", Fraction(-1))
+
+    with pytest.raises(BudgetError):
+        ledger.pay(Fraction(-1), "back")
+    with pytest.raises(BudgetError):
+        ledger.charge(forged, "back")
+    assert ledger.spent == 1
+
+
+def test_what_a_ledger_gives_out_is_not_what_it_counts_with() -> None:
+    """Fractions can be assigned to, and frozen objects as well, by whoever holds them."""
+    promise = Fraction(1)
+    event = InTurn([Laplace("0.25"), Disjoint([Laplace("0.25"), Laplace("0.1")])])
+    ledger = Ledger(promise, "add_remove")
+    ledger.charge(event, "here")
+    for amount in (promise, ledger.promise, ledger.spent, ledger.left, ledger.charges[0].epsilon):
+        amount._numerator = 10**6  # type: ignore[union-attr]
+    object.__setattr__(event.events[0], "epsilon", Fraction(9))
+    object.__setattr__(ledger.charges[0].event, "events", ())
+    object.__setattr__(ledger.event, "events", ())
+
+    assert ledger.promise == 1
+    assert ledger.spent == Fraction(1, 2)
+    assert price(ledger.event, "add_remove") == price(ledger.charges[0].event, "add_remove") == Fraction(1, 2)
+
+
+def test_totals_stay_short_enough_to_be_written_down() -> None:
+    """A vault keeps totals as text, and Python turns no more than 4,300 digits into text."""
+    ledger = Ledger(None, "add_remove")
+
+    def spend_in_odd_fractions() -> None:
+        for odd in range(3, 10**6, 2):
+            ledger.charge(Laplace(Fraction(1, odd)), "odd")
+
+    with pytest.raises(BudgetError, match="bits"):
+        spend_in_odd_fractions()
+    assert 0 < ledger.spent.denominator.bit_length() <= MOST_BITS
+    assert len(str(ledger.spent)) < 4300
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_many_threads_never_pass_the_promise(neighbours: Neighbours) -> None:
+    ledger = Ledger(Fraction(1), neighbours)
+    parts = ledger.split(4)
+    begin = threading.Barrier(32)
+    granted = [0] * 32
+
+    def spend(index: int) -> None:
+        begin.wait()
+        for _ in range(50):
+            try:
+                parts[index % 4].charge(Laplace(Fraction(1, 100)), f"thread {index}")
+            except BudgetError:
+                continue
+            granted[index] += 1
+
+    threads = [threading.Thread(target=spend, args=(index,)) for index in range(32)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    by_part = sorted((sum(granted[part::4]) for part in range(4)), reverse=True)
+    dear = by_part[:1] if neighbours == "add_remove" else by_part[:2]
+    assert sum(dear) == 100
+    assert ledger.spent == price(ledger.event, neighbours) == 1
+    assert len(ledger.charges) == sum(granted)

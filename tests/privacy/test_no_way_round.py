@@ -1,0 +1,694 @@
+"""Ways round a budget, each of which works elsewhere or was tried here, and none of which works.
+
+Where a docstring says what works *there*, that is diffprivlib 0.6, whose accountant is an object beside the mechanisms:
+each mechanism is handed the data, and tells an accountant what it spent.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import operator
+import os
+import pickle
+import random
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve, frozen
+from openings import REGIONS, Trouble, deepest, people, protected, reached, schema, table, troubled
+
+import jostle
+from jostle import Probe, Table, Trace
+from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.options.base import Option
+from jostle.privacy import noise, opening
+from jostle.privacy.events import Event, Laplace
+from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.room import QUESTIONS
+from jostle.privacy.scores import Fullest
+from jostle.privacy.vault import FileVault
+from jostle.tables.kernels import Counts, SparseCounts
+from jostle.trace.records import Released
+
+TENTH = Fraction(1, 10)
+
+
+def spend_all(db: Probe) -> None:
+    """Spend what is left, and make sure that it was all."""
+    while db.left:
+        db.count(db.left)
+    with pytest.raises(BudgetError):
+        db.count(Fraction(1, 10**9))
+
+
+# A budget per accountant
+
+
+def test_a_second_accountant() -> None:
+    """There, a second BudgetAccountant starts from nothing, and the same data can be spent on again.
+
+    Here the account belongs to the data: whoever opens them again has what is left.
+    """
+    spend_all(protected())
+    with pytest.raises(BudgetError, match="0 is left"):
+        protected(TENTH)
+
+
+def test_no_accountant_named() -> None:
+    """There, what names no accountant goes to a default one that allows any amount."""
+    with pytest.raises(BudgetError, match="no epsilon is promised"):
+        jostle.protect(table())
+    for unbounded in (None, float("inf"), "inf", float("nan")):
+        with pytest.raises(BudgetError):
+            jostle.protect(table(), epsilon=unbounded)
+
+
+def test_calling_a_mechanism_directly() -> None:
+    """There, Laplace(epsilon=1, sensitivity=1).randomise(value) adds noise to data in hand; no accountant hears of it.
+
+    Here the samplers take no data, and a probe has none to give: it is neither a number nor a sequence of them.
+    """
+    db = protected()
+    samplers = [each for name, each in inspect.getmembers(noise.Noise, callable) if not name.startswith("_")]
+    for sampler in (noise.discrete_laplace, noise.geometric, *samplers):
+        assert not {"value", "values", "data", "table", "db"} & set(inspect.signature(sampler).parameters)
+    with pytest.raises(JostleError):
+        noise.discrete_laplace(db, 1)  # type: ignore[arg-type]
+    impossible: list[Callable[[Any], object]] = [int, float, complex, list, len, iter, memoryview, bytes, abs]
+    for convert in impossible:
+        with pytest.raises(TypeError):
+            convert(db)
+    as_array = np.asarray(db)
+    assert as_array.dtype == object
+    assert as_array.item() is db
+    with pytest.raises((ValueError, TypeError)):
+        pd.DataFrame(db)
+    assert db.spent == 0
+
+
+def test_nesting_accountants() -> None:
+    """There, in a `with` block of another accountant, the outer one is told nothing.
+
+    Here what is inside was paid for outside, whole, before it began.
+    """
+    db = protected()
+    inner = db.allot("0.5").allot("0.5").parts("region")[0].allot("0.5")
+    assert db.left == Fraction("0.5")
+    spend_all(inner)
+    db.count("0.5")
+    spend_all(db)
+    with pytest.raises(BudgetError):
+        inner.count(TENTH)
+
+
+def test_clearing_the_list_of_what_was_spent() -> None:
+    """There, `accountant.spent_budget.clear()`, or assigning to its private fields, gives everything back."""
+    db = protected()
+    db.count("0.9")
+
+    for name in ("clear", "pop", "remove", "append", "__delitem__", "__setitem__"):
+        assert not hasattr(db.charges, name)
+    for name in ("spent", "left", "promise", "charges", "budget", "ledger"):
+        with pytest.raises(AttributeError):
+            setattr(db, name, ())
+    given_out: list[Any] = [db.spent, db.left, db.promise, db.charges[0].epsilon]
+    for amount in given_out:
+        amount._numerator = 0
+        amount._denominator = 1
+    for charge in db.charges:
+        for name in ("epsilon", "event", "site"):
+            object.__setattr__(charge, name, None)
+    with pytest.raises(BudgetError, match=r"0\.1 is left"):
+        db.count("0.2")
+    assert db.spent == Fraction("0.9")
+
+
+def test_repeating_a_seed() -> None:
+    """There, random_state=0 gives the same noise each time: two answers differ by what the data differ, exactly.
+
+    Here private noise comes from the operating system. (That 40 draws of this width agree has a chance below 10**-100.)
+    """
+    db = protected()
+    answers = []
+    for _ in range(2):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002 - that it has no effect is the point
+        answers.append(db.histogram("age", "region", epsilon="0.001").tolist())
+    assert answers[0] != answers[1]
+    for open_one in (jostle.protect, db.count, db.measure, db.perform, db.allot):
+        assert not {"seed", "random_state", "rng"} & set(inspect.signature(open_one).parameters)
+
+
+# A budget per opening
+
+
+def reopened(rows: pd.DataFrame) -> dict[str, Table]:
+    """Return ways in which the same people can come again."""
+    coarse = evolve(schema(), columns={"region": jostle.Categorical(REGIONS)}, label=None)
+    return {
+        "the same frame": Table.from_frame(rows, schema()),
+        "a copy of the frame": Table.from_frame(rows.copy(), schema()),
+        "the frame under another schema": Table.from_frame(rows, coarse),
+        "its rows shuffled": Table.from_frame(rows.sample(frac=1, random_state=1), schema()),
+        "its columns in another order": Table.from_frame(rows[rows.columns[::-1]], schema()),
+    }
+
+
+@pytest.mark.parametrize("way", reopened(people()))
+def test_opening_the_same_people_twice(way: str) -> None:
+    spend_all(protected())
+    with pytest.raises(BudgetError, match="0 is left"):
+        jostle.protect(reopened(people())[way], epsilon=TENTH)
+
+
+def test_opening_the_same_table_twice() -> None:
+    one = table()
+    spend_all(jostle.protect(one, epsilon=1))
+    with pytest.raises(BudgetError, match="0 is left"):
+        jostle.protect(one, epsilon=1)
+
+
+def test_opening_a_frame_and_a_file(tmp_path: Path) -> None:
+    rows = people()
+    rows.to_csv(tmp_path / "people.csv", index=False)
+    rows.to_parquet(tmp_path / "people.parquet")
+    spend_all(protected())
+
+    for name in ("people.csv", "people.parquet"):
+        for stream in (False, True):
+            with pytest.raises(BudgetError, match="0 is left"):
+                jostle.protect(Table.read(tmp_path / name, schema(), stream=stream), epsilon=1)
+
+
+def test_opening_with_another_vault(tmp_path: Path) -> None:
+    spend_all(protected(vault=tmp_path / "people.vault"))
+
+    with pytest.raises(BudgetError, match="already kept"):
+        protected(vault=tmp_path / "other.vault")
+    assert not (tmp_path / "other.vault").exists()
+    with pytest.raises(BudgetError, match="0 is left"):
+        protected()
+    (tmp_path / "link.vault").symlink_to(tmp_path / "people.vault")
+    with pytest.raises(BudgetError, match="0 is left"):
+        protected(vault=tmp_path / "link.vault")
+
+
+def test_opening_with_a_vault_what_was_opened_without(tmp_path: Path) -> None:
+    protected().count("0.9")
+    with pytest.raises(BudgetError, match="already kept in this process"):
+        protected(vault=tmp_path / "people.vault")
+
+
+def test_losing_the_vault(tmp_path: Path) -> None:
+    db = protected(vault=tmp_path / "people.vault")
+    db.count(TENTH)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with pytest.raises(VaultError):
+        db.count(TENTH)
+    with pytest.raises(VaultError):
+        protected(vault=tmp_path / "people.vault")
+
+
+def test_promising_more_the_second_time(tmp_path: Path) -> None:
+    protected(1, vault=tmp_path / "people.vault")
+    with pytest.raises(BudgetError, match="1 is left"):
+        protected(100, vault=tmp_path / "people.vault")
+
+
+def test_mixing_two_relations() -> None:
+    """Half the noise would do under add_remove, if the rows could be spent on under both."""
+    spend_all(protected(neighbours="replace_one"))
+    with pytest.raises(VaultError):
+        protected(neighbours="add_remove")
+
+
+# A budget per copy
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps, lambda db: pickle.dumps(db, protocol=0)])
+def test_copying_a_probe(duplicate: Callable[[object], object]) -> None:
+    db = protected()
+    for thing in (db, db._key, db.allot(TENTH), db.parts("region")[0]):
+        with pytest.raises((ProbeError, TypeError)):
+            duplicate(thing)
+
+
+def test_a_second_probe_with_the_same_key() -> None:
+    db = protected()
+    twin = Probe(db._key)
+    twin.count("0.6")
+    with pytest.raises(BudgetError):
+        db.count("0.6")
+    assert db.spent == twin.spent == Fraction("0.6")
+
+
+def test_making_a_probe_without_its_class() -> None:
+    for bare in (object.__new__(Probe), Probe(None)):  # type: ignore[arg-type]
+        with pytest.raises((AttributeError, ProbeError)):
+            bare.count(TENTH)
+
+
+def test_forking() -> None:
+    """A copy of the process has a copy of the ledger. It is refused, as `test_door` shows for each kind of probe."""
+    db = protected()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            db.count(TENTH)
+        except ProbeError:
+            os.write(writing, b"refused")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "refused"
+    os.waitpid(child, 0)
+
+
+# Amounts that lie
+
+
+class Little(int):
+    """A number that is less than any other, adds nothing, and takes nothing away."""
+
+    def _always(self, _: object) -> bool:
+        return True
+
+    def _never(self, _: object) -> bool:
+        return False
+
+    def _other(self, other: Any) -> Any:
+        return other
+
+    __lt__ = __le__ = _always
+    __gt__ = __ge__ = __eq__ = _never
+    __add__ = __radd__ = __rsub__ = _other
+    __hash__ = int.__hash__
+
+
+class Shrinking(Fraction):
+    """A fraction with the same manners, whose parts are small when somebody looks."""
+
+    _looked = 0
+
+    @property
+    def numerator(self) -> int:
+        Shrinking._looked += 1
+        return 10**6 if Shrinking._looked % 2 else 1
+
+    def _always(self, _: object) -> bool:
+        return True
+
+    __lt__ = __le__ = _always
+
+
+class Written(str):
+    """A text that reads differently each time."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "0.001"
+
+    def partition(self, _: Any) -> Any:
+        return "0.001", "", ""
+
+
+class Rounded(float):
+    """A float that says it is less than it is."""
+
+    def __repr__(self) -> str:
+        return "0.001"
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [Little(2), Shrinking(2), Written("2"), Rounded(2.0), 2, 2.0, "2", np.float64(2), np.int64(2), Fraction(2)],
+    ids=lambda amount: type(amount).__name__,
+)
+def test_an_amount_of_another_kind_is_worth_what_it_says_or_refused(amount: Any) -> None:
+    """Whatever its class says of itself, 2 is more than 1."""
+    for ask in (Probe.count, Probe.allot):
+        db = protected()
+        with pytest.raises(JostleError):
+            ask(db, amount)
+        assert db.spent == 0
+
+
+@pytest.mark.parametrize("amount", [Little(-1), -1, -0.5, "-1", 0, "0", 0.0, float("nan"), float("inf"), "-inf", None])
+def test_an_amount_that_would_give_something_back(amount: Any) -> None:
+    db = protected()
+    db.count("0.5")
+    for ask in (Probe.count, Probe.allot):
+        with pytest.raises((JostleError, TypeError)):
+            ask(db, amount)
+    assert db.spent == Fraction("0.5")
+
+
+@pytest.mark.parametrize("amount", [np.float64(0.1), np.int64(1), np.uint8(1), 0.1, "1/10", 1, Fraction(1, 10)])
+def test_honest_amounts_of_any_kind_are_taken(amount: Any) -> None:
+    db = protected(1)
+    db.count(amount)
+    assert db.spent in {1, TENTH}
+
+
+def test_an_amount_that_is_changed_after_it_was_checked() -> None:
+    db = protected()
+    amount = Fraction(1, 2)
+    stop = threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            amount._denominator = 10**9  # type: ignore[attr-defined]
+            amount._denominator = 2  # type: ignore[attr-defined]
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        for _ in range(200):
+            try:
+                db.count(amount)
+            except BudgetError:
+                continue
+    finally:
+        stop.set()
+        changing.join()
+    assert db.spent <= 1
+    assert db.spent == sum(charge.epsilon for charge in db.charges)
+    assert {charge.epsilon for charge in db.charges} <= {Fraction(1, 2), Fraction(1, 10**9)}
+
+
+# Questions of one's own
+
+
+@frozen
+class GreedyCounts(Counts):
+    """Says that a row adds nothing, and looks at all of it."""
+
+    def bound(self, schema: object) -> int:
+        return 0
+
+    def add(self, block: Any, schema: object, totals: Any) -> None:
+        totals += block.columns
+
+
+@frozen
+class GreedyScore(Fullest):
+    """Says that rows do not matter."""
+
+    def sensitivity(self, schema: object) -> Fraction:
+        return Fraction(1, 10**9)
+
+
+@frozen
+class GreedyMechanism(AddNoise):
+    """Releases what it is given."""
+
+    def release(self, tally: Any, *_: object) -> Any:
+        return tally
+
+
+@frozen
+class FreeEvent(Event):
+    """Costs nothing."""
+
+    epsilon: Fraction = Fraction(0)
+
+
+@frozen
+class CheapLaplace(Laplace):
+    """Costs less than it says."""
+
+
+def test_kernels_scores_mechanisms_and_events_of_ones_own() -> None:
+    db = protected()
+    for ask in (
+        lambda: db.measure(GreedyCounts(("age",)), TENTH),
+        lambda: db.measure_sparse(GreedyCounts(("age",)), TENTH, threshold=0),  # type: ignore[arg-type]
+        lambda: db.pick(GreedyScore("age"), TENTH),
+        lambda: db.perform(GreedyMechanism(Counts.of("age")), TENTH, site="mine"),
+        lambda: db.perform(AddNoise(GreedyCounts(("age",))), TENTH, site="mine"),
+        lambda: db.perform(FreeEvent(), TENTH, site="mine"),  # type: ignore[arg-type]
+        lambda: db.perform(CheapLaplace(TENTH), TENTH, site="mine"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ProbeError):
+            ask()
+    assert db.spent == 0
+
+
+def test_a_known_kernel_with_a_method_of_ones_own() -> None:
+    """A frozen kernel can be given one all the same. It is not the kernel that is used."""
+    called: list[object] = []
+    trace = Trace()
+    db = jostle.protect(table(), epsilon=1, trace=trace)
+    kernel, mechanism, score = Counts.of("age"), AddNoise(Counts.of("age")), Fullest("age")
+    for thing, names in (
+        (kernel, ("bound", "replaced", "cells", "add")),
+        (mechanism, ("kernel", "check", "event", "scale", "release", "shown")),
+        (score, ("kernel", "scores", "sensitivity", "monotone")),
+    ):
+        for name in names:
+            object.__setattr__(thing, name, lambda *given: called.append(given))
+    db.measure(kernel, TENTH)
+    db.perform(mechanism, TENTH, site="mine")
+    db.pick(score, TENTH)
+
+    assert not called
+    assert [record.scale for record in trace.records if isinstance(record, Released)] == [10, 10, None]
+    assert db.spent == 3 * TENTH
+
+
+def test_changing_the_schema() -> None:
+    """Under replace_one a row counts twice; under add_remove it would not, and two parts would cost as one."""
+    trace = Trace()
+    db = jostle.protect(table(neighbours="replace_one"), epsilon=1, trace=trace)
+    for name, value in (("neighbours", "add_remove"), ("columns", ()), ("label", None)):
+        object.__setattr__(db.schema, name, value)
+    db.measure(Counts.of("age"), TENTH)
+    assert trace.records[-1].scale == 20  # type: ignore[union-attr]
+
+    other = protected(seed=1, neighbours="replace_one")
+    object.__setattr__(other.schema, "neighbours", "add_remove")
+    for part in other.parts("region"):
+        part.count(TENTH)
+    assert other.spent == 2 * TENTH
+
+
+def test_using_a_part_after_the_whole_is_spent() -> None:
+    db = protected()
+    part, some = db.parts("region")[0], db.where("region", "north")
+    deeper = part.parts("smokes")[0].where("age", db.schema["age"].labels[0])
+    spend_all(db)
+
+    for probe in (part, some, deeper, db.parts("region")[0]):
+        with pytest.raises(BudgetError):
+            probe.count(Fraction(1, 10**6))
+        with pytest.raises(BudgetError):
+            probe.allot(Fraction(1, 10**6))
+
+
+def test_an_allotment_larger_than_what_is_left() -> None:
+    db = protected()
+    db.count("0.6")
+    with pytest.raises(BudgetError, match=r"0\.4 is left"):
+        db.allot("0.5")
+    allotted = db.allot("0.4")
+    with pytest.raises(BudgetError):
+        allotted.allot("0.5")
+    spend_all(allotted)
+    assert db.left == 0
+
+
+def test_asking_a_part_for_what_the_whole_was_asked() -> None:
+    """Splitting again is asking again: the second split of a table is paid for on top of the first."""
+    db = protected()
+    for _ in range(2):
+        for part in db.parts("region"):
+            part.count("0.5")
+    assert db.left == 0
+    with pytest.raises(BudgetError):
+        db.parts("region")[0].count(TENTH)
+
+
+def test_exceptions_as_a_channel() -> None:
+    """An error that comes for some rows and not for others is an answer that was not paid for.
+
+    One can be had, with nothing in it; a second one cannot.
+    """
+    db = troubled(lambda row: [][int(row[0])])
+    parts = db.parts("region")
+    with pytest.raises(ProbeError, match="failed inside the probe") as caught:
+        parts[0].count(TENTH)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    for part in parts[1:]:
+        with pytest.raises(ProbeError, match="no more are answered"):
+            part.count(TENTH)
+
+
+def test_a_refusal_says_nothing_of_the_rows() -> None:
+    """Two tables that have nothing in common are refused in the same words, at the same point."""
+
+    def transcript(db: Probe) -> list[str]:
+        lines = []
+        for ask in (
+            lambda: db.where("region", "north").count("0.7"),
+            lambda: db.count("0.7"),
+            lambda: db.histogram("height", epsilon=TENTH),
+            lambda: db.measure_sparse(SparseCounts(("age",)), TENTH, threshold=-1),
+            lambda: db.allot(2),
+        ):
+            try:
+                ask()
+                lines.append("answered")
+            except JostleError as refusal:
+                lines.append(str(refusal))
+        return lines
+
+    assert transcript(protected(rows=500)) == transcript(protected(rows=0))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_racing_32_threads(keep: bool, tmp_path: Path) -> None:
+    """There, a check and the entry that follows it are two steps, and threads pass between them."""
+    path = tmp_path / "people.vault" if keep else None
+    probes = [protected(vault=path) for _ in range(4)]
+    begin = threading.Barrier(32)
+    answered: list[int] = []
+
+    def ask(index: int) -> None:
+        begin.wait()
+        for turn in range(3):
+            try:
+                if turn == index % 3:
+                    probes[index % 4].allot(Fraction(1, 40)).count(Fraction(1, 40))
+                else:
+                    probes[index % 4].count(Fraction(1, 40))
+            except BudgetError:
+                continue
+            answered.append(index)
+
+    threads = [threading.Thread(target=ask, args=(index,)) for index in range(32)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert len(answered) == 40
+    assert sum(db.spent for db in probes) == 1
+    if path:
+        assert FileVault(path).account().left == 0
+
+
+# An Option that looks for rows
+
+
+class Hostile(Option):
+    """An Option that does everything but answer."""
+
+    task = "looking"
+
+    def cost(self, schema: object, epsilon: Fraction) -> Event:
+        return Laplace(epsilon)
+
+    def __call__(self, db: Probe, epsilon: Fraction) -> list[str]:
+        """Return the ways in which anything was reached that only the door should hold."""
+        known = {id(found.thing) for found in reached(jostle)}
+        answers = (
+            db.count(epsilon / 4),
+            db.measure_sparse(SparseCounts(("age",)), epsilon / 4, threshold=0),
+            db.commonest("age", epsilon / 4),
+            db.parts("region"),
+            db.where("region", "north"),
+            db.allot(epsilon / 8),
+        )
+        released = {id(answers[1].keys), id(answers[1].values)}
+        errors = [*self.provoke(db), *deepest(lambda: db.charges), *deepest(lambda: db.count(epsilon))]
+        texts = [form(db) for form in (repr, str, format, ascii, "{0!r}{0}".format)]
+        starts = (db, *answers, *errors, texts, type(db), jostle, opening)
+        return [found.way for found in reached(*starts, known=known | released)]
+
+    def provoke(self, db: Probe) -> list[BaseException]:
+        """Return all errors that it knows how to get."""
+        errors: list[BaseException] = []
+        attempts: list[Callable[[], object]] = [
+            lambda: db.count(10**6),
+            lambda: db.histogram("height", epsilon=1),
+            lambda: db.where("region", "up"),
+            lambda: db.perform(GreedyMechanism(Counts.of("age")), TENTH, site="mine"),
+            lambda: copy.copy(db),
+            lambda: pickle.dumps(db),
+            lambda: pickle.dumps(db._key),
+            lambda: operator.getitem(db, "region"),  # type: ignore[call-overload]
+            lambda: operator.length_hint(db),
+            lambda: db._key.enter("source"),
+            lambda: db._key.enter("_release", AddNoise(Counts.of("age")), TENTH, Counts.of("age"), 10),
+            *(lambda question=question: db._key.enter(question) for question in QUESTIONS),
+            *(lambda question=question: db._key.enter(question, "region", "x") for question in QUESTIONS),
+        ]
+        for attempt in attempts:
+            try:
+                answer = attempt()
+            except Exception as error:  # noqa: BLE001 - any will do
+                errors.append(error)
+            else:
+                errors += [each for each in answer if isinstance(each, Exception)] if type(answer) is tuple else []
+        assert len(errors) > 15
+        return errors
+
+
+def test_an_option_that_looks_everywhere_finds_no_row() -> None:
+    """What it could do all the same, `gc` and closures and running frames, is stated in the door's docstring."""
+    assert Hostile()(protected(), TENTH) == []
+    assert Hostile()(jostle.rehearse(table(seed=1)), TENTH) == []
+
+
+def test_the_walker_would_find_rows_if_they_were_there() -> None:
+    """It finds them in a closure's frame, behind a weak reference, in an error's locals, in a method's owner."""
+
+    class Careless:
+        """A probe as it should not be."""
+
+        def __init__(self, rows: Trouble) -> None:
+            self.ask = rows.tally
+
+    def failing(rows: Trouble) -> None:
+        raise ValueError(len(rows.rows))
+
+    rows = Trouble(schema(), str)
+    assert list(reached(Careless(rows)))
+    assert list(reached({"a": [(1, rows.rows)]}))
+    assert list(reached(table()))
+    assert list(reached(lambda rows=rows: rows))
+    elsewhere = {"failing": failing, "rows": rows, "__name__": "elsewhere"}  # not a module of these tests
+    with pytest.raises(ValueError, match="50") as caught:
+        eval("failing(rows)", elsewhere)  # noqa: S307 - for the sake of its frame
+    assert list(reached(caught.value))
+
+
+def test_the_rehearsal_of_one_table_shows_nothing_of_another() -> None:
+    """Errors in a rehearsal are shown. They must not lead on to the private tables of the same process."""
+    secret = protected()
+    known = {id(found.thing) for found in reached(jostle)}
+
+    def fail(_: str) -> None:
+        raise ValueError("public")
+
+    rehearsal = troubled(fail, private=False)
+    errors = []
+    for ask in (lambda: rehearsal.count(1), lambda: rehearsal.pick(Fullest("age"), 1), lambda: rehearsal.allot(0)):
+        try:
+            ask()
+        except JostleError as error:
+            errors.append(error)
+    assert len(errors) == 3
+    assert not list(reached(rehearsal, *errors, known=known))
+    assert secret.spent == 0

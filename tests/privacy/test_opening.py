@@ -1,0 +1,177 @@
+"""Opening a table fixes a promise, finds the account that is kept already, and refuses what would spoil either."""
+
+from __future__ import annotations
+
+import gc
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from openings import people, protected, schema, table
+
+import jostle
+from jostle.errors import BudgetError, ProbeError, SchemaError, TableError, VaultError
+from jostle.privacy import opening
+from jostle.privacy.vault import FileVault
+from jostle.trace.records import Opened, Trace, read_trace
+
+
+def test_a_probe_has_the_promise_and_no_more() -> None:
+    db = protected("0.5")
+
+    assert db.promise == db.left == Fraction(1, 2)
+    assert db.spent == 0
+    assert db.neighbours == "add_remove"
+    assert db.schema == schema()
+
+
+def test_only_tables_are_opened() -> None:
+    things: list[Any] = [people(), None, "people.csv"]
+    for thing in things:
+        for open_one in (jostle.protect, jostle.rehearse):
+            with pytest.raises(ProbeError, match="is not a Table"):
+                open_one(thing)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, "0", float("nan"), float("inf"), "lots", True, 1j, [1], "1e999999999"])
+def test_a_promise_is_a_number_above_0(epsilon: object) -> None:
+    with pytest.raises(BudgetError):
+        jostle.protect(table(), epsilon=epsilon)  # type: ignore[arg-type]
+    assert jostle.protect(table(), epsilon=1).left == 1  # and what was refused is not remembered
+
+
+@pytest.mark.parametrize("epsilon", [0.1, "0.1", "1/10", Fraction(1, 10), np.float64(0.1)])
+def test_a_promise_is_read_the_way_it_is_written(epsilon: float) -> None:
+    assert jostle.protect(table(), epsilon=epsilon).promise == Fraction(1, 10)
+
+
+def test_a_promise_too_long_to_be_written_down_is_refused(tmp_path: Path) -> None:
+    for epsilon in (Fraction(1, 3**4000), Fraction(10**5000)):
+        with pytest.raises(BudgetError, match="bits"):
+            jostle.protect(table(), epsilon=epsilon, vault=tmp_path / "people.vault")
+
+
+def test_a_vault_outlives_the_probe(tmp_path: Path) -> None:
+    protected(vault=tmp_path / "people.vault").count("0.4")
+    assert protected("0.6", vault=tmp_path / "people.vault").left == Fraction("0.6")
+    with pytest.raises(BudgetError, match=r"0\.6 is left"):
+        protected("0.7", vault=tmp_path / "people.vault")
+
+
+def test_a_promise_for_part_of_what_is_left_is_kept_as_well(tmp_path: Path) -> None:
+    protected(10, vault=tmp_path / "people.vault").count(1)
+    db = protected(2, vault=tmp_path / "people.vault")
+    db.count(2)
+
+    with pytest.raises(BudgetError):
+        db.count(1)
+    assert FileVault(tmp_path / "people.vault").account().left == 7
+
+
+def test_two_probes_share_what_is_left() -> None:
+    one, other = protected(), protected()
+    one.count("0.7")
+
+    with pytest.raises(BudgetError, match=r"0\.3 is left"):
+        other.count("0.4")
+    other.count("0.3")
+    with pytest.raises(BudgetError):
+        one.count("0.1")
+    with pytest.raises(BudgetError, match="0 is left"):
+        protected("0.1")
+
+
+def test_a_vault_that_could_not_be_opened_is_forgotten(tmp_path: Path) -> None:
+    with pytest.raises(VaultError):
+        protected(vault=tmp_path / "no such folder" / "people.vault")
+    assert protected(vault=tmp_path / "people.vault").left == 1
+
+
+def test_a_relation_is_not_changed_from_one_opening_to_the_next() -> None:
+    protected()
+    with pytest.raises(VaultError, match="add_remove"):
+        protected(neighbours="replace_one")
+
+
+def test_a_schema_read_off_the_table_itself_is_refused() -> None:
+    inferred = jostle.Schema.infer_public(people(), label="smokes")
+
+    with pytest.raises(SchemaError, match="read off this same table"):
+        jostle.protect(jostle.Table.from_frame(people(), inferred), epsilon=1)
+    jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
+
+
+def test_a_schema_changed_afterwards_is_not_the_one_in_use() -> None:
+    """Whoever made the schema still holds it."""
+    public = schema("replace_one")
+    db = jostle.protect(jostle.Table.from_frame(people(), public), epsilon=1)
+    object.__setattr__(public, "neighbours", "add_remove")
+    object.__setattr__(public["region"], "values", ("north",))
+
+    assert db.schema == schema("replace_one")
+    assert db.histogram("region", epsilon="0.1").shape == (4,)
+    assert db.parts("region")[0].neighbours == "replace_one"
+
+
+def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
+    jostle.rehearse(table())
+    protected()
+    with pytest.raises(ProbeError, match="opened as private"):
+        jostle.rehearse(table())
+    jostle.rehearse(table(seed=1))
+
+
+def test_a_rehearsal_is_reproducible_and_has_a_bound_only_if_given() -> None:
+    answers = {jostle.rehearse(table(), seed=7).count("0.1") for _ in range(5)}
+    assert len(answers) == 1
+    unbounded = jostle.rehearse(table())
+    unbounded.count(10**6)
+    assert (unbounded.promise, unbounded.left) == (None, None)
+    assert unbounded.spent == 10**6
+    with pytest.raises(BudgetError):
+        jostle.rehearse(table(), epsilon=1).count(2)
+
+
+def test_the_trace_says_how_the_table_was_opened(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "trace.jsonl")
+    jostle.protect(table(), epsilon=1, vault=tmp_path / "people.vault", trace=trace)
+    jostle.rehearse(table(seed=1), trace=trace)
+    private, public = read_trace(tmp_path / "trace.jsonl")
+
+    assert isinstance(private, Opened)
+    assert isinstance(public, Opened)
+    assert private.private
+    assert private.promise == 1
+    assert private.vault == str(tmp_path / "people.vault")
+    assert not public.private
+    assert public.promise is None
+    assert public.vault is None
+
+
+def test_a_trace_that_cannot_be_written_is_found_out_before_anything_is_spent(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent" / "trace.jsonl", Path("/dev/full")):
+        with pytest.raises(TableError, match="cannot write the trace"):
+            jostle.protect(table(), epsilon=1, trace=place)
+    assert protected().left == 1
+
+
+def test_a_trace_of_somebodys_own_is_refused() -> None:
+    class Curious(Trace):
+        """Would be called where rows are."""
+
+    with pytest.raises(ProbeError, match="subclass"):
+        jostle.protect(table(), epsilon=1, trace=Curious())
+
+
+def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
+    """Warnings are errors here: a file left open would be one."""
+    jostle.protect(table(), epsilon=1, trace=tmp_path / "trace.jsonl").count("0.1")
+    gc.collect()
+    assert len(read_trace(tmp_path / "trace.jsonl")) == 3
+
+
+def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
+    protected()
+    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"knows", "open"}

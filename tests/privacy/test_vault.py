@@ -1,0 +1,468 @@
+"""Vaults remember every reservation, whatever happens to the process, the disk or the file."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from jostle.errors import BudgetError, VaultError
+from jostle.privacy.vault import FileVault, MemoryVault, Reservation, Vault
+from jostle.tables.fingerprint import Fingerprint
+
+MARKS = Fingerprint(b"raw", b"rows")
+TENTH = Fraction(1, 10)
+SQLITE = b"SQLite format 3\0" + b"\0" * 5000
+
+OPEN = """
+import os, sys
+from fractions import Fraction
+from jostle.errors import JostleError
+from jostle.privacy.vault import FileVault
+from jostle.tables.fingerprint import Fingerprint
+vault = FileVault(sys.argv[1])
+"""
+OPENED = OPEN + 'vault.open(Fraction(1), "add_remove", ("a", "b"), Fingerprint(b"raw", b"rows"))\n'
+
+
+def opened(path: Path, promise: Fraction | int = 1) -> FileVault:
+    """Return a vault that is ready to be spent from."""
+    vault = FileVault(path)
+    vault.open(Fraction(promise), "add_remove", ("a", "b"), MARKS)
+    return vault
+
+
+def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+def in_a_fork(action: Callable[[], object]) -> str:
+    """Return what a forked copy of this process gets from the action, as text; of an error, its kind."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        answer = "died"
+        try:
+            answer = str(action())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the parent hears of it
+            answer = type(error).__name__
+        finally:
+            os.write(writing, answer.encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "people.vault"
+
+
+def both(path: Path) -> list[Vault]:
+    return [MemoryVault(), FileVault(path)]
+
+
+def test_the_first_promise_is_the_one_that_holds(path: Path) -> None:
+    for vault in both(path):
+        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        vault.pay(Fraction("0.9"), "much")
+
+        again = vault.open(Fraction(100), "add_remove", ("a",), MARKS)
+        assert again.promise == 1
+        assert again.left == TENTH
+        with pytest.raises(BudgetError, match=r"0\.1 is left"):
+            vault.pay(Fraction("0.2"), "more")
+        vault.pay(TENTH, "the rest")
+        with pytest.raises(BudgetError, match="0 is left"):
+            vault.pay(Fraction(1, 10**9), "anything")
+
+
+def test_amounts_are_never_given_back(path: Path) -> None:
+    for vault in both(path):
+        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        with pytest.raises(BudgetError):
+            vault.pay(-TENTH, "back")
+
+
+def test_nothing_is_paid_from_a_vault_that_was_not_opened(path: Path) -> None:
+    for vault in both(path):
+        with pytest.raises(VaultError, match="not opened"):
+            vault.pay(TENTH, "early")
+
+
+def test_amounts_under_two_neighbour_relations_do_not_add_up(path: Path) -> None:
+    for vault in both(path):
+        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        with pytest.raises(VaultError, match="under add_remove"):
+            vault.open(Fraction(1), "replace_one", ("a",), MARKS)
+
+
+def test_totals_are_exact_where_floats_would_drift(path: Path) -> None:
+    vault = opened(path)
+    for _ in range(30):
+        vault.pay(Fraction(1, 30), "thirtieth")
+
+    assert vault.account().spent == 1
+    assert sum(line.epsilon for line in vault.reservations()) == 1
+
+
+def test_another_process_sees_what_was_spent(path: Path) -> None:
+    opened(path).pay(Fraction(1, 3), "here")
+    done = python(OPENED + 'vault.pay(Fraction(1, 3), "there"); print(os.getpid())', path)
+
+    assert done.returncode == 0, done.stderr
+    assert FileVault(path).account().spent == Fraction(2, 3)
+    here, there = FileVault(path).reservations()
+    assert (here.process, here.site, there.process, there.site) == (os.getpid(), "here", int(done.stdout), "there")
+
+
+def test_a_reservation_outlives_a_process_that_dies_before_its_answer(path: Path) -> None:
+    """The answer never came out; what it would have cost stays spent."""
+    assert python(OPENED + 'vault.pay(Fraction(1, 2), "lost"); os._exit(9)', path).returncode == 9
+    assert FileVault(path).account().spent == Fraction(1, 2)
+
+
+def test_a_process_that_is_killed_in_the_middle_of_a_reservation_leaves_the_vault_usable(path: Path) -> None:
+    middle = """
+from jostle.privacy.vault_file import writing
+with writing(vault.path) as connection:
+    connection.execute(sys.argv[2])
+    print("half way", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", OPENED + middle, path, "INSERT INTO seen VALUES ('half way')"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half way\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    assert ("half way",) not in _execute(path, "SELECT mark FROM seen")
+    vault = opened(path)
+    vault.pay(TENTH, "after")
+    assert vault.account().spent == TENTH
+
+
+def test_where_the_disk_is_full_nothing_is_reserved_and_so_nothing_released(path: Path) -> None:
+    """A limit on the size of files stands for the disk: writing beyond it fails in the same place."""
+    vault = opened(path)
+    step = Fraction(1, 1000)
+
+    def pay_until_full(limit: int) -> int:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        for paid in range(100):
+            try:
+                vault.pay(step, "a long name for a place" * 200)
+            except VaultError:
+                return paid
+        return 100
+
+    paid_at_all = set()
+    for limit in (100, 4096, 20_000, 40_000, 60_000):
+        before = FileVault(path).account().spent
+        paid = int(in_a_fork(partial(pay_until_full, limit)))
+
+        assert paid < 100, limit
+        assert FileVault(path).account().spent == before + paid * step
+        paid_at_all.add(paid > 0)
+    assert paid_at_all == {False, True}
+    vault.pay(step, "once there is room again")
+
+
+def test_a_vault_that_may_not_be_written_gives_nothing() -> None:
+    def as_anybody(action: Callable[[], object]) -> None:
+        if os.getuid() == 0:
+            os.setuid(65534)  # the superuser may write anything
+        action()
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.vault"
+        vault = opened(path)
+        vault.pay(TENTH, "before")
+        path.chmod(0o444)
+        path.parent.chmod(0o755)
+
+        assert in_a_fork(lambda: as_anybody(lambda: opened(path))) == "VaultError"
+        assert in_a_fork(lambda: as_anybody(lambda: vault.pay(TENTH, "more"))) == "VaultError"
+        assert vault.account().spent == TENTH
+
+
+@pytest.mark.parametrize(
+    "content", [b"x" * size for size in (1, 99, 100, 511, 512, 4095, 8192)] + [SQLITE, SQLITE[:200]]
+)
+def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+    with pytest.raises(VaultError):
+        opened(path)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_and_left_alone(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE account (name TEXT)")
+    connection.close()
+    content = path.read_bytes()
+
+    with pytest.raises(VaultError, match="no vault"):
+        opened(path)
+    with pytest.raises(VaultError, match="no vault"):
+        FileVault(path).account()
+    assert path.read_bytes() == content
+    assert sorted(path.parent.iterdir()) == [path]
+
+
+def test_places_where_there_can_be_no_vault(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent" / "people.vault"):
+        with pytest.raises(VaultError):
+            opened(place)
+    with pytest.raises(VaultError, match="no vault"):
+        FileVault(tmp_path / "absent.vault").account()
+
+
+def test_an_odd_name_is_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "a?mode=memory#%2f b.vault"
+    opened(path).pay(TENTH, "here")
+
+    assert path.exists()
+    assert FileVault(path).account().spent == TENTH
+
+
+def test_a_vault_that_was_deleted_gives_nothing(path: Path) -> None:
+    vault = opened(path)
+    vault.pay(TENTH, "before")
+    path.unlink()
+
+    for _ in range(2):
+        with pytest.raises(VaultError, match="gone"):
+            vault.pay(TENTH, "after")
+        with pytest.raises(VaultError, match="gone"):
+            vault.open(Fraction(1), "add_remove", ("a", "b"), MARKS)
+    assert not path.exists()
+
+
+def test_another_vault_in_its_place_gives_nothing(tmp_path: Path, path: Path) -> None:
+    vault = opened(path)
+    vault.pay(TENTH, "before")
+    path.unlink()
+    opened(path)  # a new one, with all of its promise left
+
+    for _ in range(2):
+        with pytest.raises(VaultError, match="another file"):
+            vault.pay(TENTH, "after")
+    path.write_bytes(b"")
+    with pytest.raises(VaultError):
+        vault.pay(TENTH, "after")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("how", ["over it", "in its place"])
+def test_an_older_copy_put_back_is_noticed(tmp_path: Path, path: Path, how: str) -> None:
+    vault = opened(path)
+    vault.pay(TENTH, "before")
+    shutil.copy(path, tmp_path / "copy")
+    vault.pay(TENTH, "since")
+    shutil.copy(path, tmp_path / "newer")
+    if how == "over it":
+        shutil.copy(tmp_path / "copy", path)
+    else:
+        (tmp_path / "copy").replace(path)
+
+    with pytest.raises(VaultError, match="less was spent"):
+        vault.pay(TENTH, "again")
+    shutil.copy(tmp_path / "newer", path)
+    vault.pay(TENTH, "with the newer one")
+    assert vault.account().spent == 3 * TENTH
+
+
+def test_a_second_name_for_the_file_is_refused(tmp_path: Path, path: Path) -> None:
+    """Its write-ahead log is named after the file: under two names there would be two logs, and two totals."""
+    vault = opened(path)
+    (tmp_path / "other.vault").hardlink_to(path)
+
+    with pytest.raises(VaultError, match="second name"):
+        vault.pay(TENTH, "one")
+    with pytest.raises(VaultError, match="second name"):
+        opened(tmp_path / "other.vault")
+    (tmp_path / "other.vault").unlink()
+    vault.pay(TENTH, "one")
+
+
+def test_a_symbolic_link_leads_to_the_same_vault(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "other.vault").symlink_to(path)
+    opened(path).pay(TENTH, "one")
+    opened(tmp_path / "other.vault").pay(TENTH, "two")
+
+    assert FileVault(path).account().spent == 2 * TENTH
+
+
+def test_a_forked_copy_of_the_process_shares_a_vault_in_a_file_and_is_refused_one_in_memory(path: Path) -> None:
+    memory, file = both(path)
+    for vault in (memory, file):
+        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        vault.pay(TENTH, "before")
+
+    assert in_a_fork(lambda: file.pay(TENTH, "in the fork")) == "None"
+    assert in_a_fork(lambda: memory.pay(TENTH, "in the fork")) == "VaultError"
+    assert in_a_fork(lambda: memory.open(Fraction(1), "add_remove", ("a",), MARKS)) == "VaultError"
+    file.pay(TENTH, "after")
+    assert FileVault(path).account().spent == 3 * TENTH
+
+
+def test_processes_that_create_a_vault_at_once_agree_on_one(path: Path) -> None:
+    code = (
+        OPEN
+        + """
+sys.stdin.readline()
+try:
+    vault.open(Fraction(1, int(sys.argv[2])), "add_remove", ("a", "b"), Fingerprint(b"raw", b"rows"))
+    while True:
+        vault.pay(Fraction(1, 40), "here")
+        print(1, flush=True)
+except JostleError as mistake:
+    print(type(mistake).__name__)
+"""
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, path, str(1 + index % 3)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for index in range(8)
+    ]
+    answers = [process.communicate("go\n")[0].split() for process in processes]
+
+    account = FileVault(path).account()
+    assert all(lines[-1] == "BudgetError" for lines in answers)
+    assert account.promise in {Fraction(1), Fraction(1, 2), Fraction(1, 3)}
+    assert account.spent == Fraction(sum(len(lines) - 1 for lines in answers), 40)
+    assert account.left < Fraction(1, 40)
+
+
+def test_reading_the_file_in_the_middle_does_not_lose_its_locks(path: Path) -> None:
+    """On POSIX systems, closing any descriptor of a file drops all locks that a process has on it.
+
+    A connection that stayed open would go on writing to a log that the next process to leave had removed.
+    """
+    vault = opened(path)
+    for turn in range(3):
+        vault.pay(Fraction(1, 100), "here")
+        path.read_bytes()
+        assert python(OPENED + 'vault.pay(Fraction(1, 100), "there")', path).returncode == 0
+        vault.pay(Fraction(1, 100), "here")
+        assert FileVault(path).account().spent == Fraction(3 * (turn + 1), 100)
+
+
+def test_threads_and_their_connections(path: Path) -> None:
+    vault = opened(path)
+    granted: list[int] = []
+
+    def spend() -> None:
+        for _ in range(10):
+            try:
+                vault.pay(Fraction(1, 50), "thread")
+            except BudgetError:
+                return
+            granted.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(granted) == len(vault.reservations()) == 50
+    assert vault.account().left == 0
+
+
+def test_no_decision_depends_on_a_clock(path: Path) -> None:
+    vault = opened(path)
+    for site in ("first", "second"):
+        vault.pay(TENTH, site)
+    _execute(path, "UPDATE reservations SET moment = CASE number WHEN 1 THEN '2999-12-31' ELSE '1970-01-01' END")
+    vault.pay(TENTH, "third")
+
+    assert [line.site for line in vault.reservations()] == ["first", "second", "third"]
+    assert [line.moment[:4] for line in vault.reservations()[:2]] == ["2999", "1970"]
+    assert vault.account().spent == 3 * TENTH
+
+
+def test_a_version_of_the_table_with_the_same_columns_shares_the_account_and_other_columns_do_not(path: Path) -> None:
+    vault = opened(path)
+    vault.pay(TENTH, "before")
+
+    grown = FileVault(path).open(Fraction(1), "add_remove", ("b", "a"), Fingerprint(b"more", b"more"))
+    assert grown.spent == TENTH
+    with pytest.raises(VaultError, match="other columns"):
+        FileVault(path).open(Fraction(1), "add_remove", ("a", "c"), Fingerprint(b"other", b"other"))
+    FileVault(path).open(Fraction(1), "add_remove", ("a", "c"), Fingerprint(b"raw", b"other"))  # a mark is known
+
+
+def test_rows_are_only_marked_with_a_salt(path: Path) -> None:
+    opened(path)
+    content = path.read_bytes()
+
+    assert not any(mark in content for mark in (b"raw", MARKS.public_mark.encode()))
+    assert not MARKS.salted(b"") & {mark for (mark,) in _execute(path, "SELECT mark FROM seen")}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM account",
+        "UPDATE account SET spent = 'nothing'",
+        "UPDATE account SET promise = '1/0'",
+        "UPDATE account SET version = 2",
+        "DROP TABLE account",
+    ],
+)
+def test_a_damaged_vault_gives_nothing(path: Path, damage: str) -> None:
+    vault = opened(path)
+    _execute(path, damage)
+
+    for attempt in (lambda: vault.pay(TENTH, "here"), vault.account, lambda: opened(path)):
+        with pytest.raises(VaultError):
+            attempt()
+
+
+def test_a_site_is_recorded_whatever_it_is_called(path: Path) -> None:
+    vault = opened(path)
+    vault.pay(TENTH, "\ud800 lone, 'quoted'; DROP TABLE account")
+
+    (line,) = vault.reservations()
+    assert isinstance(line, Reservation)
+    assert line.site == "\\ud800 lone, 'quoted'; DROP TABLE account"
+    assert line.epsilon == TENTH
+
+
+def _execute(path: Path, statement: str) -> list[tuple[str, ...]]:
+    connection = sqlite3.connect(path)
+    try:
+        found = connection.execute(statement).fetchall()
+        connection.commit()
+    finally:
+        connection.close()
+    return found
