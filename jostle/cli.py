@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -192,7 +192,7 @@ def _say_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=2))
 
 
-def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415

@@ -52,6 +52,10 @@ class Option(ABC):
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return what one run does to the data."""
 
+    @abstractmethod
+    def __call__(self, *questions: Any, **named: Any) -> Any:
+        """Answer; called as option(db, ..., epsilon=...), with what its task needs between."""
+
     def perform(
         self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Any], *, site: str | None = None
     ) -> Any:
