@@ -135,7 +135,7 @@ def fit(option: str, epsilon: float, table: Table, test: Any, trial: int) -> Res
     """Return one Option's accuracy and time; its noise comes from a seed, as diffprivlib's does here."""
     db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
     start = time.perf_counter()
-    model = get(option)(db, epsilon=epsilon)  # type: ignore[operator]  # classification Options are called so
+    model = get(option)(db, epsilon=epsilon)
     seconds = time.perf_counter() - start
     return {
         "trial": trial,

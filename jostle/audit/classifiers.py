@@ -88,7 +88,7 @@ def _subjects() -> Iterator[Subject[Any]]:
                 module=__name__,
                 about=f"model of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
                 pairs=_pairs(relation),
-                sample=_learnt(option, relation),  # type: ignore[arg-type]  # classification Options are called so
+                sample=_learnt(option, relation),
                 samples=RUNS,
             )
 

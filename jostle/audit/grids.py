@@ -52,7 +52,7 @@ def _subjects() -> Iterator[Subject[Any]]:
                 module=__name__,
                 about=f"4 cells by {name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
                 pairs=histogram_pairs(4, relation),
-                sample=_estimated(option, relation),  # type: ignore[arg-type]  # grid Options are called so
+                sample=_estimated(option, relation),
                 samples=RUNS,
             )
 
