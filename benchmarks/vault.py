@@ -19,6 +19,7 @@ import sqlite3
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -44,6 +45,7 @@ class Outcome:
     seconds: float
     kills: int
     processes: int
+    crashed: int
     reserved: int
     released: int
     unrecorded: int
@@ -54,7 +56,29 @@ class Outcome:
     def held(self) -> bool:
         """Return whether the vault kept its word."""
         within = self.spent <= self.promise and self.released * ASKED <= self.promise
-        return within and not self.unrecorded and self.intact and self.spent == self.reserved * ASKED
+        whole = self.intact and self.spent == self.reserved * ASKED
+        return within and whole and not self.unrecorded and not self.crashed
+
+    @property
+    def rate(self) -> float:
+        """Return how many charges there were in a second."""
+        return self.reserved / self.seconds
+
+
+COLUMNS: dict[str, Callable[[Outcome], str]] = {
+    "promise": lambda each: f"{float(each.promise):g}",
+    "seconds": lambda each: f"{each.seconds:.0f}",
+    "processes": lambda each: f"{each.processes:,}",
+    "kills": lambda each: f"{each.kills:,}",
+    "reserved": lambda each: f"{each.reserved:,}",
+    "a second": lambda each: f"{each.rate:.0f}",
+    "released": lambda each: f"{each.released:,}",
+    "killed between": lambda each: f"{each.reserved - each.released:,}",
+    "released, unrecorded": lambda each: f"{each.unrecorded}",
+    "crashed": lambda each: f"{each.crashed}",
+    "spent": lambda each: f"{float(each.spent):g}",
+    "held": lambda each: "yes" if each.held else "NO",
+}
 
 
 def ask(vault: Path, folder: Path, until: float) -> None:
@@ -91,22 +115,22 @@ def trial(seconds: float, processes: int, kills_a_second: float, promise: Fracti
         until = time.time() + seconds
         start = time.monotonic()
         chance = random.Random(1)
-        started, kills = 0, 0
-        running: list[ForkServerProcess] = []
+        kills = 0
+        started: list[ForkServerProcess] = []
         while time.time() < until:
-            running = [process for process in running if process.is_alive()]
+            running = [process for process in started if process.is_alive()]
             while len(running) < processes:
                 process = context.Process(target=ask, args=(vault, folder, until))
                 process.start()
                 running.append(process)
-                started += 1
+                started.append(process)
             time.sleep(chance.expovariate(kills_a_second))
             victim = chance.choice(running)
             if victim.pid is not None and victim.is_alive():
                 os.kill(victim.pid, signal.SIGKILL)
                 kills += 1
-        for process in running:
-            process.join(30)
+        for process in started:
+            process.join()
         took = time.monotonic() - start
         notes = Counter(
             line
@@ -122,7 +146,8 @@ def trial(seconds: float, processes: int, kills_a_second: float, promise: Fracti
             promise=promise,
             seconds=took,
             kills=kills,
-            processes=started,
+            processes=len(started),
+            crashed=sum(process.exitcode not in {0, -signal.SIGKILL} for process in started),
             reserved=recorded.total(),
             released=notes.total(),
             unrecorded=(notes - recorded).total(),
@@ -151,12 +176,8 @@ def main() -> None:
         trial(given.seconds, given.processes, given.kills_a_second, promise)
         for promise in (Fraction(1000), Fraction(1, 2))
     ]
-    rows = [
-        f"| {float(each.promise):g} | {each.seconds:.0f} | {each.processes:,} | {each.kills:,} | {each.reserved:,} "
-        f"| {each.released:,} | {each.reserved - each.released:,} | {each.unrecorded} | {float(each.spent):g} "
-        f"| {'yes' if each.held else 'NO'} |"
-        for each in outcomes
-    ]
+    rows = [" | ".join(COLUMNS), " | ".join("---" for _ in COLUMNS)]
+    rows += [" | ".join(column(each) for column in COLUMNS.values()) for each in outcomes]
     text = f"""# One vault, many processes, random kills
 
 {given.processes} processes at a time charge {ASKED} each time, and open the table anew after every {A_WHILE / ASKED};
@@ -164,9 +185,7 @@ about {given.kills_a_second:g} of them a second are ended by SIGKILL and replace
 *released* is what processes noted right after an answer. A process killed between the two leaves a reservation that was
 not released, which is allowed; the reverse is not.
 
-| promise | seconds | processes | kills | reserved | released | killed between | released, unrecorded | spent | held |
-|---|---|---|---|---|---|---|---|---|---|
-{chr(10).join(rows)}
+{chr(10).join(f"| {row} |" for row in rows)}
 
 Made by `python benchmarks/vault.py`.
 """

@@ -83,7 +83,7 @@ def _cells(series: nw.Series[Any]) -> Cells:
     A library that stores objects has looked at all of them to say more about their type, and one row could change that
     for all others. So objects are read one by one, except that texts, which nothing else is mistaken for, go together.
     """
-    if series.dtype == nw.Object or _holds_objects(series):
+    if _holds_objects(series):
         objects = series.to_list()
         try:
             return pa.array(objects, pa.large_string(), from_pandas=True)
@@ -97,9 +97,10 @@ def _cells(series: nw.Series[Any]) -> Cells:
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Return whether the categories of a pandas column are objects, whose type depends on what they are."""
-    categories = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
-    return getattr(categories, "dtype", None) == np.dtype(object)
+    """Return whether cells, or a pandas column's categories, are stored as objects, whatever they are said to be."""
+    dtype = getattr(series.to_native(), "dtype", None)
+    stored = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return series.dtype == nw.Object or (isinstance(stored, np.dtype) and stored.kind == "O")
 
 
 def _is_foreign(kind: pa.DataType) -> bool:

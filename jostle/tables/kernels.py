@@ -11,11 +11,9 @@ runs code on rows.
 from __future__ import annotations
 
 import operator
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-import attrs
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
@@ -295,31 +293,13 @@ KERNELS: set[type] = {Counts, Sums, Marks, SparseCounts}
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Refuse anything that is not exactly one of the kernels above, made of nothing but public facts.
-
-    A kernel says itself how much noise it needs. So a number in it that computes in a way of its own, or a method put
-    in the place of one, would be as good as a kernel of the asker's making.
-    """
-    if type(kernel) not in KERNELS or not _is_plain(kernel):
+    """Refuse anything that is not exactly one of the kernels above."""
+    if type(kernel) not in KERNELS:
         raise TableError(
             f"{type(kernel).__name__} is not a kernel",
             why="only code inside jostle.tables runs on rows",
             fix=f"one of {', '.join(sorted(known.__name__ for known in KERNELS))}",
         )
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is of a plain type or of one from this package, and so are its parts."""
-    kind = type(value)
-    if kind in {str, int, bool, type(None), np.ndarray}:
-        return True
-    if kind is tuple:
-        return all(map(_is_plain, value))  # type: ignore[call-overload]  # a tuple, as just seen
-    inside = kind.__module__.startswith("jostle.tables.") and attrs.has(kind)
-    if not inside or getattr(sys.modules.get(kind.__module__), kind.__name__, None) is not kind:
-        return False
-    own = [getattr(value, part.name) for part in attrs.fields(kind)]
-    return not getattr(value, "__dict__", None) and all(map(_is_plain, own))
 
 
 def checked_cells(cells: int) -> int:

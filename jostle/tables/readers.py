@@ -63,7 +63,7 @@ def open_file(path: Path, schema: Schema) -> FileSource:
         types = pa_parquet.read_schema(path)
         for name, column in schema.columns:
             check_readable(name, types.field(name).type, numeric=not isinstance(column, Categorical))
-    return FileSource(path, schema)
+    return FileSource(path.absolute(), schema)
 
 
 def in_memory(source: FileSource) -> MemorySource:

@@ -62,6 +62,10 @@ def check_readable(name: str, kind: pa.DataType, *, numeric: bool) -> None:
             why="which number a time is depends on a unit and a starting point",
             fix="convert the column to numbers, such as days since a public date",
         )
+    try:
+        as_texts(pa.array([0]).cast(pa.int32() if plain_kind.bit_width == 32 else pa.int64()).view(plain_kind))
+    except pa.ArrowInvalid:
+        raise TableError(f"the cells of column {name!r} are {kind}, a time zone that is not known here") from None
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -148,7 +148,9 @@ def _open(path: Path) -> int:
     try:
         cut_short = _check_there(path)
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        if cut_short:
+        if cut_short and os.fstat(file).st_size < len(START):
+            os.ftruncate(file, 0)
+        elif cut_short:
             os.write(file, b"\n")  # the next line begins on one of its own
     except OSError as mistake:
         raise TableError(

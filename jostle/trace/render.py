@@ -42,10 +42,12 @@ def _head(opened: Opened | None) -> Text:
     if opened is None:
         return Text("the beginning of this run is not in the trace", style="yellow")
     rows = "" if opened.public_rows is None else f", {opened.public_rows:,} rows (public)"
-    table = f"table of {len(opened.columns)} columns{rows}"
+    count = len(opened.columns)
+    table = f"table of {count} column{'s' * (count != 1)}{rows}"
     if not opened.private:
         limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
-        return Text(f"NOT PRIVATE: a rehearsal on a public {table}, {limit}", style="bold red")
+        head = f"NOT PRIVATE: a rehearsal under {opened.neighbours}, {limit}, on a public {table}"
+        return Text(head, style="bold red")
     promise = "none" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
     return Text(f"promise {promise} under {opened.neighbours}, fixed before the run{kept}; {table}", style="bold")

@@ -323,7 +323,12 @@ def watching(found: list[object]) -> dict[str, Any]:
     conversions = "format str repr iter len contains getitem bool int index float"
     others = "encode join split strip lower replace as_integer_ratio bit_length"
     names = [*(f"__{name}__" for name in f"{operators} {conversions}".split()), *others.split()]
-    return dict.fromkeys(names, look_around) | {"__hash__": lambda self: look_around() and id(self)}
+
+    def hashed(self: object) -> int:
+        look_around()
+        return id(self)
+
+    return dict.fromkeys(names, look_around) | {"__hash__": hashed}
 
 
 def test_nothing_a_caller_hands_in_is_run_where_rows_are() -> None:

@@ -130,7 +130,7 @@ def test_row_groups_are_put_together_up_to_a_size(tmp_path: Path, monkeypatch: p
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     made = LocalCluster(  # type: ignore[no-untyped-call]  # Dask has no types
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     yield made
     for client in dask_source._clients.values():

@@ -173,7 +173,10 @@ FIXED_TYPES: dict[pa.DataType, type] = {
     pa.timestamp("us", tz="UTC"): np.int64,
     pa.timestamp("ms", tz="+02:00"): np.int64,
     pa.duration("us"): np.int64,
+    pa.decimal32(9, 3): np.int16,
+    pa.decimal64(18, 3): np.int16,
     pa.decimal128(38, 3): np.int64,
+    pa.decimal256(60, 3): np.int64,
 }
 DIRECT_TYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.uint64, np.float16, np.float32]
 

@@ -104,6 +104,15 @@ def test_a_stranger_among_whole_numbers(stranger: object) -> None:
     assert rows_in(alone, ANY) == rows_in(mixed, ANY)[:3]
 
 
+@pytest.mark.parametrize("stranger", [0.5, True, None, "x"])
+def test_a_stranger_after_a_long_row_of_nothing(stranger: object) -> None:
+    """Where the first cells are empty, a library may take a column of objects for one of texts, or of what follows."""
+    schema = Schema({"a": Categorical(["9007199254740993"], outside="other", missing="value")})
+    frame = pd.DataFrame({"a": pd.Series([None] * 200 + [2**53 + 1, 1, stranger], dtype=object)})
+
+    assert [row[0] for row in rows_in(frame, schema)][-3:-1] == [0, 1]
+
+
 def test_categories_of_objects_are_read_one_by_one() -> None:
     frame = pd.DataFrame({"a": pd.Series([1, "x", True, None], dtype=object).astype("category"), "b": [0, 1, 2, -2]})
 
@@ -172,6 +181,15 @@ def test_columns_that_are_no_single_values() -> None:
         "the cells of column 'colour' are large_list<item: large_string>, not single values"
     )
     assert message(dates).startswith("the cells of column 'age' are date32[day], but it is declared as numeric")
+
+
+def test_a_time_zone_that_nobody_knows() -> None:
+    kind = pa.timestamp("s", tz="Nowhere/Atlantis")
+    frame = pa.table({"colour": pa.nulls(1, kind), "age": [1], "ill": ["no"]})
+
+    assert message(frame) == (
+        "the cells of column 'colour' are timestamp[s, tz=Nowhere/Atlantis], a time zone that is not known here"
+    )
 
 
 @pytest.mark.parametrize("thing", [3, "t.csv", [1, 2], {"colour": ["red"]}, np.zeros((2, 2)), pd.Series([1])])

@@ -88,6 +88,15 @@ def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
     assert Table.read(str(tmp_path / "t.csv"), str(tmp_path / "t.toml")).schema == SMALL
 
 
+def test_a_stream_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_frame().to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    table = Table.read("t.csv", SMALL, stream=True)
+    monkeypatch.chdir("/")
+
+    assert tally(table, Counts.of()) == [len(SMALL_CODES)]
+
+
 def test_files_without_rows(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("colour,age,ill\n", encoding="utf-8")
     small_frame()[:0].astype({"age": float}).to_parquet(tmp_path / "t.parquet")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
+import resource
+import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from attrs import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,3 +69,131 @@ def test_a_file_that_is_no_trace_is_refused_in_words(tmp_path: Path) -> None:
 def test_a_trace_that_cannot_be_opened_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot write the trace"):
         Trace(tmp_path / "no such folder" / "run.jsonl")
+
+
+OPENED = Opened("add_remove", True, Fraction(1), None, ("a",), None)
+REFUSED = Refused("a", "no")
+
+
+def test_a_line_cut_short_in_the_middle_is_left_out_where_the_next_run_begins(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    for _ in range(3):
+        trace = Trace(path)
+        trace.add(OPENED)
+        trace.add(REFUSED)
+        trace.close()
+        path.write_bytes(path.read_bytes()[:-20])  # the crash
+
+    assert read_trace(path) == (OPENED, OPENED, OPENED)
+
+
+def test_a_bad_line_that_no_crash_explains_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(f"{to_json(OPENED)}\n{to_json(REFUSED)[:-9]}\n{to_json(REFUSED)}\n", encoding="utf-8")
+
+    with pytest.raises(TableError, match="line 2"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("content", ["age,region\n20,north\n", "{}", '{"a": 1}\n', "\n", "\0\0"])
+def test_a_file_that_is_something_else_is_not_written_to(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(TableError, match="no trace"):
+        Trace(path)
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_whatever_a_crash_left_of_the_first_line_is_written_on_from(tmp_path: Path) -> None:
+    line = to_json(OPENED)
+    for length in range(len(line) + 1):
+        path = tmp_path / f"{length}.jsonl"
+        path.write_text(line[:length], encoding="utf-8")
+        for _ in range(2):
+            trace = Trace(path)
+            trace.add(OPENED)
+            trace.close()
+        assert read_trace(path)[-2:] == (OPENED, OPENED)
+
+
+def test_a_full_disk_is_an_error_at_the_next_question_and_no_record_is_lost_from_memory() -> None:
+    """The answer at hand is paid for, and is given; `check` is what the next question meets."""
+    trace = Trace("/dev/full")
+    trace.add(OPENED)
+    trace.add(REFUSED)
+
+    with pytest.raises(TableError, match="cannot write the trace /dev/full: No space left"):
+        trace.check()
+    assert trace.records == (OPENED, REFUSED)
+
+
+def test_a_file_that_may_not_grow_any_more_is_an_error_as_well(tmp_path: Path) -> None:
+    """Where only part of a line fits, writing it raises nothing."""
+    path = tmp_path / "run.jsonl"
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3 * len(to_json(OPENED)), resource.RLIM_INFINITY))
+            trace = Trace(path)
+            for number in range(5):
+                trace.check()
+                status = 10 + number
+                trace.add(OPENED)
+        except TableError:
+            status += 10
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 22  # refused after the third
+    assert read_trace(path) == (OPENED, OPENED)
+
+
+def test_a_trace_that_was_closed_is_not_written_to(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "run.jsonl")
+    trace.add(OPENED)
+    trace.close()
+    trace.close()
+
+    with pytest.raises(TableError, match="it was closed"):
+        trace.check()
+    Trace().close()
+    Trace().check()
+
+
+def test_lines_of_several_threads_and_processes_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    record = Released("a" * 9000, "AddNoise", None, 64, range(64))
+
+    def write() -> None:
+        trace = Trace(path)
+        for _ in range(50):
+            trace.add(record)
+        trace.close()
+
+    child = os.fork()
+    if not child:
+        try:
+            write()
+        finally:
+            os._exit(0)
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    os.waitpid(child, 0)
+    assert read_trace(path) == (record,) * 250
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_trace_is_not_duplicated(duplicate: Callable[[object], object]) -> None:
+    with pytest.raises(TableError, match="not copied"):
+        duplicate(Trace())
+
+
+def test_records_have_no_times() -> None:
+    """How long a tally takes depends on rows."""
+    names = {field.name for kind in (Opened, Charged, Released, Refused) for field in fields(kind)}
+    assert not [name for name in names if any(word in name for word in ("time", "moment", "second", "duration"))]
+    assert "moment" not in json.loads(to_json(OPENED))
