@@ -18,8 +18,8 @@ same process that
   `sys._current_frames`, hooks of the interpreter (trace, profile, audit, unraisable errors);
 - finds what the data's owner left lying about: a frame in a module's variables, or in the function that called it;
 - rewrites Jostle, Python or a library: assigns to their classes, functions, modules or lists of known kinds;
-- reads memory that was freed and not yet written over: `numpy.empty` will do, and shows un-noised tallies and codes of
-  rows;
+- reads memory that was freed and not yet written over: `numpy.empty` will do, and may show un-noised tallies and codes
+  of rows;
 - reads the file the rows are in, or writes the vault's, with the rights of the process;
 - measures how long a question takes, or how much memory, which depends on rows.
 
@@ -115,14 +115,16 @@ def admit(room: Room) -> Key:
 
     @_sealed
     def look_in() -> Facts:
-        return Facts(room.public, room.ledger.promise, room.ledger.spent, room.ledger.left)
+        promise, spent = room.ledger.promise, room.ledger.spent
+        return Facts(room.public, promise, spent, None if promise is None else promise - spent)
 
     return Key(enter, look_in)
 
 
 def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
     try:
-        room.check_open()
+        if question != "charges":  # what was spent can be looked up in any state
+            room.check_open()
         # Whatever numbers do in there, it raises, warns and calls nothing: the caller may have asked numpy for that.
         with np.errstate(all="ignore"):
             return getattr(room, question)(*details), None

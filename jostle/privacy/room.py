@@ -120,7 +120,8 @@ class Room:
         except (BudgetError, VaultError) as refusal:
             self.trace.add(Refused(site, refusal.title))
             raise
-        self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
+        promise, spent = self.ledger.promise, self.ledger.spent
+        self.trace.add(Charged(site, kind, epsilon, spent, None if promise is None else promise - spent))
         return result
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:

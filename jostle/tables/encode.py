@@ -101,8 +101,8 @@ def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
 
 def _numbers_to_match(values: pa.Array) -> pa.Array:
     numbers = as_numbers(values) + 0.0  # which makes zero of minus zero
-    # Above that, two whole numbers can be the same float.
-    return pa.array(numbers, mask=~(np.abs(numbers) <= 2.0**53))
+    # From there on, two whole numbers can be the same float.
+    return pa.array(numbers, mask=~(np.abs(numbers) < 2.0**53))
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:

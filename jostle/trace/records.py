@@ -194,17 +194,18 @@ def from_json(line: str) -> Record:
 def read_trace(path: str | Path) -> tuple[Record, ...]:
     """Return the records in a trace file.
 
-    A line that a crash cut short is left out: the last one, or one that another opening of a table follows.
+    A line that a crash cut short is left out: the last one, or one that another opening of a table follows. So are
+    empty lines, which are left where two processes opened the file at once.
     """
     try:
         *lines, _ = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         raise TableError(f"cannot read the trace {path}", fix="check the path") from None
-    parsed = [_parsed(line) for line in lines]
-    for number, (record, following) in enumerate(zip(parsed, [*parsed[1:], None], strict=True), start=1):
+    parsed = [(number, _parsed(line)) for number, line in enumerate(lines, start=1) if line]
+    for (number, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=True):
         if record is None and not isinstance(following, Opened):
             raise TableError(f"line {number} of {path} is no trace record", fix="is it a file of --trace?")
-    return tuple(record for record in parsed if record is not None)
+    return tuple(record for _, record in parsed if record is not None)
 
 
 def _parsed(line: str) -> Record | None:

@@ -128,6 +128,7 @@ def test_after_an_error_among_rows_nothing_is_answered_any_more(trouble: Callabl
         db.parts("region")
     assert db.spent == spent == 2
     assert db.promise == 100
+    assert [charge.site for charge in db.charges] == ["allotment", "region=north/count"]
 
 
 def test_in_a_rehearsal_errors_are_shown_as_text_and_the_next_question_is_answered() -> None:
@@ -224,6 +225,7 @@ def test_an_error_at_any_depth_of_the_stack_shows_no_row() -> None:
     assert not list(reached(*met, known=known))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Hypothesis watches the collector
 def test_an_interrupt_at_any_instant_shows_no_row() -> None:
     known = {id(found.thing) for found in reached(jostle)}
     met: list[BaseException] = []

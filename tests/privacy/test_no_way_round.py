@@ -31,11 +31,11 @@ from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
 from jostle.options.base import Option
 from jostle.privacy import noise, opening
 from jostle.privacy.events import Event, Laplace
-from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.mechanisms import MECHANISMS, AddNoise, Pick
 from jostle.privacy.room import QUESTIONS
-from jostle.privacy.scores import Fullest
+from jostle.privacy.scores import SCORES, Fullest
 from jostle.privacy.vault import FileVault
-from jostle.tables.kernels import Counts, SparseCounts
+from jostle.tables.kernels import KERNELS, Counts, SparseCounts
 from jostle.trace.records import Released
 
 TENTH = Fraction(1, 10)
@@ -443,6 +443,26 @@ def test_kernels_scores_mechanisms_and_events_of_ones_own() -> None:
     ):
         with pytest.raises(ProbeError):
             ask()
+    assert db.spent == 0
+
+
+def test_registering_ones_own_kinds() -> None:
+    """The lists of known kinds can be added to. What is not Jostle's own does not get as far as the lists."""
+    kinds: list[tuple[set[type], type]] = [
+        (KERNELS, GreedyCounts),
+        (SCORES, GreedyScore),
+        (MECHANISMS, GreedyMechanism),
+    ]
+    db = protected()
+    for known, own in kinds:
+        known.add(own)
+    try:
+        for question in (GreedyMechanism(Counts.of("age")), AddNoise(GreedyCounts(("age",))), Pick(GreedyScore("age"))):
+            with pytest.raises(ProbeError, match="Greedy"):
+                db.perform(question, TENTH, site="mine")
+    finally:
+        for known, own in kinds:
+            known.discard(own)
     assert db.spent == 0
 
 

@@ -76,6 +76,7 @@ lines = st.lists(pieces | st.binary(max_size=2), max_size=8).map(b"".join).map(l
 @example([BOM + b"x,1", BOM + b"x,1", BOM + b"x,1"], b"\n", True, 6, 60)
 @example([b'"x,1', b"x,1", b'x",1', b"x,1"], b"\n", False, 40, 60)
 @example([b"x,1\rx,1\rx,1"], b"\n", True, 7, 60)
+@example([b"x,1234567\ryy", b"x,1"], b"\n", True, 16, 9)
 @example([b",\r", b",\r"], b"\r\n", False, 1, 60)
 @example([b"x,1", b"x" * 70 + b",1", b"x,1"], b"\r\n", True, 5, 9)
 def test_each_line_is_read_as_if_it_were_alone(

@@ -52,7 +52,7 @@ def expected(text: str | None, number: float | None, column: Column) -> int:
     if text in column.values:
         return column.values.index(text)
     declared = [number_in(value) for value in column.values]
-    return declared.index(number) if number is not None and abs(number) <= 2**53 and number in declared else other
+    return declared.index(number) if number is not None and abs(number) < 2**53 and number in declared else other
 
 
 def expected_bin(number: float | None, column: Numeric) -> int:
