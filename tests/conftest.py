@@ -6,8 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from jostle.privacy import opening
+
+# No deadlines: how long an example takes says nothing about whether it is right. On the build machine the examples are
+# the same each time; at a desk they are new ones.
+settings.register_profile(
+    "jostle",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("jostle")
 
 
 @pytest.fixture(scope="session")
