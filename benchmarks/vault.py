@@ -183,7 +183,8 @@ def main() -> None:
 {given.processes} processes at a time charge {ASKED} each time, and open the table anew after every {A_WHILE / ASKED};
 about {given.kills_a_second:g} of them a second are ended by SIGKILL and replaced. *Reserved* is what the vault holds;
 *released* is what processes noted right after an answer. A process killed between the two leaves a reservation that was
-not released, which is allowed; the reverse is not.
+not released, which is allowed; the reverse is not. The small promise is spent within seconds: after that,
+processes only ask in vain until the time is up.
 
 {chr(10).join(f"| {row} |" for row in rows)}
 
