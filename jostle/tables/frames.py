@@ -123,7 +123,9 @@ def _identity(frame: nw.DataFrame[Any]) -> bytes:
 
 
 def _stream(values: pa.Array | pa.ChunkedArray) -> bytes:
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if isinstance(values, pa.ChunkedArray):
+        texts = pa.types.is_string(values.type)  # all chunks together may be too long for these
+        values = (values.cast(pa.large_string()) if texts else values).combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([("", values.type)])) as stream:
         stream.write_batch(pa.record_batch([values], names=[""]))

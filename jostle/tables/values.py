@@ -162,13 +162,12 @@ def _cell(value: object) -> bool | int | float | str | None:
     """Return what an object says as one of four exact types, or None where it says nothing."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return None
-    for kinds, read in READERS:
-        if isinstance(value, kinds):
-            return read(value)
     try:
-        return _string(str(value))
+        read = next((read for kinds, read in READERS if isinstance(value, kinds)), str)
+        cell = read(value)
     except Exception:  # noqa: BLE001 - a class of anybody's making; that it fails must not show
         return None
+    return _string(cell) if isinstance(cell, str) else cell
 
 
 def _string(value: str) -> str:
@@ -196,7 +195,7 @@ def _real(value: float | np.floating | Decimal) -> float | None:
 
 
 READERS: tuple[tuple[tuple[type, ...], Callable[[Any], bool | int | float | str | None]], ...] = (
-    ((str,), _string),
+    ((str,), str.__str__),
     ((bytes,), lambda value: value.decode("utf-8", "replace")),
     ((bool, np.bool_), bool),
     ((int, np.integer), _integer),

@@ -99,6 +99,13 @@ class Unprintable:
     __hash__ = None  # type: ignore[assignment]  # as objects in a frame may be
 
 
+class Stubborn(int):
+    """A number that does not say which."""
+
+    def __int__(self) -> int:
+        raise RuntimeError("secret")
+
+
 objects: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
@@ -115,7 +122,7 @@ objects: st.SearchStrategy[Any] = st.one_of(
     st.integers(-128, 127).map(np.int8),
     st.booleans().map(np.bool_),
     st.lists(st.integers(), max_size=2),
-    st.sampled_from([pd.NA, pd.NaT, Decimal("sNaN"), np.datetime64("NaT"), dt.timedelta(1), Unprintable()]),
+    st.sampled_from([pd.NA, pd.NaT, Decimal("sNaN"), np.datetime64("NaT"), dt.timedelta(1), Unprintable(), Stubborn()]),
 )
 """Whatever a cell of a pandas column of objects may hold."""
 

@@ -84,7 +84,7 @@ def test_each_line_is_read_as_if_it_were_alone(
 ) -> None:
     """Whatever bytes the others are, and wherever the file is cut into chunks."""
     with cut_into(1 << 20, most):
-        alone = [row for line in some for row in rows_of(b"a,b\n" + line)]
+        alone = [row for line in some for row in rows_of(b"a,b\n" + line + b"\n")]
     with cut_into(chunk, most):
         together = rows_of(end.join([b"a,b", *some]) + (end if ended else b""))
 
