@@ -194,8 +194,8 @@ def machine() -> str:
     models = [line.partition(":")[2].strip() for line in info.open() if "model name" in line] if info.exists() else []
     return (
         f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, {platform.system()} "
-        f"{platform.release()}, Python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__}; "
-        f"load average {os.getloadavg()[2]:.1f} over the last quarter of an hour, this benchmark's own included"
+        f"{platform.release()}, Python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__};\n"
+        f"load average {os.getloadavg()[0]:.1f} in the last minute, this benchmark's own included"
     )
 
 
@@ -220,6 +220,7 @@ def main() -> int:
         fresh, before, after = streamed(path, rows)
         alone, one, two = everywhere(path)
         tables = {title: from_csv(file) for title, file in csv_files(Path(folder)).items()}
+    faster = f"{median(one) / median(two):.2f} times as fast as one, {median(alone) / median(two):.2f} as without Dask"
     worst = max(ours / theirs for _, _, ours, theirs in by_classes)
     classes_table = "".join(
         f"| {classes} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} |\n" for _, classes, ours, theirs in by_classes
@@ -243,7 +244,6 @@ python benchmarks/tally.py
 ```
 
 wrote this page on {datetime.now(tz=UTC).date().isoformat()}.
-
 {machine()}.
 
 ## In memory, {rows:,} rows
@@ -267,7 +267,7 @@ codes and keys stay in the processor's cache.
 | one process | {spread(alone)} | |
 | the same, fresh, imports not counted | {fresh:.2f} | at most {after:.0f} MB resident, {before:.0f} MB of them before |
 | Dask, one worker process | {spread(one)} | |
-| Dask, two worker processes | {spread(two)} | {median(one) / median(two):.2f} times as fast as one |
+| Dask, two worker processes | {spread(two)} | {faster} |
 
 Texts in row groups of {GROUP_ROWS:,} rows, read anew for each tally. Medians of {REPEATS} runs in turn, with the least
 and the most; workers have one thread each and had read the file before.
