@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from attrs import field, frozen
+
 __all__ = [
+    "NOWHERE",
     "AuditError",
     "BudgetError",
+    "ChoiceError",
+    "CorpusError",
+    "Diagnostic",
     "EventError",
+    "ExpressionError",
     "JostleError",
+    "Label",
     "NoiseError",
     "OptionError",
     "ProbeError",
+    "ProgramError",
     "SchemaError",
+    "Source",
+    "Span",
     "TableError",
+    "TreeError",
     "VaultError",
+    "render",
 ]
 
 
@@ -60,6 +76,10 @@ class EventError(JostleError, TypeError):
     """A privacy event of unknown kind: it is refused, never guessed."""
 
 
+class ExpressionError(JostleError, TypeError):
+    """A private expression makes no sense, or a row could change it by more than can be bounded."""
+
+
 class BudgetError(JostleError, ValueError):
     """More budget was asked for than is left."""
 
@@ -76,5 +96,184 @@ class VaultError(JostleError, OSError):
     """The file that remembers what was spent cannot be used."""
 
 
+class CorpusError(JostleError, ValueError):
+    """A public database cannot be read, or does not give what is asked of it."""
+
+
 class AuditError(JostleError, ValueError):
     """The auditor does not know what it is asked to audit."""
+
+
+class ChoiceError(JostleError, ValueError):
+    """A choice cannot be made or learned: too little to learn from, or a maker that does not fit its Options."""
+
+
+@frozen(order=True)
+class Span:
+    """A stretch of a program's text; lines and columns count from 1, the end column is the first one not in it."""
+
+    line: int
+    """The line it starts in."""
+    column: int
+    """The column it starts in."""
+    end_line: int
+    """The line it ends in."""
+    end_column: int
+    """The column after its last character."""
+
+    def to(self, other: Span) -> Span:
+        """Return the stretch from the start of this one to the end of the other."""
+        return Span(self.line, self.column, other.end_line, other.end_column)
+
+    def first(self) -> Span:
+        """Return its first character."""
+        return Span(self.line, self.column, self.line, self.column + 1)
+
+
+NOWHERE = Span(0, 0, 0, 0)
+"""The place of what was not read from a text."""
+
+
+@frozen
+class Source:
+    """A program's text and the name it goes by in messages."""
+
+    name: str
+    """The path as the user gave it."""
+    text: str
+    """What is in the file."""
+    lines: tuple[str, ...] = field(init=False, repr=False, eq=False)
+    """The text by lines, as editors count them."""
+
+    @lines.default
+    def _split(self) -> tuple[str, ...]:
+        return tuple(self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+@frozen
+class Label:
+    """A place that explains a mistake, with at most a few words."""
+
+    span: Span
+    """The place."""
+    text: str
+    """What is to be seen there."""
+
+
+@frozen
+class Diagnostic:
+    """One mistake in a program, as data; `render` makes text of it."""
+
+    code: str
+    """Which kind of mistake, `J201`; `jostle explain` says more about it."""
+    title: str
+    """What is wrong, in the program's own words."""
+    span: Span
+    """The culprit."""
+    why: str
+    """The rule, in one line."""
+    fix: str
+    """Something to type."""
+    label: str = ""
+    """A few words under the culprit."""
+    others: tuple[Label, ...] = ()
+    """Further places that explain it."""
+
+    def as_data(self) -> dict[str, object]:
+        """Return it as plain data, for programs to read."""
+        return {
+            "code": self.code,
+            "title": self.title,
+            **_place(self.span),
+            "label": self.label,
+            "why": self.why,
+            "fix": self.fix,
+            "others": [{**_place(other.span), "label": other.text} for other in self.others],
+        }
+
+
+def _place(span: Span) -> dict[str, int]:
+    return {"line": span.line, "column": span.column, "end_line": span.end_line, "end_column": span.end_column}
+
+
+class TreeError(JostleError, ValueError):
+    """A tree was put together that no program could have."""
+
+
+class ProgramError(JostleError, ValueError):
+    """A program has mistakes; it holds all that were found, in source order."""
+
+    def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+        count = len(diagnostics)
+        super().__init__(f"{source.name} has {count} mistake{'s' * (count != 1)}")
+        self.source = source
+        self.diagnostics = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        return render(self.source, self.diagnostics)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ProgramError, (self.source, self.diagnostics)
+
+
+_RED, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
+
+
+def render(source: Source, diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
+    """Return the mistakes as text for people, in source order, with a blank line between them."""
+    ordered = sorted(diagnostics, key=lambda each: (each.span, each.code))
+    return "\n\n".join(_render(source, each, colour=colour) for each in ordered)
+
+
+def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
+    def paint(style: str, text: str) -> str:
+        return f"{style}{text}{_PLAIN}" if colour and text else text
+
+    marks = sorted(
+        [(mistake.span, "^", mistake.label), *((other.span, "-", other.text) for other in mistake.others)],
+        key=lambda mark: (mark[0].line, mark[1] != "^", mark[0]),
+    )
+    width = len(str(max(span.line for span, _, _ in marks)))
+    bar = paint(_BLUE, " " * width + " |")
+    place = f"{source.name}:{mistake.span.line}:{mistake.span.column}"
+    shown = [
+        paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {mistake.title}"),
+        paint(_BLUE, " " * width + "-->") + f" {_visible(place)}",
+        bar,
+    ]
+    last = None
+    for span, sign, words in marks:
+        if not 1 <= span.line <= len(source.lines):
+            continue
+        if span.line != last:
+            if last is not None and span.line > last + 1:
+                shown.append(paint(_BLUE, "..."))
+            line = source.lines[span.line - 1]
+            shown.append(paint(_BLUE, f"{span.line:>{width}} |") + f" {_visible(line)}".rstrip())
+            last = span.line
+        indent, length = _columns(source.lines[span.line - 1], span)
+        style = _RED if sign == "^" else _BLUE
+        shown.append(f"{bar} {indent}{paint(style, f'{sign * length} {words}'.rstrip())}")
+    shown += [bar, f"{' ' * width} = why: {mistake.why}", f"{' ' * width} = fix: {mistake.fix}"]
+    return "\n".join(shown)
+
+
+def _columns(line: str, span: Span) -> tuple[str, int]:
+    """Return what stands in for the text before a span, and how many columns the span takes on a screen."""
+    before = line[: span.column - 1]
+    inside = line[span.column - 1 : span.end_column - 1] if span.end_line == span.line else line[span.column - 1 :]
+    indent = "".join("\t" if character == "\t" else " " * _width(character) for character in before)
+    return indent, max(1, sum(_width(character) for character in inside.rstrip()))
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _visible(text: str) -> str:
+    """Return a text that cannot steer a terminal."""
+    return "".join(
+        character if character == "\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )

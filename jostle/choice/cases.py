@@ -1,0 +1,178 @@
+"""Cases: what a history says, as arrays to learn from.
+
+A case is an instance and a budget, with the loss of each Option.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.history import History, KnownInstance
+from jostle.choice.metafeatures import Metafeature, Replica, Stall, View, distinct, seeded
+from jostle.errors import ChoiceError
+from jostle.options.base import Option
+
+__all__ = ["Cases", "cases_of", "floor_of"]
+
+Floats = NDArray[np.float64]
+FLOORS = {"classification": 0.01}
+"""Losses below this count as this: of a share of wrong predictions nobody notices less. Other losses have no floor."""
+
+
+def floor_of(task: str) -> float:
+    """Return below which losses of a task do not count as different."""
+    return FLOORS.get(task, 0.0)
+
+
+def _texts(values: Iterable[str]) -> NDArray[np.str_]:
+    return np.array(list(values), dtype=np.str_)
+
+
+@frozen(eq=False, repr=False)
+class Cases:
+    """Instances by budgets; a case's number is instance * (number of budgets) + budget."""
+
+    task: str
+    options: tuple[str, ...]
+    instances: tuple[KnownInstance, ...]
+    epsilons: tuple[str, ...]
+    """Rising."""
+    losses: Floats
+    """Cases by Options by repeats."""
+    groups: NDArray[np.str_] = field(converter=_texts)
+    """Of each case."""
+    databases: NDArray[np.str_] = field(converter=_texts)
+    """Of each case, by name."""
+    stalls: dict[str, Stall] = field(factory=dict)
+    """What was read off each instance, by its key, with what was worked out of it."""
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    @property
+    def floor(self) -> float:
+        """Return below which losses do not count as different."""
+        return floor_of(self.task)
+
+    @property
+    def budgets(self) -> Floats:
+        """Return each case's epsilon."""
+        return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
+
+    def spent(self, share: Fraction) -> Floats:
+        """Return the mean losses, cases by Options, if a share of each budget has gone elsewhere.
+
+        Between the budgets that were rehearsed, losses are interpolated along the logarithm of epsilon; below the least
+        of them they are taken to be as there.
+        """
+        mean = self.losses.mean(axis=2).reshape(len(self.instances), len(self.epsilons), -1)
+        if not share:
+            return np.asarray(mean.reshape(len(self), -1))
+        places = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
+        wanted = places + math.log(1 - share)
+        right = np.clip(np.searchsorted(places, wanted), 1, max(1, len(places) - 1))
+        if len(places) == 1:
+            return np.asarray(mean.reshape(len(self), -1))
+        weight = np.clip((wanted - places[right - 1]) / (places[right] - places[right - 1]), 0, 1)[None, :, None]
+        found = mean[:, right - 1] * (1 - weight) + mean[:, right] * weight
+        return np.asarray(found.reshape(len(self), -1))
+
+    def inputs(
+        self, metafeatures: Sequence[Metafeature], share: Fraction, *, draws: int, seed: int = 0, exact: bool = False
+    ) -> Floats:
+        """Return what a choice sees in each case, draws by cases by metafeatures, with the noise it will have.
+
+        With *exact* there is no noise: no private choice sees that, but it bounds what metafeatures could be worth.
+        """
+        found = np.empty((draws, len(self), len(metafeatures)))
+        for number, instance in enumerate(self.instances):
+            if instance.key not in self.stalls:
+                self.stalls[instance.key] = Stall(instance.read, instance.sketch.schema())
+            stall = self.stalls[instance.key]
+            schema = stall.schema
+            bought = len(distinct(metafeatures, schema))
+            for place, epsilon in enumerate(self.epsilons):
+                each = share * Fraction(epsilon) / bought if bought else None
+                case = number * len(self.epsilons) + place
+                for draw in range(draws):
+                    noise = seeded((instance.key, epsilon, draw, seed))
+                    market = Replica(stall, None if exact else each, noise)
+                    found[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
+        return found
+
+    def only(self, kept: Callable[[KnownInstance], bool]) -> Cases:
+        """Return the cases of some instances."""
+        marks = np.array([kept(instance) for instance in self.instances])
+        rows = np.repeat(marks, len(self.epsilons))
+        return Cases(
+            self.task,
+            self.options,
+            tuple(instance for instance, mark in zip(self.instances, marks, strict=True) if mark),
+            self.epsilons,
+            self.losses[rows],
+            self.groups[rows],
+            self.databases[rows],
+            self.stalls,
+        )
+
+
+def seen(metafeatures: Sequence[Metafeature], view: View) -> list[float]:
+    """Return the metafeatures' values; one that is no finite number counts as 0."""
+    values = [each(view) for each in metafeatures]
+    return [value if math.isfinite(value) else 0.0 for value in values]
+
+
+def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[str] | None = None) -> Cases:
+    """Return the cases of all instances on which all these Options were rehearsed, or could not be.
+
+    An Option that failed somewhere counts there as the worst of those that did not.
+    """
+    task = options[0].task
+    wanted = None if epsilons is None else tuple(str(Fraction(epsilon)) for epsilon in epsilons)
+    names = tuple((option.name, option.version) for option in options)
+    of_task = [each for each in history.instances.values() if history.databases[each.database].task == task]
+    if wanted is None:
+        wanted = _common(history, of_task, names)
+    found: list[tuple[KnownInstance, Floats]] = []
+    for instance in of_task:
+        arrays = [history.array(instance.key, name, version, wanted) for name, version in names]
+        if wanted and all(array is not None for array in arrays):
+            repeats = min(array.shape[1] for array in arrays if array is not None)
+            losses = np.stack([array[:, :repeats] for array in arrays if array is not None], axis=1)
+            if not np.isnan(losses).all(axis=(1, 2)).any():
+                worst = np.nanmax(losses, axis=(1, 2), keepdims=True)
+                found.append((instance, np.where(np.isnan(losses), worst, losses)))
+    if not found:
+        raise ChoiceError(
+            "there is nothing to learn from",
+            why="no public database was rehearsed on with all of " + ", ".join(name for name, _ in names),
+            fix="train with databases: trained_on=..., or jostle train",
+        )
+    repeats = min(losses.shape[2] for _, losses in found)
+    databases = [history.databases[instance.database] for instance, _ in found]
+    return Cases(
+        task,
+        tuple(name for name, _ in names),
+        tuple(instance for instance, _ in found),
+        wanted,
+        np.concatenate([losses[:, :, :repeats] for _, losses in found]),
+        [database.group for database in databases for _ in wanted],
+        [database.name for database in databases for _ in wanted],
+    )
+
+
+def _common(history: History, instances: Iterable[KnownInstance], names: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Return the budgets that every Option was rehearsed at wherever it was rehearsed."""
+    common: set[str] | None = None
+    for instance in instances:
+        for name, version in names:
+            there = {epsilon for epsilon, _ in history.losses(instance.key, name, version)}
+            if there:
+                common = there if common is None else common & there
+    return tuple(sorted(common or (), key=Fraction))

@@ -1,0 +1,314 @@
+"""Histories: what rehearsals on public databases have shown, in one file that is only ever appended to.
+
+A file is JSON lines, gzipped where its name ends in .gz, of three kinds: a database, an instance of one (a subsample,
+say) with what its schema looks like and what was read off it, and the runs of one Option on an instance. Runs are keyed
+by content: the instance, the Option's name and version, epsilon, and the repeat. So what is there already is never run
+again, whoever ran it; and a file cut short by a crash is still good up to its last whole line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import asdict, field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ChoiceError
+from jostle.tables.columns import Categorical, Numeric
+from jostle.tables.schema import Schema
+
+__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "read_history"]
+
+VERSION = 1
+
+
+def _sketched(columns: Iterable[Iterable[Any]]) -> tuple[tuple[str, int, bool], ...]:
+    return tuple((str(name), int(size), bool(numeric)) for name, size, numeric in columns)
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+def _numbers(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(values)
+
+
+def _losses(values: Iterable[float | None]) -> tuple[float | None, ...]:
+    return tuple(values)
+
+
+@frozen
+class Sketch:
+    """What a schema looks like: names, how many codes each column has, which are numbers, which is the label."""
+
+    columns: tuple[tuple[str, int, bool], ...] = field(converter=_sketched)
+    label: str | None = None
+
+    @classmethod
+    def of(cls, schema: Schema) -> Sketch:
+        """Return a schema's sketch."""
+        columns = [(name, column.size, isinstance(column, Numeric)) for name, column in schema.columns]
+        return cls(columns, schema.label)
+
+    def schema(self) -> Schema:
+        """Return a schema that looks like this one, with numbers for values."""
+        return Schema(
+            {
+                name: Numeric(0, size, bins=size) if numeric else Categorical([str(code) for code in range(size)])
+                for name, size, numeric in self.columns
+            },
+            label=self.label,
+        )
+
+
+def _sketch(given: Sketch | Mapping[str, Any]) -> Sketch:
+    return given if isinstance(given, Sketch) else Sketch(**given)
+
+
+@frozen
+class KnownDatabase:
+    """A public database that was rehearsed on."""
+
+    digest: str
+    name: str
+    group: str
+    """Databases that share people have one group, and stay on one side of every split."""
+    task: str
+
+
+@frozen
+class KnownInstance:
+    """What Options were run on: a database, or some rows or columns of it."""
+
+    key: str
+    database: str
+    rows: int
+    sketch: Sketch = field(converter=_sketch)
+    read: Mapping[str, tuple[float, ...]] = field(factory=dict)
+    """What metafeatures bought there, without noise, by the name of what was bought (public data only)."""
+
+
+@frozen
+class Runs:
+    """One Option on one instance, once for each of several budgets."""
+
+    instance: str
+    option: str
+    version: int
+    repeat: int
+    epsilons: tuple[str, ...] = field(converter=_texts)
+    losses: tuple[float | None, ...] = field(converter=_losses)
+    """None where a run failed."""
+    seconds: tuple[float, ...] = field(converter=_numbers)
+    failures: tuple[str, ...] = field(default=(), converter=_texts)
+    """Why runs failed: each reason once, for the losses that are None."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse lists of different lengths."""
+        if not len(self.epsilons) == len(self.losses) == len(self.seconds):
+            raise ChoiceError("the runs of a history have lists of different lengths")
+
+
+Line = KnownDatabase | KnownInstance | Runs
+KINDS: dict[str, type[Line]] = {"database": KnownDatabase, "instance": KnownInstance, "runs": Runs}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+class History:
+    """Databases, instances and runs, in memory and, where a file is named, on disk line by line as they come."""
+
+    def __init__(self, lines: Iterable[Line] = (), *, path: str | Path | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self.databases: dict[str, KnownDatabase] = {}
+        self.instances: dict[str, KnownInstance] = {}
+        self._losses: dict[tuple[str, str, int], dict[tuple[str, int], float | None]] = defaultdict(dict)
+        self._seconds: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+        self.failures: dict[tuple[str, str, int], tuple[str, ...]] = {}
+        for line in lines:
+            self._take(line)
+
+    @classmethod
+    def open(cls, path: str | Path) -> History:
+        """Return the history in a file, to be gone on with; an empty one if there is no file yet."""
+        there = Path(path)
+        history = cls(read_lines(there) if there.exists() else (), path=there)
+        history._mend()
+        return history
+
+    def add(self, *lines: Line) -> None:
+        """Append lines; each is on disk, whole, when this returns."""
+        if self.path is not None and lines:
+            text = "".join(f"{to_json(line)}\n" for line in lines).encode()
+            packed = gzip.compress(text) if self.path.suffix == ".gz" else text
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+                try:
+                    written = os.write(file, packed)
+                finally:
+                    os.close(file)
+            except OSError as mistake:
+                raise ChoiceError(
+                    f"cannot write the history {self.path}: {mistake.strerror}",
+                    why="what was rehearsed until now is kept in it",
+                    fix="make room, and run the same command again: it goes on where it stopped",
+                ) from None
+            if written < len(packed):
+                raise ChoiceError(
+                    f"cannot write the history {self.path}: there is no room left",
+                    fix="make room, and run the same command again: it goes on where it stopped",
+                )
+        for line in lines:
+            self._take(line)
+
+    def _mend(self) -> None:
+        """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own."""
+        if self.path is None or not self.path.exists() or self.path.suffix == ".gz":
+            return
+        with self.path.open("rb+") as file:
+            data = file.read()
+            if data and not data.endswith(b"\n"):
+                file.truncate(data.rfind(b"\n") + 1)
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, KnownDatabase):
+            self.databases[line.digest] = line
+        elif isinstance(line, KnownInstance):
+            known = self.instances.get(line.key)
+            read = {**known.read, **line.read} if known else line.read
+            self.instances[line.key] = KnownInstance(line.key, line.database, line.rows, line.sketch, read)
+        else:
+            key = (line.instance, line.option, line.version)
+            losses = self._losses[key]
+            for epsilon, loss in zip(line.epsilons, line.losses, strict=True):
+                losses[epsilon, line.repeat] = loss
+            self._seconds[key].extend(line.seconds)
+            if line.failures:
+                self.failures[key] = tuple(dict.fromkeys((*self.failures.get(key, ()), *line.failures)))
+
+    def missing(
+        self, instance: str, option: str, version: int, epsilons: Iterable[str], repeat: int
+    ) -> tuple[str, ...]:
+        """Return the budgets at which an Option was not run yet, for this repeat."""
+        done = self._losses.get((instance, option, version), {})
+        return tuple(epsilon for epsilon in epsilons if (epsilon, repeat) not in done)
+
+    def losses(self, instance: str, option: str, version: int) -> Mapping[tuple[str, int], float | None]:
+        """Return the losses of an Option on an instance, by epsilon and repeat."""
+        return self._losses.get((instance, option, version), {})
+
+    def seconds(self, instance: str, option: str, version: int) -> float | None:
+        """Return the median time of an Option's runs on an instance."""
+        times = self._seconds.get((instance, option, version))
+        return float(np.median(times)) if times else None
+
+    def group(self, instance: str) -> str:
+        """Return the group that an instance's database is of."""
+        return self.databases[self.instances[instance].database].group
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return sum(map(len, self._losses.values()))
+
+    def __or__(self, other: History) -> History:
+        """Return what either history knows."""
+        return History([*self.lines(), *other.lines()])
+
+    def of(self, keys: Iterable[str]) -> History:
+        """Return what is known of some instances."""
+        instances = {key for key in keys if key in self.instances}
+        databases = {self.instances[key].database for key in instances}
+        return History(
+            line
+            for line in self.lines()
+            if (isinstance(line, KnownDatabase) and line.digest in databases)
+            or (isinstance(line, KnownInstance) and line.key in instances)
+            or (isinstance(line, Runs) and line.instance in instances)
+        )
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the history again, in as few lines as there can be; of the times, only the median."""
+        yield from self.databases.values()
+        yield from self.instances.values()
+        for (instance, option, version), losses in self._losses.items():
+            median = round(self.seconds(instance, option, version) or 0.0, 5)
+            failures = self.failures.get((instance, option, version), ())
+            for repeat in sorted({repeat for _, repeat in losses}):
+                epsilons = sorted((epsilon for epsilon, each in losses if each == repeat), key=Fraction)
+                yield Runs(
+                    instance,
+                    option,
+                    version,
+                    repeat,
+                    epsilons,
+                    [_short(losses[epsilon, repeat]) for epsilon in epsilons],
+                    [median] * len(epsilons),
+                    failures,
+                )
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole history to a file."""
+        text = "".join(f"{to_json(line)}\n" for line in self.lines()).encode()
+        # Without a time in it, so that the same history makes the same file.
+        Path(path).write_bytes(gzip.compress(text, mtime=0) if Path(path).suffix == ".gz" else text)
+
+    def array(self, instance: str, option: str, version: int, epsilons: Iterable[str]) -> NDArray[np.float64] | None:
+        """Return the losses as an array of epsilons by repeats, NaN for failed runs; None if any is missing."""
+        losses, wanted = self.losses(instance, option, version), tuple(epsilons)
+        repeats = min((sum(each == epsilon for each, _ in losses) for epsilon in wanted), default=0)
+        if not repeats:
+            return None
+        numbers = [[losses.get((epsilon, repeat)) for repeat in range(repeats)] for epsilon in wanted]
+        return np.array(numbers, dtype=np.float64)
+
+
+def _short(loss: float | None) -> float | None:
+    return None if loss is None else float(f"{loss:.5g}")
+
+
+def to_json(line: Line) -> str:
+    """Return a line of a history as JSON."""
+    facts = asdict(line)
+    if isinstance(line, KnownInstance):
+        facts["read"] = {name: [float(f"{value:.9g}") for value in values] for name, values in line.read.items()}
+    return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
+
+
+def from_json(text: str) -> Line:
+    """Return the line that a text of JSON stands for."""
+    facts = json.loads(text)
+    if not isinstance(facts, dict) or facts.pop("version_", None) != VERSION:
+        raise ChoiceError("a line is not of a history of this version")
+    kind = KINDS[facts.pop("kind")]
+    return kind(**facts)
+
+
+def read_lines(path: str | Path) -> Iterator[Line]:
+    """Yield the lines of a history's file; a last one that a crash cut short is left out."""
+    try:
+        data = Path(path).read_bytes()
+        text = (gzip.decompress(data) if Path(path).suffix == ".gz" else data).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as mistake:
+        raise ChoiceError(f"cannot read the history {path}", why=type(mistake).__name__, fix="check the path") from None
+    *whole, _ = text.split("\n")
+    for number, line in enumerate(whole, start=1):
+        try:
+            yield from_json(line)
+        except (ValueError, KeyError, TypeError):
+            raise ChoiceError(
+                f"line {number} of {path} is not of a history", fix="take that line out, or begin a new file"
+            ) from None
+
+
+def read_history(path: str | Path) -> History:
+    """Return the history in a file."""
+    return History(read_lines(path))

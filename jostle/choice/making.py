@@ -1,0 +1,150 @@
+"""Make choice makers: what to choose among, what to look at, and what to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from attrs import field, frozen
+
+from jostle.choice.about import metafeatures_of
+from jostle.choice.cases import Cases, cases_of
+from jostle.choice.corpus import Corpus
+from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
+from jostle.choice.folders import public
+from jostle.choice.history import History
+from jostle.choice.learners import LEARNERS, Learner, PriorLearner
+from jostle.choice.maker import ChoiceMaker
+from jostle.choice.metafeatures import Metafeature
+from jostle.choice.places import here
+from jostle.choice.pretrained import shipped_history
+from jostle.choice.progress import Progress, shown_progress
+from jostle.choice.rehearse import EPSILONS, Judge, Plan, rehearse_all
+from jostle.choice.specs import Spec
+from jostle.choice.subsamples import default_jobs
+from jostle.choice.trained import Trained
+from jostle.choice.trained import trained_on as learned_from
+from jostle.choice.training import SHARES, judge_all
+from jostle.errors import ChoiceError
+from jostle.options.base import Option, get
+from jostle.privacy.amounts import Amount, exact
+
+__all__ = ["MkChoiceMaker", "Training"]
+
+Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]
+
+
+@frozen(kw_only=True, eq=False)
+class Training:
+    """How a maker learns: from which databases, with what, and where it is kept."""
+
+    corpus: Corpus | None = None
+    """None for what came with Jostle."""
+    history: History | None = None
+    """What is known already; None for the history that is kept on this machine."""
+    shares: tuple[Fraction, ...] = SHARES
+    judged_by: Judge | None = None
+    epsilons: tuple[str, ...] = EPSILONS
+    repeats: int = 4
+    engine: str = "processes"
+    workers: int | None = None
+    jobs: Callable[[Corpus], Sequence[tuple[PublicDatabase, Spec]]] = field(default=default_jobs)
+
+    def __call__(self, maker: ChoiceMaker) -> Trained:
+        """Return what the maker learns."""
+        return self.learn(maker, shown_progress())
+
+    def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
+        """Return what a maker learns; rehearse first what was not rehearsed yet."""
+        history = self.rehearsed(maker, progress)
+        cases = self.cases(maker, history)
+        learners = self.learners(maker)
+        with progress.stage("learning to choose", None) as said:
+            tried = judge_all(cases, maker.informed_by, shares=self.shares, learners=learners, progress=said.note)
+            return learned_from(cases, maker.among, tried)
+
+    def cases(self, maker: ChoiceMaker, history: History) -> Cases:
+        """Return what is learned from."""
+        return cases_of(history, maker.among, epsilons=self.epsilons if self.corpus is not None else None)
+
+    def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
+        """Return who may learn: the programmer's own predictions as well, if there are any."""
+        priors = maker.priors()
+        if not any(priors):
+            return LEARNERS
+        return (*LEARNERS, PriorLearner(tuple(each.name for each in maker.informed_by), priors))
+
+    def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
+        """Return a history that has all the maker's Options, rehearsing those it does not have."""
+        if self.corpus is None:
+            if self.history is not None:
+                return self.history
+            return shipped_history(maker.task)
+        history = self.history if self.history is not None else History.open(here("histories", f"{maker.task}.jsonl"))
+        jobs = [job for job in self.jobs(self.corpus) if job[0].task == maker.task]
+        if not jobs:
+            raise ChoiceError(
+                f"there is no public database of the task {maker.task!r} to learn from",
+                fix="trained_on=a folder of tables (*.csv.gz with a column label) or of grids (*.npy)",
+            )
+        plan = Plan(
+            options=maker.among,
+            epsilons=self.epsilons,
+            repeats=self.repeats,
+            metafeatures=maker.informed_by,
+            judged_by=self.judged_by,
+        )
+        with progress.stage("rehearsing on public databases", None) as said:
+            rehearse_all(jobs, plan, history, engine=self.engine, workers=self.workers, progress=said.at)
+        return history.of(plan.key(database, spec) for database, spec in jobs)
+
+
+def MkChoiceMaker(  # noqa: N802 - the word of the language
+    *,
+    among: Iterable[Option | str | type[Option]],
+    informed_by: Iterable[Metafeature] | None = None,
+    trained_on: Sources | None = None,
+    spending: Amount | None = None,
+    judged_by: Judge | None = None,
+    label: str = "choice",
+) -> ChoiceMaker:
+    """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
+
+    Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
+    rehearsals that came with Jostle, which have all built-in Options. *spending* fixes the share of the budget for what
+    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer;
+    otherwise the task does. It learns when it is first called, or beforehand with `jostle train`.
+    """
+    options = tuple(_option(each) for each in among)
+    if not options:
+        raise ChoiceError("there are no Options to choose among", fix="among=[...]")
+    looked_at = metafeatures_of(options[0].task) if informed_by is None else tuple(informed_by)
+    shares = SHARES if spending is None else (_share(spending),)
+    if isinstance(trained_on, History):
+        training = Training(history=trained_on, shares=shares, judged_by=judged_by)
+    else:
+        corpus = None if trained_on is None else _corpus(trained_on)
+        training = Training(corpus=corpus, shares=shares, judged_by=judged_by)
+    return ChoiceMaker(among=options, informed_by=looked_at, label=label, trainer=training)
+
+
+def _share(spending: Amount) -> Fraction:
+    share = exact(spending, "spending")
+    if not 0 <= share < 1:
+        raise ChoiceError(f"spending is {spending}, but must be at least 0 and below 1", fix='spending="5%"')
+    return share
+
+
+def _option(given: Option | str | type[Option]) -> Option:
+    if isinstance(given, Option):
+        return given
+    return get(given) if isinstance(given, str) else given()
+
+
+def _corpus(given: Corpus | PublicDatabase | str | Path | Iterable[PublicDatabase]) -> Corpus:
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, str | Path):
+        return public(given)
+    return Corpus([given] if isinstance(given, PublicTable | PublicGrid) else given)

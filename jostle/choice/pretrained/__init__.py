@@ -1,0 +1,87 @@
+"""What came with Jostle: trained makers for its tasks, and the histories of rehearsals they were trained on.
+
+`jostle train` with the databases named in docs/choosing.md makes them again.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from attrs import frozen
+
+from jostle.choice.history import History, read_history
+from jostle.choice.places import shipped_folder
+from jostle.choice.trained import Trained
+from jostle.errors import ChoiceError
+
+__all__ = ["SHIPPED", "Shipped", "shipped_history", "shipped_maker"]
+
+
+@frozen
+class Shipped:
+    """A maker that came with Jostle."""
+
+    task: str
+    among: tuple[str, ...]
+    axes: tuple[int, ...] = ()
+    """For grids, the numbers of axes it is for."""
+
+
+CLASSIFIERS = (
+    "Majority",
+    "NaiveBayes",
+    "BayesTree",
+    "BayesTree(depth=2)",
+    "Mohammed(depth=1)",
+    "Mohammed(depth=2)",
+    "Mohammed",
+    "Mohammed(depth=5, utility=Gini)",
+    "Mohammed(numeric=ordered)",
+    "Mohammed(depth=2, numeric=ordered)",
+    "FriedmanSchuster",
+    "FriedmanSchuster(depth=5)",
+    "Jagannathan",
+    "FletcherIslam",
+    "PatilSingh",
+    "RandomForest(trees=1)",
+)
+GRIDS = (
+    "Identity",
+    "Uniform",
+    "UniformGrid",
+    "AdaptiveGrid",
+    "DAWA",
+    "MWEM",
+    "Privelet",
+    "HierarchicalB",
+    "QuadTree",
+    "AHP",
+    "GreedyH",
+    "ShrunkTree",
+)
+
+SHIPPED = {
+    "classification": Shipped("classification", CLASSIFIERS),
+    "ranges-1d": Shipped("grid", GRIDS, axes=(1,)),
+    "ranges-2d": Shipped("grid", GRIDS, axes=(2,)),
+}
+
+
+@lru_cache(maxsize=4)
+def shipped_history(task: str) -> History:
+    """Return the rehearsals of a task that came with Jostle."""
+    path = shipped_folder() / f"{task}.jsonl.gz"
+    if not path.exists():
+        raise ChoiceError(
+            f"no rehearsals of the task {task!r} came with Jostle",
+            fix="trained_on=a folder of public databases",
+        )
+    return read_history(path)
+
+
+@lru_cache(maxsize=8)
+def shipped_maker(name: str) -> Trained:
+    """Return what a maker that came with Jostle has learned."""
+    if name not in SHIPPED:
+        raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
+    return Trained.read(shipped_folder() / f"{name}.json")

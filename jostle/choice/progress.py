@@ -1,0 +1,69 @@
+"""Progress of long work: a bar with the time left on a terminal, and nothing elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import field, frozen
+
+__all__ = ["Progress", "Stage", "shown_progress", "silent"]
+
+
+@frozen(eq=False)
+class Stage:
+    """One part of the work."""
+
+    bar: Any = None
+    task: Any = None
+
+    def at(self, done: int, total: int) -> None:
+        """Say how much of it is done."""
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, total=total)
+
+    def note(self, text: str) -> None:
+        """Say what was found."""
+        if self.bar is not None:
+            self.bar.console.log(text, highlight=False)
+
+
+@frozen(eq=False)
+class Progress:
+    """Stages of work, shown one after the other."""
+
+    shown: bool = field(default=False)
+
+    @contextmanager
+    def stage(self, title: str, total: int | None) -> Iterator[Stage]:
+        """Show a stage while it lasts."""
+        if not self.shown:
+            yield Stage()
+            return
+        from rich.console import Console  # noqa: PLC0415 - for terminals only
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+        from rich.progress import Progress as Bars  # noqa: PLC0415
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+        )
+        with Bars(*columns, console=Console(stderr=True)) as bars:
+            yield Stage(bars, bars.add_task(title, total=total))
+
+
+def silent() -> Progress:
+    """Return a progress that shows nothing."""
+    return Progress(shown=False)
+
+
+def shown_progress() -> Progress:
+    """Return a progress that is shown on standard error, if that is a terminal."""
+    from rich.console import Console  # noqa: PLC0415 - for terminals only
+
+    return Progress(shown=Console(stderr=True).is_terminal)

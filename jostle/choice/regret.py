@@ -1,0 +1,87 @@
+"""How good choices are: against the best Option in hindsight, and against the single best one.
+
+Hindsight has to be honest. Which Option was best in a cell (a database and a budget) is read off all repeats but one,
+and its loss off that one, in turn: read off the same repeats, the best of many noisy losses is better than any Option
+is, and cannot be reached.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ChoiceError
+
+__all__ = ["Figures", "figures", "honest_best", "weights_of"]
+
+Floats = NDArray[np.float64]
+WORSE = 0.02
+"""A cell counts as worse than the single best Option where the loss is higher by more than this part of it."""
+
+
+@frozen
+class Figures:
+    """Over all cells. Regret is loss / loss of the best Option in hindsight, both at least the floor; 1 is perfect."""
+
+    cells: int
+    regret_mean: float
+    regret_p95: float
+    regret_max: float
+    gap_closed: float
+    """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap."""
+    worse_share: float
+    """The share of cells that are worse than the single best by more than 2%."""
+    loss_mean: float
+    single_mean: float
+    hindsight_mean: float
+
+
+def honest_best(losses: Floats) -> Floats:
+    """Return each cell's loss in hindsight; *losses* are cells by Options by repeats.
+
+    >>> honest_best(np.array([[[0.0, 1.0], [0.2, 0.2]]])).tolist()
+    [0.6]
+    """
+    if losses.ndim != 3 or losses.shape[2] < 2:
+        raise ChoiceError("hindsight is read off two repeats or more")
+    repeats = losses.shape[2]
+    total = losses.sum(axis=2, keepdims=True)
+    # The mean without the repeat at hand decides.
+    best = np.argmin(total - losses, axis=1)
+    chosen = np.take_along_axis(losses, best[:, None, :], axis=1)[:, 0, :]
+    found: Floats = chosen.sum(axis=1) / repeats
+    return found
+
+
+def figures(
+    chosen: Floats, single: Floats, hindsight: Floats, *, floor: float, weights: Floats | None = None
+) -> Figures:
+    """Return the figures of chosen losses, given those of the single best Option and of hindsight, a cell each."""
+    if not len(chosen):
+        raise ChoiceError("there are no cells to judge by")
+    least = max(floor, np.finfo(np.float64).tiny)
+    weight = np.ones(len(chosen)) if weights is None else weights
+    regret = np.maximum(chosen, least) / np.maximum(hindsight, least)
+    means = [float(np.average(losses, weights=weight)) for losses in (chosen, single, hindsight)]
+    gap = means[1] - means[2]
+    return Figures(
+        cells=len(chosen),
+        regret_mean=float(np.average(regret, weights=weight)),
+        regret_p95=float(np.quantile(regret, 0.95)),
+        regret_max=float(regret.max()),
+        gap_closed=(means[1] - means[0]) / gap if gap > 0 else float("nan"),
+        worse_share=float(
+            np.average(np.maximum(chosen, least) > (1 + WORSE) * np.maximum(single, least), weights=weight)
+        ),
+        loss_mean=means[0],
+        single_mean=means[1],
+        hindsight_mean=means[2],
+    )
+
+
+def weights_of(groups: NDArray[np.str_]) -> Floats:
+    """Return weights that give every group the same say, however many cells it has; their mean is 1."""
+    _, which, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    found: Floats = 1 / counts[which]
+    return np.asarray(found / found.mean())

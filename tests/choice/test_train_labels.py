@@ -1,0 +1,148 @@
+"""Learning the choices inside a program, on programs whose best choices are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from attrs import frozen
+
+import jostle
+from jostle import Categorical, Schema, Table
+from jostle.choice.train_labels import fit_policies, lessons_of, train_labels
+from jostle.choosing import choose, choose_each, follow
+from jostle.errors import ChoiceError
+
+SIDES = ("left", "right")
+
+
+@frozen
+class Public:
+    """A public table of so many rows, which are a public fact; an answer is its own loss."""
+
+    rows: int
+
+    @property
+    def key(self) -> str:
+        return f"public {self.rows}"
+
+    @property
+    def table(self) -> Table:
+        schema = Schema({"a": Categorical(["x"])}, rows=self.rows)
+        return Table.from_frame(pa.table({"a": ["x"] * self.rows}), schema)
+
+    def loss(self, answer: Any) -> float:
+        return float(answer)
+
+
+SITUATIONS = tuple(map(Public, range(1, 40, 2)))
+
+
+def sides(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go left where there are more than 20 rows, and right elsewhere: that is best. Noise comes on top."""
+    rows = db.schema.rows or 0
+    side = choose("Side", among=SIDES, informed_by={"n": rows, "e": epsilon})
+    wrong = (side == "left") != (rows > 20)
+    return 1 + wrong + float(db.below(100, 1)[0]) / 200
+
+
+def best(policies: Any, rows: int) -> float:
+    """Return what the program does without the noise, its choices made by these policies."""
+    with follow(policies):
+        return int(sides(jostle.rehearse(Public(rows).table), Fraction(1)))
+
+
+def test_a_choice_is_learned_and_holds_where_it_was_not_tried() -> None:
+    policies = train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10)
+    assert [best(policies, rows) for rows in (2, 8, 14, 26, 32, 38)] == [1] * 6
+    assert best({}, 8) == 2
+
+
+def test_the_same_seed_learns_the_same() -> None:
+    first, again, other = (
+        train_labels(sides, SITUATIONS[:10], ["1"], rounds=1, runs=12, seed=seed)["Side"].facts() for seed in (3, 3, 4)
+    )
+    assert first == again
+    assert first != other
+
+
+def risky(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Safe costs 0.5. Risky costs 0.1 if the second choice is right, and 1 otherwise: one of four is."""
+    if choose("First", among=("safe", "risky"), informed_by={"e": epsilon}) == "safe":
+        return 0.5
+    second = choose("Second", among=("a", "b", "c", "d"), informed_by={"e": epsilon})
+    return 0.1 if second == "c" else 1.0
+
+
+def test_later_rounds_see_what_a_choice_is_worth_if_good_ones_follow() -> None:
+    """After one round, in which what follows is mostly wrong, the risk looks bad; then it is found out to be good."""
+    learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1)
+    for rounds, expected in ((1, 0.5), (3, 0.1)):
+        with follow(learn(rounds=rounds)):
+            assert risky(jostle.rehearse(Public(1).table), Fraction(1)) == expected
+
+
+def levels(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Choose at ten sites at once; what is lost is the share of sites that go the wrong way."""
+    places = choose_each("Site", among=SIDES, informed_by={"n": range_of(10), "e": float(epsilon)})
+    return 0.1 + sum(int(place) == (n >= 5) for n, place in enumerate(places)) / 10
+
+
+def range_of(count: int) -> Sequence[int]:
+    return list(range(count))
+
+
+def test_many_sites_that_choose_at_once_learn_each_their_own() -> None:
+    policies = train_labels(levels, SITUATIONS, ["1"], rounds=3, runs=12, inputs={"Site": ["n"]})
+    assert policies["Site"].inputs == ("n",)
+    with follow(policies):
+        assert levels(jostle.rehearse(Public(1).table), Fraction(1)) == pytest.approx(0.1)
+
+
+def test_lessons_are_losses_relative_to_the_situation() -> None:
+    taught = lessons_of(sides, SITUATIONS[:3], [Fraction(1), Fraction(2)], runs=6, rate=Fraction(1), policies={})
+    assert len(taught) == 3 * 2 * 6
+    assert sum(lesson.loss for lesson in taught) == pytest.approx(len(taught))
+    assert {lesson.seen for lesson in taught} == {(n, e) for n in (1, 3, 5) for e in (1, 2)}
+    for lesson in taught:
+        assert lesson.weight == 1
+        assert lesson.label == "Side"
+
+
+def test_sites_that_see_and_take_the_same_are_one_lesson() -> None:
+    taught = lessons_of(levels, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    assert len(taught) == 10
+    assert sum(lesson.weight for lesson in taught) == pytest.approx(1)
+    alike = lessons_of(same_everywhere, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    assert [lesson.weight for lesson in alike] == [1]
+
+
+def same_everywhere(db: jostle.Probe, epsilon: Fraction) -> float:
+    choose_each("Site", among=SIDES, informed_by={"n": 4}, count=7)
+    return 1.0
+
+
+def no_choice(db: jostle.Probe, epsilon: Fraction) -> float:
+    return 1.0
+
+
+def test_what_cannot_be_learned_is_refused_in_words() -> None:
+    learn = partial(train_labels, epsilons=["1"], rounds=1)
+    with pytest.raises(ChoiceError, match="the program made no choice"):
+        learn(no_choice, SITUATIONS, runs=2)
+    with pytest.raises(ChoiceError, match="choice Side took 'left' only 2 times"):
+        learn(sides, SITUATIONS[:1], runs=4)
+    with pytest.raises(ChoiceError, match="no choice Sise was met"):
+        learn(sides, SITUATIONS, runs=4, caution={"Sise": 1.0})
+    with pytest.raises(ChoiceError, match="choice Side does not see 'm'"):
+        learn(sides, SITUATIONS, runs=4, inputs={"Side": ["m"]})
+
+
+def test_what_was_best_on_the_whole_is_the_usual_alternative() -> None:
+    taught = lessons_of(sides, SITUATIONS[:8], [Fraction(1)], runs=12, rate=Fraction(1), policies={})
+    assert fit_policies(taught, caution={"Side": 2.0})["Side"].usual == "right"
+    assert fit_policies(taught, caution={"Side": 2.0})["Side"].caution == 2.0
