@@ -237,10 +237,11 @@ def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
     bar = paint(_BLUE, " " * width + " |")
     place = f"{source.name}:{mistake.span.line}:{mistake.span.column}"
     shown = [
-        paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {mistake.title}"),
+        paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {_visible(mistake.title)}"),
         paint(_BLUE, " " * width + "-->") + f" {_visible(place)}",
         bar,
     ]
+    advice = (("why", mistake.why), ("fix", mistake.fix))
     last = None
     for span, sign, words in marks:
         if not 1 <= span.line <= len(source.lines):
@@ -254,7 +255,7 @@ def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
         indent, length = _columns(source.lines[span.line - 1], span)
         style = _RED if sign == "^" else _BLUE
         shown.append(f"{bar} {indent}{paint(style, f'{sign * length} {words}'.rstrip())}")
-    shown += [bar, f"{' ' * width} = why: {mistake.why}", f"{' ' * width} = fix: {mistake.fix}"]
+    shown += [bar, *(f"{' ' * width} = {word}: {_visible(text)}" for word, text in advice)]
     return "\n".join(shown)
 
 

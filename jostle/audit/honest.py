@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from jostle.audit.bought import COUNTED, BoughtExpression
 from jostle.audit.contingency import grid_pairs, table_pairs
 from jostle.audit.counting import NoisyCounts, OneLevelTree, SparseHistogram, TwoLevelCell
 from jostle.audit.forks import enumerated
@@ -15,6 +16,8 @@ from jostle.audit.pairs import answer_pairs, histogram_pairs, key_pairs
 from jostle.audit.selections import GridChoice, NoisyMax, Peeling, Selection
 from jostle.audit.subjects import Subject, register
 from jostle.audit.thresholds import SparseVector, balanced_share
+from jostle.privacy.aggregates import Deviation
+from jostle.privacy.expressions import cells, far_from_flat, occupied
 
 __all__ = ["HONEST"]
 
@@ -33,6 +36,11 @@ _standard = SparseVector(threshold_share=balanced_share(2, monotone=False), quer
 _standard_monotone = SparseVector(threshold_share=balanced_share(2, monotone=True), query_noise=2, positives=2)
 _tree = OneLevelTree(leaf_share=Fraction(1, 2))
 _cell = TwoLevelCell(first_share=Fraction(1, 2), second_share=Fraction(1, 2))
+_unevenness = far_from_flat(cells(COUNTED))
+_bought = BoughtExpression(expression=_unevenness, relation="add_remove")
+_bought_replaced = BoughtExpression(expression=_unevenness, relation="replace_one")
+_bought_deviation = BoughtExpression(expression=Deviation(cells(COUNTED), bits=3), relation="replace_one")
+_bought_occupied = BoughtExpression(expression=occupied(cells(COUNTED)), relation="add_remove")
 
 HONEST: tuple[Subject[Any], ...] = (
     Subject(
@@ -135,6 +143,38 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=histogram_pairs(2, "add_remove"),
         sample=_cell.sample,
         distribution=_cell.distribution,
+    ),
+    Subject(
+        name="BoughtUnevenness",
+        module=__name__,
+        about="a private expression, 3 cells' L1 distance to flat, a record added",
+        pairs=histogram_pairs(3, "add_remove"),
+        sample=_bought.sample,
+        distribution=_bought.distribution,
+    ),
+    Subject(
+        name="BoughtUnevennessReplaced",
+        module=__name__,
+        about="a private expression, 3 cells' L1 distance to flat, a record replaced",
+        pairs=histogram_pairs(3, "replace_one"),
+        sample=_bought_replaced.sample,
+        distribution=_bought_replaced.distribution,
+    ),
+    Subject(
+        name="BoughtDeviation",
+        module=__name__,
+        about="a private expression, 3 cells' standard deviation in eighths, a record replaced",
+        pairs=histogram_pairs(3, "replace_one"),
+        sample=_bought_deviation.sample,
+        distribution=_bought_deviation.distribution,
+    ),
+    Subject(
+        name="BoughtOccupied",
+        module=__name__,
+        about="a private expression, how many of 3 cells are occupied, a record added",
+        pairs=histogram_pairs(3, "add_remove"),
+        sample=_bought_occupied.sample,
+        distribution=_bought_occupied.distribution,
     ),
     Subject(
         name="PrivPfCChoice",

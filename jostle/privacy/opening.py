@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,12 @@ from attrs import evolve, frozen
 from jostle.errors import BudgetError, ProbeError, SchemaError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Room, admit
+from jostle.privacy.expressions import check_expression
 from jostle.privacy.ledger import MOST_BITS, Ledger
+from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
+from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.vault import Account, FileVault, MemoryVault, Vault
 from jostle.tables.engines import Source
 from jostle.tables.fingerprint import Fingerprint, fingerprint
@@ -31,7 +34,7 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
-__all__ = ["protect", "rehearse"]
+__all__ = ["protect", "raw", "rehearse"]
 
 
 @frozen(eq=False)
@@ -151,6 +154,29 @@ def rehearse(
     ledger = Ledger(promise, schema.neighbours)
     room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
+
+
+def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the exact numbers of each expression's cells on a *public* table, without noise, for training.
+
+    They are computed by the same code as the ones `Probe.release` adds noise to. A table that was opened as private is
+    refused.
+    """
+    source, schema = _taken(table)
+    if _registry.knows(fingerprint(source)):
+        raise ProbeError(
+            "this table was opened as private, and is not looked at without noise",
+            why="a raw value is no private release, whatever it is used for",
+            fix="use public data, or buy the value: db.release(expression, epsilon)",
+        )
+    given = tuple(expressions)
+    for each in given:
+        check_expression(each)
+    if not given:
+        return ()
+    tally: Any = source.tally(stack_of(given, schema), ())
+    found = evaluated(given, tally, schema)
+    return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
 
 def _opened(room: Room, record: Opened) -> Probe:

@@ -9,14 +9,19 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import ProbeError
+from jostle.errors import ExpressionError, ProbeError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Key, ask, look
+from jostle.privacy.expressions import check_expression, known_of
 from jostle.privacy.ledger import Charge
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
+from jostle.privacy.nodes import Expression
+from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
+from jostle.privacy.selection import Selection
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.schema import Neighbours, Schema
+from jostle.trace.records import Chosen
 
 __all__ = ["Probe"]
 
@@ -101,16 +106,54 @@ class Probe:
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
+    def select(self, selection: Selection, epsilon: Amount, *, site: str = "select") -> Any:
+        """Return the best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
+        return self._ask("select", selection, epsilon_amount(epsilon), site)
+
+    def release(self, expression: Expression, epsilon: Amount, *, site: str = "release") -> float:
+        """Return the one number of a private expression, with exact noise for the sensitivity inferred for it."""
+        answer = self.release_cells(expression, epsilon, site=site, single=True)
+        return float(answer[()])
+
+    def release_cells(
+        self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
+    ) -> NDArray[np.float64]:
+        """Return all numbers of a private expression, noised: together they cost epsilon."""
+        check_expression(expression)
+        if single and (shape := known_of(expression, self.schema).shape):
+            raise ExpressionError(
+                f"the expression has {' by '.join(map(str, shape))} cells, not one number",
+                fix="total(x), largest(x), x[0], or db.release_cells(x, epsilon)",
+            )
+        answer: NoisyNumbers = self.perform(AddNoiseTo(expression), epsilon, site=site)
+        return answer.values
+
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
         """Return the value that most rows have in a column, give or take noise."""
         labels = self.schema[column].labels
         return labels[self.pick(Fullest((column,)), epsilon, site=site)]
+
+    def note_choice(self, choice: Chosen) -> None:
+        """Leave a record of a choice in the trace: texts and numbers that the caller has anyway.
+
+        It gives no access to rows. Whoever calls this holds public facts and released values alone, so what is
+        recorded is made of these.
+        """
+        self._ask("note_choice", choice)
 
     # Probes on the same rows, or some of them
 
     def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
         """Return a probe on the same rows with a budget of its own, spent here at once."""
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
+
+    def told(self, *, rows: int) -> Probe:
+        """Return a probe on the same rows and budget whose schema says that there are so many rows.
+
+        For a number that was released before, so that whoever is given this probe does not buy it again. It changes
+        what is said of the table, not what is counted, nor the noise.
+        """
+        return Probe(self._ask("told", int(rows)))
 
     def where(self, column: str, *values: str) -> Probe:
         """Return a probe on the rows that have one of the values in a column, spending from this one's budget."""

@@ -14,20 +14,22 @@ from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, VaultError
 from jostle.privacy.amounts import epsilon_amount, show_amount
+from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanisms import Mechanism, check_mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.privacy.selection import Selection, best_of, check_selection
 from jostle.tables.block import Where
 from jostle.tables.engines import Partial, Source
 from jostle.tables.kernels import DenseKernel, Kernel, SparseTally, check_kernel
 from jostle.tables.schema import Schema
-from jostle.trace.records import Charged, Refused, Released, Trace, shortened
+from jostle.trace.records import Charged, Chosen, Refused, Released, Trace, shortened
 
 __all__ = ["QUESTIONS", "Room"]
 
 Result = TypeVar("Result")
 
-QUESTIONS = ("perform", "allot", "narrowed", "split", "below", "shuffled", "charges")
+QUESTIONS = ("perform", "allot", "narrowed", "split", "below", "shuffled", "charges", "note_choice", "told", "select")
 """The methods of a room that a key gives use of."""
 
 
@@ -93,6 +95,19 @@ class Room:
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)))
         return answer
 
+    def select(self, selection: Selection, epsilon: Fraction, name: str) -> Any:
+        """Return the best-scored of a random number of candidate runs: check, charge once, run, release, note it."""
+        check_selection(selection)
+        each = selection.stopping.each(epsilon_amount(epsilon))
+        selection.check(self.public, each)
+        event, site = selection.event(each), self.site(name)
+        cost = price(event, self.ledger.neighbours)
+        self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
+        answer, records = best_of(self, selection, each, site)
+        for record in records:
+            self.trace.add(record)
+        return answer
+
     def _release(
         self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
     ) -> tuple[Any, NDArray[np.int64]]:
@@ -113,6 +128,13 @@ class Room:
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site)
 
+    def told(self, rows: int) -> Room:
+        """Return this room, but for the number of rows that those who ask are told, so that they need not buy it.
+
+        What is tallied, and the noise on it, go by the room's own schema and not by that.
+        """
+        return evolve(self, public=evolve(self.public, rows=max(0, rows)))
+
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
         try:
@@ -123,6 +145,12 @@ class Room:
         promise, spent = self.ledger.promise, self.ledger.spent
         self.trace.add(Charged(site, kind, epsilon, spent, None if promise is None else promise - spent))
         return result
+
+    def note_choice(self, choice: Chosen) -> None:
+        """Leave a record of a choice in the trace. Nothing in here is looked at for it."""
+        if type(choice) is not Chosen:
+            raise ProbeError(f"{type(choice).__name__} is no record of a choice", fix="jostle.trace.records.Chosen")
+        self.trace.add(evolve(choice, site=self.site(choice.site)))
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
         """Return a room with only the rows that have one of the codes."""

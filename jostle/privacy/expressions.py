@@ -1,0 +1,195 @@
+"""Private expressions: what is to be bought of private rows, with a sensitivity that is inferred.
+
+>>> from jostle.tables import Categorical, Schema
+>>> schema = Schema({"ill": Categorical(["no", "yes"]), "smokes": Categorical(["no", "yes"])}, label="ill")
+>>> share_right = one_rule("smokes", "ill")
+>>> sensitivity(share_right, schema)
+Fraction(1, 1)
+>>> sensitivity(far_from_flat(cells("ill", "smokes")), schema)
+Fraction(3, 2)
+>>> sensitivity(deviation(cells("ill", "smokes")), schema) < Fraction(1, 2)
+True
+
+An expression is bought with `db.release(expression, epsilon)`. It looks at no rows by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Literal, NoReturn
+
+from jostle.errors import ExpressionError
+from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
+from jostle.privacy.amounts import Amount
+from jostle.privacy.changes import Known
+from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
+from jostle.privacy.public_numbers import public_number
+from jostle.privacy.tallied import Tally
+from jostle.tables.schema import Schema
+
+__all__ = [
+    "NODES",
+    "Expression",
+    "along",
+    "argmax",
+    "cells",
+    "check_expression",
+    "deviation",
+    "evaluate",
+    "far_from_flat",
+    "known_of",
+    "largest",
+    "mean_of",
+    "occupied",
+    "one_rule",
+    "rows",
+    "sensitivity",
+    "sensitivity_of",
+    "smallest",
+    "sums",
+    "tallies",
+    "total",
+]
+
+Expressions = Expression | Iterable[Expression]
+
+NODES: frozenset[type] = frozenset(
+    {Above, Absolute, Along, Cell, Clamped, Deviation, Extreme, FarFromFlat, Mean, Scaled, Shifted, Sum, Tally, Total}
+)
+"""The nodes that may be computed among rows. A subclass of one is not one of them."""
+
+
+def rows() -> Expression:
+    """Return the number of rows."""
+    return Tally(())
+
+
+def cells(*columns: str) -> Expression:
+    """Return the number of rows for each combination of the columns' codes, one axis per column."""
+    return Tally(columns)
+
+
+def sums(column: str, weights: Iterable[int], most: int, by: str | Iterable[str] = ()) -> Expression:
+    """Return the sum of a public whole number per code of a column, for each combination of the codes in *by*.
+
+    A row adds at most *most*, either way; what exceeds it is cut off.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ExpressionError(f"most is {most!r}, but must be a whole number from 1 up", fix="most=10")
+    if not isinstance(column, str):
+        raise ExpressionError(f"{type(column).__name__} is not the name of a column", fix='sums("age", range(10), 9)')
+    clipped = tuple(max(-most, min(most, _whole(weight))) for weight in weights)
+    return Tally((by,) if isinstance(by, str) else tuple(by), weighted=column, weights=clipped)
+
+
+def _whole(weight: object) -> int:
+    number = public_number(weight)
+    if number.denominator != 1:
+        raise ExpressionError(f"the weight {weight!r} is not a whole number", fix="weigh in smaller units")
+    return int(number)
+
+
+def total(of: Expression) -> Expression:
+    """Return the sum of all cells."""
+    return Total(of)
+
+
+def largest(of: Expressions, *more: Expression) -> Expression:
+    """Return the largest of all cells of all that is given."""
+    return Extreme(_listed(of, more), "max")
+
+
+def smallest(of: Expressions, *more: Expression) -> Expression:
+    """Return the smallest of all cells of all that is given."""
+    return Extreme(_listed(of, more), "min")
+
+
+def mean_of(of: Expressions, *more: Expression) -> Expression:
+    """Return the mean of all cells of all that is given."""
+    return Mean(_listed(of, more))
+
+
+def _listed(of: Expressions, more: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    return (of, *more) if isinstance(of, Expression) else (*of, *more)
+
+
+def occupied(of: Expression, above: Amount = 0) -> Expression:
+    """Return how many cells are above a public threshold: with 0, how many are occupied."""
+    return Above(of, public_number(above))
+
+
+def along(of: Expression, how: Literal["sum", "max", "min"], axis: int) -> Expression:
+    """Return the sum, largest or smallest along an axis, which goes away."""
+    return Along(of, how, axis)
+
+
+def one_rule(attribute: str, label: str) -> Expression:
+    """Return how many rows the best rule from one attribute to the label gets right."""
+    return Total(Along(Tally((attribute, label)), "max", 1))
+
+
+def far_from_flat(of: Expression) -> Expression:
+    """Return the L1 distance from flat: the sum of how far each cell is from the mean of all."""
+    return FarFromFlat(of)
+
+
+def deviation(of: Expression) -> Expression:
+    """Return the population standard deviation of the cells, rounded down to a multiple of 2**-20."""
+    return Deviation(of)
+
+
+def argmax(*_: object) -> NoReturn:
+    """Refuse: which cell is largest changes from one to any other with a single row."""
+    raise ExpressionError(
+        "the place of the largest private value is asked for",
+        why="one row can change it from any place to any other, so noise on it would hide nothing but at great cost",
+        fix="db.pick(Fullest(column), epsilon), or noisyMax",
+    )
+
+
+def check_expression(expression: Expression) -> None:
+    """Refuse anything that holds a node of another kind than the known ones."""
+    if type(expression) not in NODES:
+        raise ExpressionError(
+            f"{type(expression).__name__} is not a known kind of private expression",
+            why="its sensitivity is not proved",
+            fix="jostle.privacy.expressions has the known ones",
+        )
+    for part in expression.parts:
+        check_expression(part)
+
+
+def tallies(expression: Expression) -> Iterator[Tally]:
+    """Yield every tally an expression is computed from, as often as it occurs."""
+    if isinstance(expression, Tally):
+        yield expression
+    for part in expression.parts:
+        yield from tallies(part)
+
+
+def known_of(expression: Expression, schema: Schema) -> Known:
+    """Return what is publicly known of an expression: its shape, its bounds, and how a row can change it."""
+    return expression.known(schema, *(known_of(part, schema) for part in expression.parts))
+
+
+def sensitivity(expression: Expression, schema: Schema) -> Fraction:
+    """Return the most that an expression changes between neighbours of the schema's kind, summed over its cells.
+
+    Under replace_one, a row that enters or leaves the part that is asked about counts as well as one that is swapped.
+    """
+    check_expression(expression)
+    return sensitivity_of(known_of(expression, schema), schema)
+
+
+def sensitivity_of(known: Known, schema: Schema) -> Fraction:
+    """Return the sensitivity of what this is known of."""
+    return known.enter.moved if schema.neighbours == "add_remove" else max(known.enter.moved, known.swap.moved)
+
+
+def evaluate(expression: Expression, found: Mapping[Tally, Numbers]) -> Numbers:
+    """Return the numbers of an expression, given those of its tallies."""
+    if isinstance(expression, Tally):
+        return found[expression]
+    return expression.value(*(evaluate(part, found) for part in expression.parts))

@@ -1,0 +1,383 @@
+"""Nodes of private expressions: what may be computed from tallies, and how far a row can change it.
+
+An expression is a tree of plain frozen values whose leaves are tallies. It says what would be computed; only the
+mechanism `AddNoiseTo` computes it, among the rows, and adds noise. Nodes come from a closed list, each with the proof
+of its rule in its docstring. In these proofs x stands for the cells of the parts, v = x(D') - x(D) for their change
+when a row enters or is swapped, and the bounds on v are those of `Change`.
+
+Here is what all nodes share, and those that arithmetic makes, cell by cell.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from jostle.errors import ExpressionError
+from jostle.privacy.amounts import Amount
+from jostle.privacy.changes import ZERO, Change, Known, known
+from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.public_numbers import is_number, public_number, sides, whole_numbers
+from jostle.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from jostle.privacy.tallied import Tally
+
+__all__ = [
+    "Absolute",
+    "Cell",
+    "Clamped",
+    "Expression",
+    "OfOne",
+    "OfSeveral",
+    "Scaled",
+    "Shifted",
+    "Sum",
+]
+
+MOST_NODES = 20_000
+MOST_DEPTH = 60
+"""A tree is walked by functions that call themselves."""
+
+
+def _items(items: Iterable[Expression]) -> tuple[Expression, ...]:
+    given = tuple(items)
+    if not given:
+        raise ExpressionError("there is nothing to compute from", fix="give at least one private expression")
+    return given
+
+
+@frozen
+class Expression(ABC):
+    """Numbers computed from private rows: to be bought with noise, and to be looked at in no other way."""
+
+    nodes: int = field(init=False, eq=False, repr=False)
+    depth: int = field(init=False, eq=False, repr=False)
+
+    __array_ufunc__ = None  # numpy's numbers leave the arithmetic to this class
+    __iter__ = None  # with places alone, Python would go through them without end
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse parts that are no expressions, and trees too large to be walked."""
+        for part in self.parts:
+            if not isinstance(part, Expression):
+                raise ExpressionError(
+                    f"{type(part).__name__} is not a private expression", fix='jostle.privacy.expressions.cells("age")'
+                )
+        nodes = 1 + sum(part.nodes for part in self.parts)
+        depth = 1 + max((part.depth for part in self.parts), default=0)
+        if nodes > MOST_NODES or depth > MOST_DEPTH:
+            raise ExpressionError(
+                f"the expression has {nodes:,} parts, nested {depth} deep",
+                why=f"at most {MOST_NODES:,} parts are looked at, nested at most {MOST_DEPTH} deep",
+                fix="buy several expressions, or use mean_of and largest on a list",
+            )
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "depth", depth)
+
+    # What each kind of node says
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Expression, ...]:
+        """Return what it is computed from."""
+
+    @abstractmethod
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
+        """Return the same computed from something else."""
+
+    @abstractmethod
+    def known(self, schema: Schema, *parts: Known) -> Known:
+        """Return what is publicly known of it, given what is known of its parts."""
+
+    @abstractmethod
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return its numbers, given those of its parts."""
+
+    # What may be written with it
+
+    def where(self, column: str, *values: str | int) -> Expression:
+        """Return the same computed from the rows that have one of the values, or codes, in a column."""
+        if not isinstance(column, str):
+            raise ExpressionError(f"a condition names {type(column).__name__}, not a column", fix='.where("age", 3)')
+        return self.on_tallies(lambda tally: evolve(tally, conditions=(*tally.conditions, (column, values))))
+
+    def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
+        """Return the same computed from coarser columns.
+
+        For each column named, either a number that codes are divided by, rounding down, or the group of each code.
+        """
+        given = tuple(groups.items())
+        return self.on_tallies(lambda tally: evolve(tally, coarse=(*tally.coarse, *given)))
+
+    def on_tallies(self, change: Callable[[Tally], Expression]) -> Expression:
+        """Return the same with every tally changed."""
+        return self.with_parts(tuple(part.on_tallies(change) for part in self.parts))
+
+    def __getitem__(self, place: int | tuple[int, ...]) -> Expression:
+        """Return one cell, by its place along each axis."""
+        return Cell(self, (place,) if isinstance(place, int | np.integer) else place)
+
+    def __add__(self, other: object) -> Expression:
+        if is_number(other):
+            return Shifted(self, public_number(other))
+        if not isinstance(other, Expression):
+            return NotImplemented
+        mine = self.items if isinstance(self, Sum) else (self,)
+        others = other.items if isinstance(other, Sum) else (other,)
+        return Sum((*mine, *others))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expression:
+        return Scaled(self, Fraction(-1))
+
+    def __sub__(self, other: object) -> Expression:
+        if is_number(other):
+            return Shifted(self, -public_number(other))
+        return self + (-other) if isinstance(other, Expression) else NotImplemented
+
+    def __rsub__(self, other: object) -> Expression:
+        return -self + other
+
+    def __mul__(self, other: object) -> Expression:
+        if isinstance(other, Expression):
+            raise ExpressionError(
+                "two private values are multiplied",
+                why="a row changes the product by as much as the other value, which is private and has no small bound",
+                fix="buy both, and multiply what comes out",
+            )
+        return Scaled(self, public_number(other)) if is_number(other) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Expression:
+        if isinstance(other, Expression):
+            self._refuse_quotient()
+        if not is_number(other):
+            return NotImplemented
+        if not other:
+            raise ExpressionError("a private value is divided by 0", fix="divide by a number other than 0")
+        return Scaled(self, 1 / public_number(other))
+
+    def __rtruediv__(self, _: object) -> NoReturn:
+        self._refuse_quotient()
+
+    def _refuse_quotient(self) -> NoReturn:
+        raise ExpressionError(
+            "something is divided by a private value",
+            why="where the divisor is small, one row can change the quotient without bound",
+            fix="buy both, and divide what comes out",
+        )
+
+    def __pow__(self, _: object) -> NoReturn:
+        raise ExpressionError(
+            "a private value is raised to a power",
+            why="the larger it is, the more a row changes the power, and how large it is is private",
+            fix="buy it, and raise what comes out; for a standard deviation, deviation(x)",
+        )
+
+    __rpow__ = __pow__
+
+    def __abs__(self) -> Expression:
+        return Absolute(self)
+
+    def clamped(self, low: Amount, high: Amount) -> Expression:
+        """Return the same with what lies beyond public bounds moved to them."""
+        return Clamped(self, public_number(low), public_number(high))
+
+    def _refuse_look(self, *_: object) -> NoReturn:
+        raise ExpressionError(
+            "a private value is compared, or looked at",
+            why="what follows from it would show it without noise",
+            fix="buy it first, db.release(x, epsilon), and look at what comes out",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_look
+    __bool__ = __float__ = __int__ = __index__ = __len__ = __round__ = _refuse_look
+
+
+@frozen
+class OfOne(Expression):
+    """A node computed from one part."""
+
+    of: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """Return the one part."""
+        return (self.of,)
+
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
+        """Return the same computed from another part."""
+        return evolve(self, of=parts[0])
+
+
+@frozen
+class OfSeveral(Expression):
+    """A node computed from several parts."""
+
+    items: tuple[Expression, ...] = field(converter=_items)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """Return the parts."""
+        return self.items
+
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
+        """Return the same computed from other parts."""
+        return evolve(self, items=parts)
+
+
+@frozen
+class Scaled(OfOne):
+    """A public multiple: its change is that multiple of v."""
+
+    by: Fraction = field(converter=public_number)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the multiple of all bounds."""
+        (x,) = parts
+        shared = math.gcd(self.by.numerator, x.denominator * self.by.denominator)
+        denominator = x.denominator * self.by.denominator // shared
+        ends = (self.by * x.least, self.by * x.most)
+        bounds = (min(ends), max(ends))
+        return known(x.shape, denominator, bounds, abs(self.by) * x.mass, lambda v: v.times(self.by), x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the multiple."""
+        return parts[0].times(self.by)
+
+
+@frozen
+class Shifted(OfOne):
+    """A public number more in every cell: its change is v."""
+
+    by: Fraction = field(converter=public_number)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the same change."""
+        (x,) = parts
+        denominator = math.lcm(x.denominator, self.by.denominator)
+        bounds = (x.least + self.by, x.most + self.by)
+        return known(x.shape, denominator, bounds, x.mass + x.cells * abs(self.by), lambda v: v, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the shifted numbers."""
+        shift = Numbers(np.array(self.by.numerator, dtype=object), self.by.denominator)
+        return parts[0].plus(shift)
+
+
+@frozen
+class Sum(OfSeveral):
+    """The sum, cell by cell, of parts of one shape: its change is the sum of theirs, and so are all bounds.
+
+    (A cell of the sum increases only where a cell of some part does, so their numbers add up as well.)
+    """
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the sum of all bounds."""
+        shapes = {x.shape for x in parts}
+        if len(shapes) > 1:
+            raise ExpressionError(
+                "private values of different shapes are added",
+                why=f"one has {sides(parts[0].shape)}, another {sides(next(iter(shapes - {parts[0].shape})))}",
+                fix="total(x), or the same columns in both",
+            )
+        bounds = (sum((x.least for x in parts), ZERO), sum((x.most for x in parts), ZERO))
+        mass = sum((x.mass for x in parts), ZERO)
+        denominator = math.lcm(*(x.denominator for x in parts))
+        return known(parts[0].shape, denominator, bounds, mass, _sum_of_changes, *parts)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the sums."""
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.plus(part)
+        return total
+
+
+def _sum_of_changes(first: Change, *others: Change) -> Change:
+    for other in others:
+        first = first.plus(other)
+    return first
+
+
+@frozen
+class Cell(OfOne):
+    """One cell."""
+
+    place: tuple[int, ...] = field(converter=whole_numbers)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the bounds on any cell."""
+        (x,) = parts
+        if len(self.place) != len(x.shape) or not all(
+            0 <= each < side for each, side in zip(self.place, x.shape, strict=True)
+        ):
+            raise ExpressionError(
+                f"there is no cell at {self.place}", why=f"there are {sides(x.shape)}, numbered from 0"
+            )
+        bounds = (x.least, x.most)
+        return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.low, v.high), x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the cell."""
+        (x,) = parts
+        cell = x.array[self.place]
+        return Numbers(np.array(int(cell), dtype=object), x.denominator)
+
+
+@frozen
+class Absolute(OfOne):
+    """How far each cell is from 0: it changes by at most |v|, either way; not at all where no cell can be below 0."""
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the bounds either way."""
+        (x,) = parts
+        if x.least >= 0:
+            return x
+
+        def rule(v: Change) -> Change:
+            cells = v.cells_up + v.cells_down
+            return Change(-v.most, v.most, v.moved, v.moved, v.moved, -v.moved, v.moved, cells, cells)
+
+        return known(x.shape, x.denominator, (ZERO, max(-x.least, x.most)), x.mass, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the magnitudes."""
+        return parts[0].absolute()
+
+
+@frozen
+class Clamped(OfOne):
+    """Each cell, moved to a public bound where it lies beyond: it changes the way v does, by no more."""
+
+    low: Fraction = field(converter=public_number)
+    high: Fraction = field(converter=public_number)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """Return the bounds, less those on what surely changes."""
+        (x,) = parts
+        if self.low > self.high:
+            raise ExpressionError(
+                "a value is clamped to nothing", why="the lower bound is above the upper", fix="clamped(0, 1)"
+            )
+
+        def rule(v: Change) -> Change:
+            return evolve(v, low=min(v.low, ZERO), high=max(v.high, ZERO), total_low=-v.down, total_high=v.up)
+
+        least, most = (min(max(end, self.low), self.high) for end in (x.least, x.most))
+        mass = x.cells * max(abs(least), abs(most))
+        denominator = math.lcm(x.denominator, self.low.denominator, self.high.denominator)
+        return known(x.shape, denominator, (least, most), mass, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Return the numbers within the bounds."""
+        return parts[0].between(self.low, self.high)

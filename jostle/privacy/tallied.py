@@ -1,0 +1,160 @@
+"""The leaves of private expressions: tallies of rows, by groups of codes, under conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import NoReturn
+
+import numpy as np
+from attrs import field, frozen
+
+from jostle.errors import ExpressionError
+from jostle.privacy.changes import ZERO, Change, Known
+from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.nodes import Expression
+from jostle.privacy.public_numbers import whole_numbers
+from jostle.tables.kernels import MOST_RECORDS
+from jostle.tables.schema import Schema
+from jostle.tables.stacks import Layer
+
+__all__ = ["Tally"]
+
+
+Condition = tuple[str, tuple[str | int, ...]]
+Coarsening = tuple[str, int | tuple[int, ...]]
+
+
+def _names(columns: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ExpressionError(f"{type(name).__name__} is not the name of a column", fix='cells("age", "ill")')
+    return names
+
+
+def _conditions(conditions: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:
+    return tuple((name, tuple(map(_value, values))) for name, values in conditions)
+
+
+def _value(value: object) -> str | int:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ExpressionError(f"a condition asks for {type(value).__name__}, not a value or code", fix='"yes", or 1')
+    return int(value)
+
+
+def _coarsenings(given: Iterable[tuple[str, int | Iterable[int]]]) -> tuple[Coarsening, ...]:
+    return tuple(
+        (name, int(groups) if isinstance(groups, int | np.integer) else tuple(map(int, groups)))
+        for name, groups in given
+    )
+
+
+@frozen
+class Tally(Expression):
+    """Rows, or a weight for each, counted by the groups of the codes of some columns: one axis per column.
+
+    A row falls into one cell, or none if it does not meet the conditions, by its own codes alone. Where every row
+    counts 1, a row that enters adds 1 to one cell; where it has a weight w between *least* and *most*, w. Without
+    conditions the sum of all cells always changes, by just that.
+    """
+
+    columns: tuple[str, ...] = field(converter=_names)
+    conditions: tuple[Condition, ...] = field(default=(), converter=_conditions)
+    """Columns with the values or codes that rows must have."""
+    coarse: tuple[Coarsening, ...] = field(default=(), converter=_coarsenings)
+    """Columns with what their codes are divided by, or the group of each code; the first for a column comes first."""
+    weighted: str | None = None
+    """The column whose codes have weights."""
+    weights: tuple[int, ...] = field(default=(), converter=whole_numbers)
+    """What each code of it counts for, cut off at what a row may add."""
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """Return nothing: what it is computed from is rows."""
+        return ()
+
+    def with_parts(self, parts: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - it has none
+        """Return itself."""
+        return self
+
+    def on_tallies(self, change: Callable[[Tally], Expression]) -> Expression:
+        """Return this tally changed."""
+        return change(self)
+
+    def layer(self, schema: Schema) -> Layer:
+        """Return what is tallied, in codes."""
+        where = tuple((name, tuple(_code(name, each, schema) for each in values)) for name, values in self.conditions)
+        for name, _ in self.coarse:
+            schema[name]  # refuses one that is not there
+        groups = tuple(self._groups(name, schema) for name in self.columns)
+        return Layer(self.columns, groups, where, self.weighted, self.weights)
+
+    def _groups(self, name: str, schema: Schema) -> tuple[int, ...]:
+        size = schema[name].size
+        groups: tuple[int, ...] = ()
+        for column, given in self.coarse:
+            if column != name:
+                continue
+            before = groups or tuple(range(size))
+            if isinstance(given, int):
+                if given < 1:
+                    raise ExpressionError(f"the codes of {name!r} are divided by {given}", fix="divide by 1 or more")
+                groups = tuple(group // given for group in before)
+            else:
+                if len(given) != max(before) + 1 or min(given) < 0 or max(given) >= len(given):
+                    raise ExpressionError(
+                        f"{len(given)} groups are given for the {max(before) + 1} values of {name!r}",
+                        why="each value has a group of its own or shared, numbered from 0",
+                    )
+                groups = tuple(given[group] for group in before)
+        return groups
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - it has none
+        """Return what a row can add."""
+        layer = self.layer(schema)
+        shape = layer.shape(schema)
+        cells = layer.cells(schema)
+        weights = self._possible_weights(layer)
+        low, high = Fraction(min(weights)), Fraction(max(weights))
+        if self.conditions:
+            low, high = min(low, ZERO), max(high, ZERO)
+        up, down = max(high, ZERO), max(-low, ZERO)
+        mass = MOST_RECORDS * max(up, down)
+        if cells == 1:
+            enter = Change.single(low, high)
+        else:
+            enter = Change(-down, up, up, down, max(up, down), low, high, int(up > 0), int(down > 0))
+        least, most = -MOST_RECORDS * down, MOST_RECORDS * up
+        swap = enter.swapped().tightened(cells, most - least)
+        return Known(shape, 1, least, most, mass, enter.tightened(cells, most - least), swap)
+
+    def _possible_weights(self, layer: Layer) -> tuple[int, ...]:
+        """Return the weights of rows that meet the conditions on the weighted column."""
+        if self.weighted is None:
+            return (1,)
+        allowed = set(range(len(self.weights)))
+        for name, codes in layer.where:
+            if name == self.weighted:
+                allowed &= set(codes)
+        return tuple(self.weights[code] for code in sorted(allowed)) or (0,)
+
+    def value(self, *parts: Numbers) -> NoReturn:  # noqa: ARG002 - it has none
+        """Refuse: its numbers come from rows."""
+        raise ExpressionError("a tally is looked up, not computed")
+
+
+def _code(column: str, value: str | int, schema: Schema) -> int:
+    if isinstance(value, int):
+        size = schema[column].size
+        if not 0 <= value < size:
+            raise ExpressionError(f"column {column!r} has the codes 0 to {size - 1}, and {value} is asked for")
+        return value
+    labels = schema[column].labels
+    if value not in labels:
+        raise ExpressionError(
+            f"column {column!r} has no value {value!r}", fix=f"one of {', '.join(map(repr, labels[:20]))}"
+        )
+    return labels.index(value)

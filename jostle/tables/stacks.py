@@ -1,0 +1,132 @@
+"""Stacks: several grouped, conditioned, weighted tallies in one pass over the rows.
+
+A *layer* counts rows, or sums a public whole number per code, for each combination of groups of codes, among the rows
+that meet a condition. Which cell a row falls into, and what it adds there, depends on that row alone; it falls into at
+most one cell of each layer. A stack puts layers one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.kernels import KERNELS, LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
+from jostle.tables.schema import Schema
+
+__all__ = ["Layer", "Stack"]
+
+
+def _layers(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    return tuple(layers)
+
+
+@frozen
+class Layer:
+    """How many rows, or what sum, for each combination of groups of codes, among some rows."""
+
+    columns: tuple[str, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    """For each column, the group of each of its codes, from 0 up; none where each code is its own."""
+    where: Where = ()
+    """Only rows that meet every condition are looked at."""
+    weighted: str | None = None
+    """A column whose codes have weights; without one, each row counts 1."""
+    weights: tuple[int, ...] = ()
+    """What each code of that column counts for, already cut off at *most*."""
+
+    @property
+    def most(self) -> int:
+        """Return the most that one row adds, either way."""
+        return 1 if self.weighted is None else max(map(abs, self.weights))
+
+    def shape(self, schema: Schema) -> tuple[int, ...]:
+        """Return how many groups each column has; refuse what does not fit the schema."""
+        if len(self.groups) != len(self.columns):
+            raise TableError(f"{len(self.groups)} groupings for {len(self.columns)} columns")
+        for name, codes in self.where:
+            if not all(0 <= code < schema[name].size for code in codes):
+                raise TableError(
+                    f"column {name!r} has the codes 0 to {schema[name].size - 1}, and others are asked for"
+                )
+        if self.weighted is not None:
+            if len(self.weights) != schema[self.weighted].size:
+                raise TableError(
+                    f"{len(self.weights)} weights for the {schema[self.weighted].size} codes of {self.weighted!r}"
+                )
+            if self.most > LARGEST_WEIGHT:
+                raise TableError(f"a weight is {self.most:,}, but at most {LARGEST_WEIGHT:,} fits")
+        return tuple(_group_count(name, groups, schema) for name, groups in zip(self.columns, self.groups, strict=True))
+
+    def cells(self, schema: Schema) -> int:
+        """Return how many numbers it gives."""
+        cells = 1
+        for side in self.shape(schema):
+            cells *= side
+        return checked_cells(cells)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        needed = {*self.columns, *(name for name, _ in self.where), *((self.weighted,) if self.weighted else ())}
+        columns = {name: block.columns[name] for name in needed}
+        kept = Block(columns, block.length, block.multiplicity).where(self.where)
+        keys = self._keys(kept, schema)
+        if self.weighted is None:
+            add_up(keys, kept.multiplicity, totals)
+            return
+        values = np.array(self.weights, dtype=np.int64)[kept.columns[self.weighted]]
+        np.add.at(totals, keys, values if kept.multiplicity is None else values * kept.multiplicity)
+
+    def _keys(self, kept: Block, schema: Schema) -> Codes:
+        if not any(self.groups):
+            return kept.keys(self.columns, schema)
+        keys: Codes = np.zeros(kept.length, dtype=np.uint64)
+        for name, groups, side in zip(self.columns, self.groups, self.shape(schema), strict=True):
+            codes = kept.columns[name]
+            keys *= np.uint64(side)
+            keys += np.array(groups, dtype=np.uint64)[codes] if groups else codes
+        return keys.astype(code_type(self.cells(schema)))
+
+
+def _group_count(name: str, groups: tuple[int, ...], schema: Schema) -> int:
+    size = schema[name].size
+    if not groups:
+        return size
+    if len(groups) != size:
+        raise TableError(f"{len(groups)} groups are given for the {size} codes of {name!r}", why="each code is in one")
+    if min(groups) < 0 or max(groups) >= size:
+        raise TableError(f"a group of {name!r} is not one of 0 to {size - 1}")
+    return max(groups) + 1
+
+
+@frozen
+class Stack(DenseKernel):
+    """Layers one after the other, each in row-major order of its columns.
+
+    A row adds at most `Layer.most` to one cell of each layer, so the sum of these bounds what it adds to all.
+    """
+
+    layers: tuple[Layer, ...] = field(converter=_layers)
+
+    def cells(self, schema: Schema) -> int:
+        """Return how many numbers all layers give."""
+        return checked_cells(sum(layer.cells(schema) for layer in self.layers))
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return what a row adds to all layers."""
+        return sum(layer.most for layer in self.layers)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        start = 0
+        for layer in self.layers:
+            end = start + layer.cells(schema)
+            layer.add(block, schema, totals[start:end])
+            start = end
+
+
+KERNELS.add(Stack)

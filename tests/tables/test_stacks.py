@@ -1,0 +1,132 @@
+"""Stacks: several grouped, conditioned, weighted tallies in one pass, with what a row adds to them bounded."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import jostle
+from jostle.errors import SchemaError, TableError
+from jostle.privacy.mechanisms import sensitivity
+from jostle.tables.block import Block
+from jostle.tables.kernels import MOST_CELLS, Counts, Sums
+from jostle.tables.stacks import Layer, Stack
+
+SCHEMA = jostle.Schema(
+    {
+        "x": jostle.Numeric(0, 4, bins=4),
+        "y": jostle.Numeric(0, 3, bins=3),
+    }
+)
+WEIGHTS = (5, -2, 0, 1)
+LAYERS = (
+    Layer(("x", "y"), ((), ())),
+    Layer(("y", "x"), ((), (0, 0, 1, 1)), (("x", (1, 2, 3)), ("x", (0, 1, 2)))),
+    Layer((), (), (("y", ()),)),
+    Layer(("y",), ((1, 0, 1),), (("y", (0, 2)),), "x", WEIGHTS),
+    Layer((), (), (), "x", WEIGHTS),
+)
+STACK = Stack(LAYERS)
+
+grids = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=4, max_size=4).map(np.array)
+
+
+def tally(counts: NDArray[np.int64], kernel: Stack | Counts | Sums) -> NDArray[np.int64]:
+    """Return what is found in a grid, where one row of codes stands for several records."""
+    found = jostle.Table.from_grid(counts)._source.tally(kernel, ())
+    assert isinstance(found, np.ndarray)
+    return found
+
+
+def by_hand(counts: NDArray[np.int64], layer: Layer) -> list[int]:
+    """Return a layer's numbers, record by record."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for place in product(range(4), range(3)):
+        codes = dict(zip(("x", "y"), place, strict=True))
+        if all(codes[name] in allowed for name, allowed in layer.where):
+            groups = zip(layer.columns, layer.groups, strict=True)
+            cell = tuple(group[codes[name]] if group else codes[name] for name, group in groups)
+            weight = 1 if layer.weighted is None else layer.weights[codes[layer.weighted]]
+            found[cell] += weight * int(counts[place])
+    return [found[cell] for cell in product(*map(range, layer.shape(SCHEMA)))]
+
+
+@given(grids)
+def test_layers_stand_one_after_the_other(counts: NDArray[np.int64]) -> None:
+    assert tally(counts, STACK).tolist() == [each for layer in LAYERS for each in by_hand(counts, layer)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=9))
+def test_rows_one_by_one_give_the_same_as_rows_with_multiplicities(rows: list[tuple[int, int]]) -> None:
+    codes = np.array(rows, dtype=np.uint8).reshape(-1, 2)
+    totals = np.zeros(STACK.cells(SCHEMA), dtype=np.int64)
+    STACK.add(Block({"x": codes[:, 0], "y": codes[:, 1]}, len(rows)), SCHEMA, totals)
+
+    counts = np.zeros((4, 3), dtype=np.int64)
+    np.add.at(counts, tuple(codes.T), 1)
+    assert totals.tolist() == tally(counts, STACK).tolist()
+
+
+def test_plain_layers_are_counts_and_sums() -> None:
+    counts = np.arange(12).reshape(4, 3)
+
+    assert tally(counts, Stack((LAYERS[0],))).tolist() == tally(counts, Counts.of("x", "y")).tolist()
+    assert tally(counts, Stack((LAYERS[4],))).tolist() == tally(counts, Sums("x", WEIGHTS, most=5)).tolist()
+
+
+@pytest.mark.parametrize("kernel", [STACK, *(Stack((layer,)) for layer in LAYERS)])
+def test_no_row_changes_more_than_is_said(kernel: Stack) -> None:
+    single = {}
+    for place in product(range(4), range(3)):
+        counts = np.zeros((4, 3), dtype=np.int64)
+        counts[place] = 1
+        single[place] = tally(counts, kernel)
+
+    assert max(int(np.abs(one).sum()) for one in single.values()) <= sensitivity(kernel, SCHEMA)
+    replaced = SCHEMA.with_neighbours("replace_one")
+    changes = [one - other for one in single.values() for other in single.values()]
+    assert max(int(np.abs(change).sum()) for change in changes) <= sensitivity(kernel, replaced)
+
+
+WRONG: dict[str, Layer] = {
+    "groupings missing": Layer(("x",)),
+    "too few groups": Layer(("x",), ((0, 1),)),
+    "a group below 0": Layer(("x",), ((0, 1, -1, 0),)),
+    "a group beyond": Layer(("x",), ((0, 1, 4, 0),)),
+    "a code that is none": Layer((), (), (("x", (4,)),)),
+    "too few weights": Layer((), (), (), "x", (1,)),
+    "a weight beyond numbers": Layer((), (), (), "x", (1, 1, 1, -(2**30))),
+    "a column that is none": Layer(("z",), ((),)),
+    "a condition on none": Layer((), (), (("z", (0,)),)),
+    "weights of none": Layer((), (), (), "z", (0,)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_layers_that_do_not_fit_the_schema_cost_nothing(name: str) -> None:
+    db = jostle.rehearse(jostle.Table.from_grid(np.ones((4, 3), dtype=int)), epsilon=1)
+    with pytest.raises((TableError, SchemaError)):
+        db.measure(Stack((WRONG[name],)), 1)
+    with pytest.raises(TableError):
+        db.measure(Stack(()), 1)
+    assert db.spent == 0
+
+
+def test_all_layers_together_are_not_too_large() -> None:
+    wide = jostle.Schema({"x": jostle.Numeric(0, 1, bins=2**20), "y": jostle.Numeric(0, 1, bins=2**10)})
+    layer = Layer(("x", "y"), ((), ()))
+
+    assert Stack((layer, layer)).cells(wide) == MOST_CELLS
+    with pytest.raises(TableError, match="are more than"):
+        Stack((layer, layer, layer)).cells(wide)
+
+
+def test_stacks_are_sent_to_other_machines() -> None:
+    assert pickle.loads(pickle.dumps(STACK)) == STACK
