@@ -5,22 +5,67 @@ one, within a budget: `protect`; about a public one, to try things out: `rehears
 that could answer: `options`.
 """
 
-from jostle import options
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from jostle.errors import JostleError
-from jostle.privacy.opening import protect, rehearse
-from jostle.privacy.probe import Probe
-from jostle.tables import Categorical, Numeric, Schema, Table
-from jostle.trace.records import Trace
+
+if TYPE_CHECKING:
+    from jostle import options
+    from jostle.api import MkChoiceMaker, metafeature, option, pretrained
+    from jostle.choosing import choose
+    from jostle.privacy.opening import protect, rehearse
+    from jostle.privacy.probe import Probe
+    from jostle.tables import Categorical, Numeric, Schema, Table
+    from jostle.trace.records import Trace
 
 __all__ = [
     "Categorical",
     "JostleError",
+    "MkChoiceMaker",
     "Numeric",
     "Probe",
     "Schema",
     "Table",
     "Trace",
+    "choose",
+    "metafeature",
+    "option",
     "options",
+    "pretrained",
     "protect",
     "rehearse",
 ]
+
+_HOMES = {
+    "pretrained": "jostle.api",
+    "option": "jostle.api",
+    "metafeature": "jostle.api",
+    "MkChoiceMaker": "jostle.api",
+    "Categorical": "jostle.tables",
+    "Numeric": "jostle.tables",
+    "Probe": "jostle.privacy.probe",
+    "Schema": "jostle.tables",
+    "Table": "jostle.tables",
+    "Trace": "jostle.trace.records",
+    "choose": "jostle.choosing",
+    "protect": "jostle.privacy.opening",
+    "rehearse": "jostle.privacy.opening",
+}
+"""Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
+
+
+def __getattr__(name: str) -> object:
+    if name == "options":
+        return import_module("jostle.options")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

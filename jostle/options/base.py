@@ -16,9 +16,10 @@ from typing import Any, ClassVar, TypeVar
 
 from attrs import Attribute, field, fields
 
+from jostle.choosing import choices_noted
 from jostle.errors import OptionError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
-from jostle.privacy.events import Event, price
+from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 
@@ -63,7 +64,8 @@ class Option(ABC):
         budget = epsilon_amount(epsilon)
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
-        declared = price(self.cost(db.schema, budget), db.neighbours)
+        event = self.cost(db.schema, budget)
+        declared = price(event, db.neighbours)
         if declared > budget:
             raise OptionError(
                 f"{self.name} declares epsilon {show_amount(declared)} of an allotted {show_amount(budget)}",
@@ -71,8 +73,10 @@ class Option(ABC):
                 fix="please report it, with the schema",
             )
         allotted = db.allot(budget, site=site or self.name)
-        answer = run(allotted, budget)
-        if allotted.spent != declared:
+        with choices_noted(allotted):
+            answer = run(allotted, budget)
+        # What is declared as an allotment is a bound: what is not used of it is spent all the same.
+        if allotted.spent != declared and not (isinstance(event, Allotment) and allotted.spent < declared):
             raise OptionError(
                 f"{self.name} spent epsilon {show_amount(allotted.spent)}, but declared {show_amount(declared)}",
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",

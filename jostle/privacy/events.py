@@ -22,6 +22,7 @@ __all__ = [
     "Laplace",
     "PermuteAndFlip",
     "Repeated",
+    "Selected",
     "copied",
     "dearest",
     "disjoint",
@@ -89,6 +90,22 @@ class Repeated(Event):
     times: int = field(converter=_times)
 
 
+def _shape(value: object) -> Fraction:
+    if type(value) is not Fraction or not -1 < value <= 1:
+        raise EventError(f"eta is {value!r:.40}, not a fraction above -1 and at most 1", fix='Fraction("0")')
+    return Fraction(int(value.numerator), int(value.denominator))
+
+
+@frozen
+class Selected(Event):
+    """Runs of one event whose number is drawn by `Stopping`, of which the best-scored is seen (see `selection`)."""
+
+    candidate: Event
+    """One run, with its score."""
+    eta: Fraction = field(converter=_shape)
+    """The shape of the distribution of their number: it costs as much as 2 + eta runs."""
+
+
 @frozen
 class Disjoint(Event):
     """Events on parts of a table that share no row.
@@ -128,12 +145,14 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
         return sum((price(each, neighbours) for each in event.events), Fraction(0))
     if isinstance(event, Repeated) and kind is Repeated:
         return event.times * price(event.event, neighbours)
+    if isinstance(event, Selected) and kind is Selected:
+        return (2 + event.eta) * price(event.candidate, neighbours)
     if isinstance(event, Disjoint) and kind is Disjoint:
         return dearest((price(each, neighbours) for each in event.events), neighbours)
     raise EventError(
         f"{kind.__name__} is not an event with a known price",
         why="what is not known to be cheap may cost everything",
-        fix="Laplace, PermuteAndFlip, Allotment, InTurn, Repeated or Disjoint",
+        fix="Laplace, PermuteAndFlip, Allotment, InTurn, Repeated, Selected or Disjoint",
     )
 
 
@@ -154,4 +173,6 @@ def copied(event: Event) -> Event:
         return evolve(event, events=tuple(map(copied, event.events)))
     if isinstance(event, Repeated):
         return evolve(event, event=copied(event.event))
+    if isinstance(event, Selected):
+        return evolve(event, candidate=copied(event.candidate))
     return evolve(event)  # type: ignore[misc]  # every other event is an attrs class whose converter copies

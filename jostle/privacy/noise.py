@@ -40,7 +40,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Known, Miss, Ratio
 
-__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
+__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "forget", "geometric"]
 
 BASE = 256
 LARGEST = 2**63 - 1
@@ -278,6 +278,12 @@ def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDA
     inside = (upper < trials >> 32) | ((upper == trials >> 32) & (lower < trials & low_half))
     positions: NDArray[np.int64] = (upper[inside] << 32) | lower[inside]
     return positions
+
+
+def forget() -> None:
+    """Drop the tables kept for scales and chances that were drawn with: which ones there are shows what was asked."""
+    for kept in (_geometric_digits, _sign, _coin):
+        kept.cache_clear()
 
 
 @lru_cache(maxsize=KEPT)

@@ -32,6 +32,10 @@ class PickEach(Mechanism):
     epsilon / (t*D) or epsilon / (2*t*D), so both cost epsilon, of which each of the t groups takes its share.
 
     That covers a routing's disjoint parts (t = 1) and whole forests (t = number of trees) alike.
+
+    D may differ from group to group: each group g is picked in at a rate of its own, epsilon / (t*D_g) or half that. Of
+    a row that enters or leaves, group g then takes a share of r_g*D_g = epsilon / t, whatever its D_g is, and so do
+    all of the at most t groups the row is in. Which group has which spread is public.
     """
 
     score: GroupScore
@@ -49,15 +53,22 @@ class PickEach(Mechanism):
         """Return one permute-and-flip event: what falls on one row, over all groups it is in."""
         return PermuteAndFlip(epsilon)
 
-    def rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return the rate at which a gap in score lowers the chance of being picked."""
+    def rate(self, schema: Schema, epsilon: Fraction, spread: int | None = None) -> Fraction:
+        """Return the rate at which a gap in score lowers the chance of being picked, in groups of this spread."""
         rows_changed = 1 if schema.neighbours == "add_remove" else 2
-        return epsilon / (rows_changed * self.score.touched(schema) * self.score.spread(schema))
+        apart = self.score.spread(schema) if spread is None else spread
+        return epsilon / (rows_changed * self.score.touched(schema) * apart)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
         """Return the candidate picked in each group."""
-        scores = self.score.scores(tally, schema)
-        return permute_and_flip_each(noise, scores, self.score.allowed(schema), self.rate(schema, epsilon))
+        scores, allowed = self.score.scores(tally, schema), self.score.allowed(schema)
+        spreads = self.score.spreads(schema, len(scores))
+        picks = np.zeros(len(scores), dtype=np.int64)
+        for spread in dict.fromkeys(spreads.tolist()):
+            alike = np.flatnonzero(spreads == spread)
+            may = None if allowed is None else allowed[alike]
+            picks[alike] = permute_and_flip_each(noise, scores[alike], may, self.rate(schema, epsilon, spread))
+        return picks
 
     def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the picks."""

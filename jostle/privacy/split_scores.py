@@ -53,7 +53,16 @@ from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Schema
 
-__all__ = ["GROUP_SCORES", "GroupScore", "LeafMajority", "SplitScore", "Utility", "check_group_score", "spread_of"]
+__all__ = [
+    "GROUP_SCORES",
+    "GroupScore",
+    "LeafMajority",
+    "SplitScore",
+    "Utility",
+    "check_group_score",
+    "forget_tables",
+    "spread_of",
+]
 
 Integers = NDArray[np.int64]
 Utility = Literal["Max", "Gini", "InfoGain"]
@@ -88,6 +97,10 @@ class GroupScore(ABC):
     @abstractmethod
     def spread(self, schema: Schema) -> int:
         """Return how far a group's scores move apart, at most, when a row enters or leaves the group."""
+
+    def spreads(self, schema: Schema, groups: int) -> Integers:
+        """Return the spread of each group, where groups differ in it; none is above `spread`."""
+        return np.full(groups, self.spread(schema), dtype=np.int64)
 
     @abstractmethod
     def touched(self, schema: Schema) -> int:
@@ -254,6 +267,11 @@ def spread_of(utility: Utility, rows_bound: int) -> int:
 def _table_size(rows_bound: int) -> int:
     """Return a power of two, so that bounds near each other share a table."""
     return int(1 << (min(rows_bound, LARGEST_BOUND) - 1).bit_length())
+
+
+def forget_tables() -> None:
+    """Drop the tables kept for numbers of rows that were asked about, which may have been noisy ones."""
+    _steps.cache_clear()
 
 
 @lru_cache(maxsize=8)

@@ -8,10 +8,11 @@ once, so may the order of their lines.)
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 
-__all__ = ["Charged", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
+__all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
 
 VERSION = 1
 MOST_VALUES = 64
@@ -78,8 +79,66 @@ class Refused:
     reason: str
 
 
-Record = Opened | Charged | Released | Refused
-KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opened, Charged, Released, Refused)}
+Span = tuple[str, float, float]
+
+
+def _spans(values: Iterable[Iterable[Any]]) -> tuple[Span, ...]:
+    spans = tuple((str(name), float(first), float(second)) for name, first, second in values)
+    if not all(math.isfinite(first) and math.isfinite(second) for _, first, second in spans):
+        raise TableError("a choice saw or expected something that is no finite number")
+    return spans
+
+
+def _counted(values: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
+    return tuple((str(name), int(count)) for name, count in values)
+
+
+@frozen
+class Chosen:
+    """Alternatives were chosen between, at one place or, on one level of trees say, at many places at once.
+
+    What was seen was public or released before, and so is all that is computed from it.
+    """
+
+    site: str
+    label: str
+    seen: tuple[Span, ...] = field(converter=_spans)
+    """Name, and the least and the most of what the places saw; both are the same at a single place."""
+    predicted: tuple[Span, ...] = field(converter=_spans)
+    """Alternative, expected loss and its spread, as means over the places; empty if nothing was predicted."""
+    taken: tuple[tuple[str, int], ...] = field(converter=_counted)
+    """Alternative, and at how many places it was taken; those not taken are left out."""
+    why: str
+
+    @classmethod
+    def one(
+        cls,
+        site: str,
+        label: str,
+        taken: str,
+        *,
+        seen: Mapping[str, float] | None = None,
+        predicted: Mapping[str, tuple[float, float]] | None = None,
+        why: str = "",
+    ) -> Chosen:
+        """Return the record of a choice at one place."""
+        return cls(
+            site,
+            label,
+            tuple((name, number, number) for name, number in (seen or {}).items()),
+            tuple((name, loss, spread) for name, (loss, spread) in (predicted or {}).items()),
+            ((taken, 1),),
+            why,
+        )
+
+    @property
+    def places(self) -> int:
+        """Return at how many places something was chosen."""
+        return sum(count for _, count in self.taken)
+
+
+Record = Opened | Charged | Released | Refused | Chosen
+KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opened, Charged, Released, Refused, Chosen)}
 
 
 def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:

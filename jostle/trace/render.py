@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jostle.privacy.amounts import show_amount
-from jostle.trace.records import Charged, Opened, Record, Refused, Released
+from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Released
 
 __all__ = ["render_trace"]
 
@@ -74,7 +74,28 @@ def _row(record: Record) -> tuple[Text, ...]:
         return tuple(map(Text, (record.site, f"released: {_values(record)}{noise}", "", "")))
     if isinstance(record, Refused):
         return (Text(record.site), Text(f"refused: {record.reason}", style="red"), Text(""), Text(""))
+    if isinstance(record, Chosen):
+        return (Text(record.site), Text("\n".join(_chosen(record))), Text(""), Text(""))
     raise TypeError(type(record).__name__)
+
+
+def _chosen(record: Chosen) -> Iterator[str]:
+    """Yield the lines of a choice: what it saw, what it expected of each alternative, and what it took."""
+    taken = dict(record.taken)
+    seen = ", ".join(f"{name} {_span(least, most)}" for name, least, most in record.seen)
+    yield (f"saw {seen}" if seen else "saw nothing") + ("" if record.places == 1 else f", at {record.places:,} places")
+    predicted = {name: (loss, spread) for name, loss, spread in record.predicted}
+    width = max(map(len, [*predicted, *taken]), default=0)
+    for name in [*predicted, *(name for name in taken if name not in predicted)]:
+        loss = f"  {predicted[name][0]:.4f} ± {predicted[name][1]:.4f}" if name in predicted else ""
+        arrow = "" if name not in taken else "  <- taken" if record.places == 1 else f"  <- taken at {taken[name]:,}"
+        yield f"  {name:<{width}}{loss}{arrow}".rstrip()
+    if record.why:
+        yield f"  {record.why}"
+
+
+def _span(least: float, most: float) -> str:
+    return f"{least:g}" if least == most else f"{least:g} to {most:g}"
 
 
 def _left(left: Fraction | None) -> str:

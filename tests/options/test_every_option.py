@@ -33,6 +33,8 @@ VARIANTS = (
     "RandomForest(trees=1)",
     "RandomForest(numeric=cuts)",
     "BayesTree(depth=3)",
+    "JostledTree(sizes_share=1/2, policies=published, trees=2)",
+    "JostledTree(depth=2, numeric=ordered, prune=False, combine=mean)",
 )
 CLASSIFIERS = (*names("classification"), *VARIANTS)
 EVERYONE = (*names(), *VARIANTS)
@@ -191,7 +193,9 @@ def test_more_values_classes_or_rows_never_change_the_price(name: str, relation:
                 assert price(option.cost(schema, epsilon), relation) == epsilon
 
 
-@pytest.mark.parametrize("name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree"])
+@pytest.mark.parametrize(
+    "name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree", "JostledTree"]
+)
 def test_depth_never_changes_the_price(name: str) -> None:
     schema = Schema({"n": Numeric(0, 1), "a": Categorical(["x"]), "label": Categorical(["n", "y"])}, label="label")
     for depth in (1, 2, 3, 7, 40):
@@ -214,7 +218,7 @@ def test_missing_values_are_a_value(name: str) -> None:
     assert model.predict_proba(frame).shape == (4, 2)
 
 
-@pytest.mark.parametrize("name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree"])
+@pytest.mark.parametrize("name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree"])
 def test_without_noise_to_speak_of_they_learn(name: str) -> None:
     """At epsilon = 1000 on 3,000 rows, whose label follows from two attributes nine times in ten, most are found."""
     schema, rows = correlated(3000)

@@ -18,9 +18,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jostle.errors import TableError
-from jostle.trace.records import Charged, Opened, Record, Refused, Released, Trace, from_json, read_trace, to_json
+from jostle.trace.records import (
+    Charged,
+    Chosen,
+    Opened,
+    Record,
+    Refused,
+    Released,
+    Trace,
+    from_json,
+    read_trace,
+    to_json,
+)
 
 amounts = st.fractions(min_value=0, max_value=1000)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
 records = st.one_of(
     st.builds(
         Opened,
@@ -34,6 +46,15 @@ records = st.one_of(
     st.builds(Charged, st.text(), st.text(), amounts, amounts, st.none() | amounts),
     st.builds(Released, st.text(), st.text(), st.none() | amounts, st.integers(0), st.lists(st.integers()).map(tuple)),
     st.builds(Refused, st.text(), st.text()),
+    st.builds(
+        Chosen,
+        st.text(),
+        st.text(),
+        seen=st.lists(st.tuples(st.text(), numbers, numbers)).map(tuple),
+        predicted=st.lists(st.tuples(st.text(), numbers, numbers)).map(tuple),
+        taken=st.lists(st.tuples(st.text(), st.integers(1, 2**40))).map(tuple),
+        why=st.text(),
+    ),
 )
 
 
@@ -197,3 +218,17 @@ def test_records_have_no_times() -> None:
     names = {field.name for kind in (Opened, Charged, Released, Refused) for field in fields(kind)}
     assert not [name for name in names if any(word in name for word in ("time", "moment", "second", "duration"))]
     assert "moment" not in json.loads(to_json(OPENED))
+
+
+def test_a_choice_at_one_place_is_recorded_in_short() -> None:
+    record = Chosen.one("hist#1", "hist", "DAWA", seen={"scale": 41207}, predicted={"DAWA": (0.5, 0.1)}, why="least")
+    assert record.seen == (("scale", 41207.0, 41207.0),)
+    assert record.predicted == (("DAWA", 0.5, 0.1),)
+    assert record.taken == (("DAWA", 1),)
+    assert record.places == 1
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_choice_holds_finite_numbers(number: float) -> None:
+    with pytest.raises(TableError, match="no finite number"):
+        Chosen.one("a", "a", "b", seen={"n": number})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from jostle.trace.records import Charged, Opened, Record, Refused, Released
+from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Released
 from jostle.trace.render import render_trace
 
 CASES = Path(__file__).parent.parent / "cases" / "trace"
@@ -42,6 +42,26 @@ TRACES: dict[str, tuple[Record, ...]] = {
         Released("histogram", "Laplace", Fraction(2, 3), 0, ()),
     ),
     "two runs, the first without its beginning": (*COUNT, OPENED, *COUNT),
+    "choices": (
+        OPENED,
+        Charged("noisyHist/scale", "Laplace", Fraction(3, 100), Fraction(3, 100), Fraction(97, 100)),
+        Chosen.one(
+            "noisyHist#1",
+            "noisyHist",
+            "DAWA",
+            seen={"scale": 41207, "uniformity": 12.9, "sparsity": 0.12},
+            predicted={"DAWA": (0.0031, 0.0004), "AdaptiveGrid": (0.0047, 0.0009), "MWEM": (0.0058, 0.001)},
+        ),
+        Chosen(
+            "JostledTree/L1#2",
+            "L1",
+            (("n", -3, 480), ("d", 2, 2)),
+            (("stop", 1.0412, 0.04), ("branch", 0.97, 0.035)),
+            (("branch", 1012), ("stop", 2)),
+            "least expected loss",
+        ),
+        Chosen.one("JostledTree/[L2]#1", "[L2]", "Max", why="the first alternative listed"),
+    ),
     "empty": (),
 }
 

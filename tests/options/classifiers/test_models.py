@@ -22,7 +22,7 @@ from jostle.options.model_trees import TreeModel
 from jostle.tables.routes import Routing
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 
-KINDS = ("NaiveBayes", "FriedmanSchuster", "Jagannathan", "RandomForest", "BayesTree", "Majority")
+KINDS = ("NaiveBayes", "FriedmanSchuster", "Jagannathan", "RandomForest", "BayesTree", "Majority", "PooledBayes")
 SCHEMA, ROWS = correlated(300)
 FRAME = arrow(ROWS, SCHEMA)
 

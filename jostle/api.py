@@ -1,0 +1,61 @@
+"""The Python front door: what programs are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from jostle.choice.about import metafeatures_of
+from jostle.choice.maker import ChoiceMaker
+from jostle.choice.making import MkChoiceMaker
+from jostle.choice.metafeatures import metafeature
+from jostle.choice.pretrained import SHIPPED, shipped_maker
+from jostle.errors import ChoiceError, OptionError
+from jostle.options import base
+from jostle.options.functions import FunctionOption, Predict, function_option
+
+__all__ = ["MkChoiceMaker", "metafeature", "option", "pretrained"]
+
+Kind = TypeVar("Kind", bound=type[base.Option])
+
+
+@overload
+def option(kind: Kind, /) -> Kind: ...
+@overload
+def option(
+    function: None = None, /, *, task: str | None = None, predict: Predict | None = None
+) -> Callable[[Callable[..., Any]], FunctionOption]: ...
+def option(given: Any = None, /, *, task: str | None = None, predict: Predict | None = None) -> Any:
+    """Make a function of a probe an Option, or register a class that is one.
+
+    A function says what it answers, asks the probe it is given, and may come with the programmer's own estimate of its
+    loss from metafeatures, where training begins:
+
+    >>> @option(task="grid", predict=lambda seen: 0.01)
+    ... def Flat(db, workload, *, epsilon):
+    ...     return db.count(epsilon)
+    >>> Flat.name, Flat.task
+    ('Flat', 'grid')
+    """
+    if isinstance(given, type):
+        if not issubclass(given, base.Option):
+            raise OptionError(f"{given.__name__} is no Option", fix=f"class {given.__name__}(jostle.options.Option)")
+        return base.option(given)
+    if given is not None:
+        return function_option(given, task=task, predict=predict)
+    return lambda function: function_option(function, task=task, predict=predict)
+
+
+def pretrained(name: str) -> ChoiceMaker:
+    """Return a maker that came with Jostle: "classification", "ranges-1d" or "ranges-2d".
+
+    It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
+    """
+    trained = shipped_maker(name)
+    shipped = SHIPPED[name]
+    try:
+        among = tuple(base.get(each) for each in shipped.among)
+    except OptionError as mistake:
+        raise ChoiceError(f"the maker {name!r} chooses among Options that are not here", why=mistake.title) from None
+    maker = ChoiceMaker(among=among, informed_by=metafeatures_of(shipped.task), label=name)
+    return maker.with_trained(trained)

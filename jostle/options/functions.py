@@ -1,0 +1,83 @@
+"""Options written as functions: whatever they ask of the table, within the budget they were called with."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import field, frozen
+
+from jostle.errors import OptionError
+from jostle.options.base import Option
+from jostle.privacy.amounts import Amount
+from jostle.privacy.events import Allotment, Event
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["FunctionOption", "function_option"]
+
+Predict = Callable[[Mapping[str, float]], float]
+
+
+@frozen(kw_only=True, eq=False)
+class FunctionOption(Option):
+    """An Option that is a function of a probe, of what its task asks, and of `epsilon`.
+
+    The probe it is given has just the budget it was called with, and refuses what goes beyond. So it costs that budget,
+    whatever it does with it.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    called: str
+    answers: str
+    """The task."""
+    predict: Predict | None = field(default=None, repr=False)
+    """The programmer's own estimate of the loss, from metafeatures by name: where training begins."""
+
+    @property
+    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its function
+        """Return what it answers."""
+        return self.answers
+
+    @property
+    def version(self) -> int:  # type: ignore[override]  # as above
+        """Return a mark of the function's text, so that a changed one is rehearsed anew."""
+        try:
+            text = inspect.getsource(self.function)
+        except (OSError, TypeError):
+            code = self.function.__code__
+            text = repr((code.co_code, code.co_consts, code.co_names))
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
+
+    @property
+    def name(self) -> str:
+        """Return the function's name."""
+        return self.called
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever it asks
+        """Return an allotment."""
+        return Allotment(epsilon)
+
+    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Any:
+        """Return what the function returns, given a probe with *epsilon* of the budget."""
+        return self.perform(
+            db, epsilon, lambda probe, budget: self.function(probe, *questions, epsilon=budget), site=site
+        )
+
+
+def function_option(function: Callable[..., Any], *, task: str | None, predict: Predict | None) -> FunctionOption:
+    """Return a function as an Option; refuse one that is not told its budget."""
+    name = function.__name__
+    if task is None:
+        raise OptionError(
+            f"{name} does not say what it answers",
+            why="Options of one task can stand in for each other",
+            fix='@jostle.option(task="classification"), or task="grid"',
+        )
+    parameters = inspect.signature(function).parameters
+    if "epsilon" not in parameters:
+        raise OptionError(f"{name} is not told its budget", fix=f"def {name}(db, ..., *, epsilon)")
+    return FunctionOption(function=function, called=name, answers=task, predict=predict)

@@ -1,0 +1,249 @@
+"""Selections: run candidates unseen, score each privately, and let the best one out.
+
+A *candidate run* is a whole epsilon_1-private computation: something is released, and a noisy score with it. Of a
+random number K of independent runs, the one with the highest score leaves, with its score; that there were others, how
+many, and what they gave, is seen nowhere. Running K of them and letting all be seen would cost K epsilon_1. The best
+alone costs (2 + eta) epsilon_1, for the distribution of K that `Stopping` draws, however large K is.
+
+Liu and Talwar, Private selection from private candidates, STOC 2019 (eta = 1: a geometric K, 3 epsilon_1). Papernot and
+Steinke, Hyperparameter tuning with Renyi differential privacy, ICLR 2022 (any eta > -1).
+
+*Why (2 + eta) epsilon_1 is enough.* Let Q be the distribution of one run's output (all that it released and its score)
+on table D, and Q' that on a neighbour. Q(S) <= exp(epsilon_1) Q'(S) for every set S of outputs. Let f(x) = E[x^K], the
+generating function of K. Write s(y) for the score within an output y, and let L and E be the sets of outputs with
+a lower score than y, and with an equal one. K has nothing to do with D.
+
+1. The winner's score is at most s(y) with chance f(Q(L) + Q(E)), and below with chance f(Q(L)). Of equal scores the
+   earliest run wins; runs are independent and alike, so given that the best score is s(y), the winner is distributed as
+   a run given that score. Hence
+
+       A(y) = Q(y)/Q(E) (f(Q(L) + Q(E)) - f(Q(L))) = Q(y) * integral over t from 0 to 1 of f'(Q(L) + t Q(E)).
+
+2. For P(K = k) proportional to (1 - gamma)^k (eta + 1)(eta + 2)...(eta + k - 1)/k!, k >= 1,
+
+       f'(x) = c (gamma + (1 - gamma)(1 - x))^(-(eta + 1)) with a constant c: differentiate the binomial series.
+
+3. Put x = Q(L) + t Q(E), and x' likewise with Q'. 1 - x is the chance of a higher score, plus (1 - t) times that of an
+   equal one. Each of these chances is at least exp(-epsilon_1) times that under Q'. So 1 - x is at least
+   exp(-epsilon_1) (1 - x'), and gamma + (1 - gamma)(1 - x) at least exp(-epsilon_1) (gamma + (1 - gamma)(1 - x')). As
+   eta + 1 > 0,
+
+       f'(x) <= exp((eta + 1) epsilon_1) f'(x').
+
+4. With Q(y) <= exp(epsilon_1) Q'(y): A(y) <= exp((2 + eta) epsilon_1) A'(y), for every y, and so for every set.
+
+(Outputs are finitely or countably many: numbers released here are whole.) Nothing was assumed of the scores, so they
+may be as bad as they like. But runs must be independent and alike, K must be exactly of this distribution (no cap, no
+time limit), and K must not be seen: given K = k, the best of k costs k epsilon_1. The exact draw is `Stopping.draw`.
+
+*How losers are kept from sight.* A probe's caller is never given a candidate's probe. Candidates are run behind the
+door, by code from a closed list (`SELECTIONS`, whose members run Options from a closed list of Jostle's own), on values
+that were rebuilt there. Every run has a room of its own: a ledger with epsilon_1, an empty trace, which is thrown away
+unless it wins, and no handlers of choices, since it runs in an empty context. When it is over, its room answers nothing
+any more. What the winner gives is rebuilt from plain values before it leaves, and tables that the noise keeps for
+scales it has seen are forgotten. An error in a run could depend on a loser: a private room then says only that there
+was one, and is closed. How long a selection takes depends on K; as with any question, time is not hidden (see `door`),
+but here it says something of the number of runs, and with it of more than an answer's own cost covers.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from jostle.errors import BudgetError, ProbeError
+from jostle.privacy.amounts import exact
+from jostle.privacy.events import Event, Selected, price
+from jostle.privacy.ledger import Ledger
+from jostle.privacy.noise import Noise, forget
+from jostle.privacy.plain import plain
+from jostle.privacy.split_scores import forget_tables
+from jostle.tables.schema import Schema
+from jostle.trace.records import Chosen, Record, Released, Trace
+
+if TYPE_CHECKING:
+    from jostle.privacy.probe import Probe
+    from jostle.privacy.room import Room
+
+__all__ = ["ETA", "GAMMA", "SELECTIONS", "Scored", "Selection", "Stopping", "best_of", "check_selection"]
+
+GAMMA, ETA = Fraction(1, 20), Fraction(0)
+"""The usual distribution of the number of runs: the logarithmic one, with 6.3 runs in the mean."""
+LEAST_STOP = Fraction(1, 10_000)
+"""Runs that stop less often would take too long."""
+LEAST_ETA = Fraction(-9, 10)
+
+
+def _fraction(value: Any) -> Fraction:
+    return exact(value, "a parameter of the stopping distribution")
+
+
+@frozen
+class Stopping:
+    """How many candidates are run: P(K = k) proportional to (1 - gamma)^k (eta + 1) ... (eta + k - 1) / k!, k >= 1.
+
+    With eta = 1 a geometric distribution, with eta = 0 the logarithmic one. Smaller eta costs less, and has more chance
+    of few runs.
+    """
+
+    gamma: Fraction = field(default=GAMMA, converter=_fraction)
+    eta: Fraction = field(default=ETA, converter=_fraction)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what the proof does not cover, and what would not end."""
+        if not LEAST_STOP <= self.gamma < 1:
+            raise BudgetError(f"gamma is {self.gamma}, but must be at least 1/10000 and below 1", fix='gamma="1/20"')
+        if not LEAST_ETA <= self.eta <= 1:
+            raise BudgetError(f"eta is {self.eta}, but must lie between -9/10 and 1", fix="eta=0")
+
+    def each(self, epsilon: Fraction) -> Fraction:
+        """Return what one run may cost, if all together are to cost *epsilon*.
+
+        >>> Stopping(eta=1).each(Fraction(3))
+        Fraction(1, 1)
+        """
+        return epsilon / (2 + self.eta)
+
+    def weight(self, runs: int) -> Fraction:
+        """Return what the chance of so many runs is in proportion to; 1 - gamma for a single one."""
+        weight = 1 - self.gamma
+        for k in range(1, runs):
+            weight *= (1 - self.gamma) * (k + self.eta) / (k + 1)
+        return weight
+
+    def draw(self, noise: Noise) -> int:
+        """Return a number of runs, exactly distributed.
+
+        A walk from 1 upwards stops at every number with chance gamma; otherwise it goes on from k to k + 1 with
+        chance (k + eta)/(k + 1), or else begins anew from 1. It stops at k without beginning anew with chance
+        gamma (1 - gamma)^(k - 1) (1 + eta)/2 ... (k - 1 + eta)/k, which is `weight` times a constant; and what comes
+        after a new beginning has the same distribution.
+        """
+        runs = 1
+        while not _coin(noise, self.gamma):
+            runs = runs + 1 if _coin(noise, (runs + self.eta) / (runs + 1)) else 1
+        return runs
+
+
+def _coin(noise: Noise, chance: Fraction) -> bool:
+    # Not `bernoulli`, which keeps a table for every chance it was asked about.
+    return bool(noise.below(chance.denominator, 1)[0] < chance.numerator)
+
+
+@frozen(eq=False)
+class Scored:
+    """What one run gives."""
+
+    answer: Any
+    """A value that `plain` can rebuild."""
+    score: int
+    """Released; higher is better."""
+
+
+class Selection(ABC):
+    """What candidates there are, how one is run, and how often."""
+
+    stopping: Stopping
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Return how many candidates there are; each run is of one of them, all equally likely."""
+
+    @abstractmethod
+    def check(self, schema: Schema, each: Fraction) -> None:
+        """Refuse, from public facts alone and before any charge, a candidate that would not run."""
+
+    @abstractmethod
+    def candidate(self, each: Fraction) -> Event:
+        """Return what one run does to the data, at most."""
+
+    @abstractmethod
+    def run(self, db: Probe, place: int, each: Fraction) -> Scored:
+        """Run a candidate and score it. *db* has a budget of *each*, and belongs to this run alone."""
+
+    def event(self, each: Fraction) -> Event:
+        """Return what the whole selection does to the data."""
+        return Selected(self.candidate(each), self.stopping.eta)
+
+
+SELECTIONS: set[type] = set()
+"""The selections whose code may see candidates that lose. A subclass of one is not one of them."""
+
+
+def check_selection(selection: Selection) -> None:
+    """Refuse anything that is not exactly one of the known selections."""
+    if type(selection) not in SELECTIONS:
+        raise ProbeError(
+            f"{type(selection).__name__} is not a known selection",
+            why="a selection sees candidates that nobody else may see, so only those made for it may be used",
+            fix="SelectPrivately(among=[...])",
+        )
+
+
+def best_of(room: Room, selection: Selection, each: Fraction, site: str) -> tuple[Any, tuple[Record, ...]]:
+    """Return the winner's answer and score, and what its trace shows. The selection has been charged."""
+    # What a run may spend is what was charged for it, to the last digit.
+    allowed = price(selection.candidate(each), room.ledger.neighbours)
+    best: tuple[Scored, Trace] | None = None  # there is at least one run
+    failed = False
+    try:
+        for _ in range(selection.stopping.draw(room.noise)):
+            trace = Trace()
+            ledger = Ledger(allowed, room.ledger.neighbours)
+            inner = evolve(room, ledger=ledger, trace=trace, path=site, failures=[])
+            scored = _run(selection, each, inner)
+            # Of equal scores, the earliest is kept.
+            if best is None or scored.score > best[0].score:
+                best = scored, trace
+        answer = plain(best and (best[0].answer, best[0].score))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        room.failures.append(True)
+        if not room.private:
+            raise
+        # No word of what went wrong: it may be in a candidate that nobody is to know of.
+        failed = True
+    finally:
+        forget()
+        forget_tables()
+    if failed or best is None:
+        raise ProbeError(
+            "a candidate failed inside a selection",
+            why="what went wrong is kept back, since it could say something of a candidate that lost",
+            fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
+        )
+    return answer, _seen(best[1].records)
+
+
+def _run(selection: Selection, each: Fraction, inner: Room) -> Scored:
+    """Run one candidate in a room of its own, and close that for good."""
+    # The door imports rooms, and rooms this.
+    from jostle.privacy.door import admit  # noqa: PLC0415
+    from jostle.privacy.probe import Probe  # noqa: PLC0415
+
+    place = int(inner.noise.below(selection.size, 1)[0])
+    key = admit(inner)
+    try:
+        # An empty context: no handler of choices stands around a candidate.
+        return contextvars.Context().run(_quietly, lambda: selection.run(Probe(key), place, each))
+    finally:
+        inner.failures.append(True)
+
+
+def _quietly(run: Callable[[], Scored]) -> Scored:
+    # What numpy is to do about odd numbers is part of the context: here, it calls nobody.
+    with np.errstate(all="ignore"):
+        return run()
+
+
+def _seen(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Return the winner's releases and choices; its charges are of a ledger that nobody else has."""
+    return tuple(record for record in records if isinstance(record, Released | Chosen))

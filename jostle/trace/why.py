@@ -1,0 +1,97 @@
+"""Why choices in a trace were made as they were: each one told on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from jostle.trace.records import Chosen, Record
+
+__all__ = ["Explanation", "explanations"]
+
+
+@frozen
+class Explanation:
+    """One choice, with what would have been taken second."""
+
+    choice: Chosen
+    number: int
+    """Which choice of the run it is, from 1."""
+
+    @property
+    def expected(self) -> tuple[tuple[str, float, float], ...]:
+        """Return the alternatives with what was expected of them, the least loss first."""
+        return tuple(sorted(self.choice.predicted, key=lambda each: each[1]))
+
+    @property
+    def most_taken(self) -> str:
+        """Return the alternative that was taken, or taken at most places."""
+        return max(self.choice.taken, key=lambda each: each[1])[0]
+
+    @property
+    def second(self) -> str | None:
+        """Return what would have been taken otherwise: the best expected of the others; None if none was expected."""
+        return next((name for name, _, _ in self.expected if name != self.most_taken), None)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        choice = self.choice
+        return {
+            "number": self.number,
+            "site": choice.site,
+            "label": choice.label,
+            "places": choice.places,
+            "seen": {name: least if least == most else [least, most] for name, least, most in choice.seen},
+            "predicted": [{"name": name, "loss": loss, "spread": spread} for name, loss, spread in self.expected],
+            "taken": dict(choice.taken),
+            "why": choice.why,
+            "second": self.second,
+        }
+
+    def as_text(self) -> str:
+        """Return it in sentences."""
+        choice = self.choice
+        where = choice.label if choice.site == choice.label else f"{choice.label} at {choice.site}"
+        lines = [f"{self.number}. {where}: {self._taken()}"]
+        if choice.why:
+            lines.append(f"   because {choice.why}")
+        lines.append(f"   it saw {self._seen()}")
+        if self.expected:
+            width = max(len(name) for name, _, _ in self.expected)
+            lines.append("   it expected a loss of")
+            lines += [f"     {name:<{width}}  {loss:.4g} ± {spread:.2g}" for name, loss, spread in self.expected]
+        else:
+            lines.append("   it expected nothing in particular of any alternative")
+        if self.second is not None:
+            lines.append(f"   otherwise it would have taken {self.second}{self._gap()}")
+        return "\n".join(lines)
+
+    def _taken(self) -> str:
+        choice = self.choice
+        if choice.places == 1:
+            return f"took {self.most_taken}"
+        counted = ", ".join(f"{name} at {count:,}" for name, count in choice.taken)
+        return f"at {choice.places:,} places took {counted}"
+
+    def _seen(self) -> str:
+        said = [
+            f"{name} {least:.4g}" if least == most else f"{name} {least:.4g} to {most:.4g}"
+            for name, least, most in self.choice.seen
+        ]
+        return ", ".join(said) or "nothing"
+
+    def _gap(self) -> str:
+        """Return by how much the second was expected to be worse, in words; nothing where it was not."""
+        losses = {name: loss for name, loss, _ in self.choice.predicted}
+        first, second = losses.get(self.most_taken), losses.get(self.second or "")
+        if first is None or second is None or first <= 0 or second < first:
+            return ""
+        return f", with a loss expected to be {second / first - 1:.1%} higher"
+
+
+def explanations(records: Iterable[Record]) -> tuple[Explanation, ...]:
+    """Return an explanation of every choice, in the order they were made."""
+    chosen = (record for record in records if isinstance(record, Chosen))
+    return tuple(Explanation(choice, number) for number, choice in enumerate(chosen, start=1))

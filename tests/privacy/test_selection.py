@@ -1,0 +1,440 @@
+"""Private selection: what it costs, worked out exactly; and that nothing of a losing candidate is seen."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import evolve, frozen
+from enumeration import enumerated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openings import protected, table
+
+import jostle
+from jostle import Probe
+from jostle.choice.selecting import TriedClassifiers
+from jostle.choosing import choose, record
+from jostle.errors import BudgetError, JostleError, ProbeError
+from jostle.privacy import noise as noise_module
+from jostle.privacy.events import Allotment, Disjoint, InTurn, Laplace, Selected, copied, price
+from jostle.privacy.inversion import BitSource
+from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.selection import Scored, Stopping
+from jostle.trace.records import Charged, Chosen, Released, Trace
+
+HALF = Fraction(1, 2)
+SHAPES = (Fraction(-1, 2), Fraction(0), HALF, Fraction(1))
+Chances = list[Fraction]
+
+# The theorem
+
+
+def best_of(runs: int, chances: Chances, scores: list[int]) -> Chances:
+    """Return how likely each output is to be the best of so many runs: the loop, on every sequence of outputs."""
+    found = [Fraction(0)] * len(chances)
+    for sequence in product(range(len(chances)), repeat=runs):
+        best = sequence[0]
+        for output in sequence[1:]:
+            if scores[output] > scores[best]:
+                best = output
+        found[best] += math.prod(chances[output] for output in sequence)
+    return found
+
+
+def best_of_by_formula(runs: int, chances: Chances, scores: list[int]) -> Chances:
+    """Return the same from the chances of lower and equal scores."""
+    found = []
+    for output, score in enumerate(scores):
+        lower = sum((chances[each] for each, other in enumerate(scores) if other < score), Fraction(0))
+        equal = sum((chances[each] for each, other in enumerate(scores) if other == score), Fraction(0))
+        found.append(chances[output] / equal * ((lower + equal) ** runs - lower**runs))
+    return found
+
+
+mechanisms = st.integers(2, 5).flatmap(
+    lambda size: st.tuples(
+        *(st.lists(st.integers(1, 9), min_size=size, max_size=size) for _ in range(2)),
+        st.lists(st.integers(0, 3), min_size=size, max_size=size),
+    )
+)
+"""A candidate's output distributions on two neighbours, as weights, and the score within each output."""
+
+
+def normal(weights: list[int]) -> Chances:
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+@settings(max_examples=30, deadline=None)
+@given(mechanisms, st.integers(1, 4))
+def test_the_formula_for_the_best_of_some_runs_is_the_loop_on_every_sequence(
+    mechanism: tuple[list[int], list[int], list[int]], runs: int
+) -> None:
+    weights, _, scores = mechanism
+
+    assert best_of_by_formula(runs, normal(weights), scores) == best_of(runs, normal(weights), scores)
+
+
+MOST_RUNS = 90
+
+
+def selected(stopping: Stopping, chances: Chances, scores: list[int]) -> Chances:
+    """Return the chances of each output, times one constant; beyond MOST_RUNS there is (1 - gamma)^90 / gamma at most."""
+    found = [Fraction(0)] * len(chances)
+    for runs in range(1, MOST_RUNS + 1):
+        weight = stopping.weight(runs)
+        found = [
+            so_far + weight * more
+            for so_far, more in zip(found, best_of_by_formula(runs, chances, scores), strict=True)
+        ]
+    return found
+
+
+def worst_ratio(stopping: Stopping, first: Chances, second: Chances, scores: list[int]) -> Fraction:
+    """Return a bound from above, by at most 1 part in 10^15 or so, on how much likelier an output is on the first."""
+    beyond = (1 - stopping.gamma) ** MOST_RUNS / stopping.gamma
+    one, other = selected(stopping, first, scores), selected(stopping, second, scores)
+    return max((mine + beyond) / theirs for mine, theirs in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("eta", SHAPES, ids=str)
+@settings(max_examples=60, deadline=None)
+@given(mechanisms)
+def test_no_output_of_a_selection_tells_neighbours_apart_by_more_than_is_charged(
+    eta: Fraction, mechanism: tuple[list[int], list[int], list[int]]
+) -> None:
+    """Exactly, in fractions: if a run's ratio is at most r = exp(epsilon_1), the selection's is at most r^(2 + eta)."""
+    stopping = Stopping(HALF, eta)
+    first, second, scores = normal(mechanism[0]), normal(mechanism[1]), mechanism[2]
+    ratio = max(max(one / other, other / one) for one, other in zip(first, second, strict=True))
+    for ways in ((first, second), (second, first)):
+        power = 2 + eta
+        most = Fraction(1 + Fraction(1, 10**12)) * ratio**power.numerator
+        assert worst_ratio(stopping, *ways, scores) ** power.denominator <= most
+
+
+@pytest.mark.parametrize("eta", [Fraction(0), Fraction(1)], ids=str)
+def test_the_charge_is_needed(eta: Fraction) -> None:
+    """A rare output beaten only by rarely seen ones, all e times likelier here or there: 0.97 (2 + eta) is reached."""
+    stopping = Stopping(Fraction(1, 10_000), eta)
+
+    def generating(x: float) -> float:
+        """Return E[x^K]; see `test_the_generating_function`."""
+        gamma = float(stopping.gamma)
+        return gamma * x / (1 - (1 - gamma) * x) if eta else math.log1p(-(1 - gamma) * x) / math.log(gamma)
+
+    def chance(rare: float, better: float) -> float:
+        """Return the chance that the rare output wins."""
+        return generating(1 - better) - generating(1 - better - rare)
+
+    better, rare = 0.004, 1e-7
+    one = chance(rare * math.e, better)
+    other = chance(rare, better * math.e)
+
+    assert 0.97 * (2 + eta) < math.log(one / other) < 2 + eta
+
+
+# The number of runs
+
+
+@pytest.mark.parametrize("eta", SHAPES, ids=str)
+def test_the_generating_function(eta: Fraction) -> None:
+    """The proof's step 2: the weights add up, at x, to a multiple of (1 - (1 - gamma) x)^-eta - 1, or of its logarithm."""
+    stopping = Stopping(HALF, eta)
+
+    def added(x: Fraction) -> float:
+        return float(sum(stopping.weight(runs) * x**runs for runs in range(1, MOST_RUNS)))
+
+    def formula(x: Fraction) -> float:
+        rest = float(1 - (1 - stopping.gamma) * x)
+        return (rest ** -float(eta) - 1) / float(eta) if eta else -math.log(rest)
+
+    for x in (Fraction(1, 3), HALF, Fraction(9, 10)):
+        assert added(x) / added(Fraction(1)) == pytest.approx(formula(x) / formula(Fraction(1)), rel=1e-12)
+
+
+@pytest.mark.parametrize("eta", SHAPES, ids=str)
+def test_the_number_of_runs_is_drawn_exactly(eta: Fraction) -> None:
+    """Every string of up to 18 random bits: what is decided on them is in no contradiction to the formula."""
+    stopping = Stopping(Fraction(1, 4), eta)
+
+    def draw(source: BitSource) -> int:
+        return stopping.draw(Noise(source))
+
+    found = enumerated(draw, 18)
+    q = 1 - stopping.gamma
+    total = Fraction(
+        -math.log(stopping.gamma) if not eta else (float(stopping.gamma) ** -float(eta) - 1) / float(eta)
+    )
+
+    assert found.undecided < Fraction(1, 10)
+    assert stopping.weight(1) == q
+    for runs in range(1, 9):
+        assert found.brackets(runs, stopping.weight(runs) / total, tolerance=Fraction(1, 10**12))
+
+
+def test_a_geometric_number_of_runs() -> None:
+    stopping = Stopping(Fraction(1, 4), Fraction(1))
+    weights = [stopping.weight(runs) for runs in range(1, 9)]
+
+    assert [weight / weights[0] for weight in weights] == [Fraction(3, 4) ** runs for runs in range(8)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"gamma": 0}, {"gamma": 1}, {"gamma": "1/100000"}, {"eta": -1}, {"eta": "11/10"}, {"gamma": "x"}],
+    ids=str,
+)
+def test_numbers_of_runs_that_the_proof_does_not_cover_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BudgetError):
+        Stopping(**wrong)
+
+
+# The event
+
+
+def test_a_selection_costs_2_plus_eta_runs() -> None:
+    run = InTurn([Allotment("0.3"), Laplace("0.1")])
+    event = Selected(run, HALF)
+
+    assert price(event, "add_remove") == price(event, "replace_one") == 1
+    assert price(Selected(Disjoint([Laplace(1), Laplace(2)]), Fraction(0)), "replace_one") == 6
+    assert copied(event) == event
+    assert copied(event).candidate is not run  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("eta", [-1, Fraction(-1), Fraction(2), 0.5, None])
+def test_an_event_of_no_known_shape_is_refused(eta: Any) -> None:
+    with pytest.raises(JostleError):
+        Selected(Laplace(1), eta)
+
+
+# What is seen
+
+ASKED = TriedClassifiers(["Majority", "NaiveBayes"], stopping=Stopping("1/5", 0))
+
+
+def test_a_selection_is_charged_once_and_shows_one_run() -> None:
+    """With these seeds, runs are 1 to 25; the trace has the same lines for all."""
+    numbers = set()
+    for seed in range(20):
+        trace = Trace()
+        db = jostle.rehearse(table(), epsilon=1, seed=seed, trace=trace)
+        (place, model), score = db.select(ASKED, 1, site="try")
+        numbers.add(ASKED.stopping.draw(Noise(SeededBits(seed))))
+        charged = [each for each in trace.records if isinstance(each, Charged)]
+        released = [each.site for each in trace.records if isinstance(each, Released)]
+
+        assert [(each.site, each.mechanism, each.epsilon, each.left) for each in charged] == [("try", "Selected", 1, 0)]
+        assert [each.event for each in db.charges] == [ASKED.event(HALF)]
+        assert db.spent == 1
+        assert released == [f"try/{ASKED.among[place].name}/{'classes' if place == 0 else 'counts'}", "try/score"]
+        assert trace.records[-1].values == (score,)  # type: ignore[union-attr]
+        assert ASKED.among[place].name in model.made_by
+    assert len(numbers) > 3
+    assert max(numbers) > 5
+
+
+def test_the_winner_has_the_distribution_that_was_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates with known outputs: 4,000 selections with seeded noise, a chi-square test with false alarms of 1e-6."""
+    scores = [0, 1, 1, 2]
+    chances = normal([5, 3, 4, 1])
+    stopping = Stopping(HALF, 0)
+    places = np.repeat(np.arange(4), [5, 3, 4, 1])
+
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        output = int(places[db.below(13, 1)[0]])
+        return Scored(output, scores[output])
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    db = jostle.rehearse(table(), seed=11)
+    asked = TriedClassifiers(["Majority"], stopping=stopping)
+    counts = Counter(db.select(asked, 1)[0] for _ in range(4000))
+    weights = selected(stopping, chances, scores)
+    expected = np.array([float(4000 * weight / sum(weights)) for weight in weights])
+    found = np.array([counts[output] for output in range(4)])
+
+    assert ((found - expected) ** 2 / expected).sum() < 30.7  # 3 degrees of freedom, 1e-6
+
+
+def test_a_candidate_is_out_of_reach_once_it_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its probe answers nothing any more; else its budget could be spent, and its charges read."""
+    kept: list[Probe] = []
+
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        assert db.left == HALF
+        kept.append(db)
+        return Scored(0, db.count("1/4"))
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    owner = protected(1)
+    owner.select(ASKED, 1)
+
+    assert kept
+    for db in kept:
+        with pytest.raises(ProbeError, match="no more are answered"):
+            db.count("1/4")
+    assert owner.spent == 1
+    with pytest.raises(BudgetError):  # while the table itself is open, but spent
+        owner.count("1/4")
+
+
+def test_a_candidate_cannot_spend_more_than_was_charged_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        db.count(HALF)
+        return Scored(0, db.count("1/100"))
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    db = jostle.rehearse(table(), epsilon=1)
+    with pytest.raises(ProbeError, match="0 is left"):
+        db.select(ASKED, 1)
+
+
+def test_handlers_of_choices_see_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder stands around the selection. Inside, nobody stands around anything."""
+    taken: list[str] = []
+
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        noisy = db.count("1/10")
+        taken.append(choose("Inside", among=("few", "many"), informed_by={"n": noisy}))
+        return Scored(0, noisy)
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    with record() as recorder:
+        choose("Outside", among=("few", "many"), informed_by={"n": 3})
+        protected(1).select(ASKED, 1)
+
+    assert taken
+    assert [each.label for each in recorder.recording] == ["Outside"]
+
+
+def test_numpy_calls_nobody_for_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[object] = []
+
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        return Scored(float(np.log(np.zeros(1))[0]), db.count("1/10"))
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    with np.errstate(all="call", call=lambda *given: called.append(given)):
+        (answer, _) = protected(1).select(ASKED, 1)
+
+    assert answer == -math.inf
+    assert not called
+
+
+def test_what_goes_wrong_with_a_candidate_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words could be a loser's; and where a run can fail, whether it did would be seen again and again."""
+
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        raise JostleError(f"there are about {db.count('1/10')} rows")
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    db = protected(2)
+    with pytest.raises(ProbeError, match="a candidate failed") as caught:
+        db.select(ASKED, 1)
+    assert "about" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    with pytest.raises(ProbeError, match="no more are answered"):
+        db.count("1/10")
+
+
+def test_what_leaves_is_rebuilt_from_plain_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate that gave its probe, or a function that holds it, would give what it was charged for again."""
+    for answer in (lambda db: db, lambda db: db.count, lambda db: [db._key]):
+
+        def run(_: object, db: Probe, __: int, ___: Fraction, answer: Any = answer) -> Scored:
+            return Scored(answer(db), 0)
+
+        monkeypatch.setattr(TriedClassifiers, "run", run)
+        with pytest.raises(ProbeError, match="a candidate failed"):
+            protected(1, seed=4).select(ASKED, "1/10")
+
+
+def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
+    """The noise keeps a table for every scale, so that it can be seen which ones there were."""
+    db = protected(1, seed=5)
+    db.count("1/10")
+    assert noise_module._geometric_digits.cache_info().currsize > 0
+    db.select(ASKED, "1/2")
+    for kept in (noise_module._geometric_digits, noise_module._sign, noise_module._coin):
+        assert kept.cache_info().currsize == 0
+
+
+# What is refused
+
+
+@frozen
+class Open(TriedClassifiers):
+    """Gives everything away."""
+
+    def run(self, db: Probe, place: int, each: Fraction) -> Scored:
+        return Scored([db.count(each / 10) for _ in range(10)], 0)
+
+
+def test_a_selection_of_ones_own_is_refused() -> None:
+    db = protected(1, seed=6)
+    for wrong in (Open(["Majority"]), "Majority", None, Laplace(1)):
+        with pytest.raises(ProbeError):
+            db.select(wrong, HALF)  # type: ignore[arg-type]
+    assert db.spent == 0
+
+
+def test_a_candidate_that_is_not_jostles_own_is_refused() -> None:
+    """The list of candidates is not asked once at the beginning only: what is handed in is made anew at the door."""
+    own = evolve(ASKED)
+    object.__setattr__(own, "among", (Stranger(),))
+    db = protected(1, seed=7)
+    with pytest.raises(ProbeError, match="Stranger"):
+        db.select(own, HALF)
+    object.__setattr__(own, "among", (jostle.options.get("JostledTree"),))
+    with pytest.raises(JostleError, match="not run unseen"):
+        db.select(own, HALF)
+    assert db.spent == 0
+
+
+@frozen(kw_only=True)
+class Stranger:
+    """Would like to see itself lose."""
+
+    name: str = "Majority"
+
+
+def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[int] = []
+
+    def run(_: object, __: Probe, place: int, ___: Fraction) -> Scored:
+        ran.append(place)
+        return Scored(0, 0)
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    db = protected(1, seed=8)
+    db.count("1/10")
+    with pytest.raises(BudgetError, match=r"0\.9 is left"):
+        db.select(ASKED, 1)
+    assert not ran
+    assert db.spent == Fraction(1, 10)
+
+
+def test_selections_on_parts_of_a_table_cost_the_dearest() -> None:
+    for neighbours, cost in (("add_remove", HALF), ("replace_one", 1)):
+        db = protected(1, seed=9, neighbours=neighbours)  # type: ignore[arg-type]
+        for part in db.parts("region"):
+            part.select(ASKED, HALF)
+        assert db.spent == cost
+
+
+def test_choices_of_the_winner_are_in_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+        db.note_choice(Chosen.one("here", "Inside", "few"))
+        return Scored(0, 0)
+
+    monkeypatch.setattr(TriedClassifiers, "run", run)
+    trace = Trace()
+    jostle.rehearse(table(), epsilon=1, seed=3, trace=trace).select(ASKED, 1, site="try")
+
+    assert [each.site for each in trace.records if isinstance(each, Chosen)] == ["try/here"]
