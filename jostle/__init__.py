@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jostle import options
     from jostle.api import MkChoiceMaker, metafeature, option, pretrained
     from jostle.choosing import choose
+    from jostle.lang.program import load
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.tables import Categorical, Numeric, Schema, Table
@@ -31,6 +32,7 @@ __all__ = [
     "Table",
     "Trace",
     "choose",
+    "load",
     "metafeature",
     "option",
     "options",
@@ -51,6 +53,7 @@ _HOMES = {
     "Table": "jostle.tables",
     "Trace": "jostle.trace.records",
     "choose": "jostle.choosing",
+    "load": "jostle.lang.program",
     "protect": "jostle.privacy.opening",
     "rehearse": "jostle.privacy.opening",
 }

@@ -6,14 +6,18 @@ Every command has --json, and ends with 0 (good), 1 (a mistake), 2 (usage) or 3 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from jostle.errors import BudgetError, JostleError
+from jostle.cli_choice import add_to
+from jostle.cli_run import add_run
+from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, render
 
 __all__ = ["main"]
 
@@ -34,7 +38,73 @@ app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(trace_app, name="trace")
 
+add_to(app, trace_app)
+add_run(app)
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+
+@app.command()
+def check(
+    program: Annotated[Path, typer.Argument(help="A .jst file.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Report all mistakes in a program that can be found without data."""
+    from jostle.lang.check import check as check_program  # noqa: PLC0415
+    from jostle.lang.parser import read_source  # noqa: PLC0415
+
+    checked = check_program(read_source(program))
+    _report(checked.source, checked.diagnostics, as_json=json_)
+    if not json_:
+        typer.echo(f"{program}: no mistakes found")
+
+
+@app.command()
+def fmt(
+    program: Annotated[Path, typer.Argument(help="A .jst file.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,  # noqa: FBT002
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Write a program in its canonical form, comments kept."""
+    from jostle.lang.parser import parse_text, read_source  # noqa: PLC0415
+    from jostle.lang.printer import show  # noqa: PLC0415
+
+    source = read_source(program)
+    parsed = parse_text(source)
+    _report(source, parsed.diagnostics, as_json=json_ and bool(parsed.diagnostics))
+    text = show(parsed.module)
+    changed = text.encode() != program.read_bytes()
+    if changed and not check:
+        program.write_bytes(text.encode())
+    words = ("would change" if check else "rewritten") if changed else "unchanged"
+    _say(f"{program}: {words}", {"program": str(program), "changed": changed, "diagnostics": []}, json_)
+    if changed and check:
+        raise SystemExit(MISTAKE)
+
+
+@app.command()
+def explain(
+    code: Annotated[str, typer.Argument(help="A code from a message, J201.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Explain a kind of mistake: the rule, a wrong program and a right one."""
+    from jostle.lang.codes import explain as explain_code  # noqa: PLC0415
+
+    found = explain_code(code)
+    _say(found.as_text(), found.as_data(), json_)
+
+
+def _report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) -> None:
+    """Print a program's mistakes, and end if there are any."""
+    if as_json:
+        status = MISTAKE if diagnostics else 0
+        found = [each.as_data() for each in diagnostics]
+        _say_json({"program": source.name, "diagnostics": found, "status": status})
+    elif diagnostics:
+        colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        typer.echo(render(source, diagnostics, colour=colour), err=True)
+    if diagnostics:
+        raise SystemExit(MISTAKE)
 
 
 @schema_app.command("infer")
@@ -216,13 +286,22 @@ def _fail(text: str, status: int, *, as_json: bool, error: JostleError | None = 
     raise SystemExit(status)
 
 
+def _wants_json(words: Sequence[str]) -> bool:
+    """Return whether mistakes are to be told in JSON; `evaluate` has a file after --json, and prints it for -."""
+    if words[:1] == ["evaluate"]:
+        return "--json=-" in words or any(pair == ("--json", "-") for pair in pairwise(words))
+    return "--json" in words
+
+
 def main() -> None:
     """Run a command; whatever goes wrong becomes a sentence and an exit status."""
-    as_json = "--json" in sys.argv
+    as_json = _wants_json(sys.argv[1:])
     try:
         app()
     except BudgetError as refusal:
         _fail(f"refused: {refusal}", REFUSED, as_json=as_json, error=refusal)
+    except ProgramError as mistake:
+        _report(mistake.source, mistake.diagnostics, as_json=as_json)
     except JostleError as mistake:
         _fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)
     except OSError as mistake:

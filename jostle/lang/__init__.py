@@ -1,0 +1,1 @@
+"""The language: text to tree, checks, and back to text."""

@@ -1,0 +1,211 @@
+"""Numbers of a program: exact fractions as long as nothing but + - * / // % is done to them, then doubles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from jostle.lang.stops import Stop
+from jostle.lang.values import KnownAttribute, Private, PrivateNumber, common, numbered
+from jostle.privacy.amounts import exact
+
+__all__ = ["BINARY", "fraction", "is_number", "negated", "plain_number"]
+
+MOST_BITS = 4096
+"""Exact numbers with more digits go on as doubles."""
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a public number."""
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
+def fraction(value: object, what: str) -> Fraction:
+    """Return a public number as an exact fraction, for budgets."""
+    if not is_number(value):
+        raise _wrong_kind(what, value)
+    return exact(value, what)  # type: ignore[arg-type]  # a number, as just seen
+
+
+def plain_number(value: Any) -> Any:
+    """Return a fraction that is whole as an int, one that has grown too long as a double."""
+    if type(value) is Fraction:
+        if value.denominator == 1:
+            value = value.numerator
+        elif value.denominator.bit_length() > MOST_BITS:
+            return float(value)
+    if type(value) is int and value.bit_length() > MOST_BITS:
+        return float(value)
+    return value
+
+
+def _wrong_kind(what: str, value: object) -> Stop:
+    return Stop("J501", f"{what} is {kind_of(value)}", "it has to be a number", "give a number")
+
+
+def kind_of(value: object) -> str:
+    """Return what a value is, in words; never the value."""
+    if isinstance(value, Private):
+        return "a private value"
+    names = {bool: "a truth", str: "a text", list: "a list", tuple: "a tuple", dict: "a dictionary"}
+    if isinstance(value, KnownAttribute):
+        return "an attribute"
+    if value is None:
+        return "nothing"
+    return names.get(type(value), "a number" if is_number(value) else f"a {type(value).__name__}")
+
+
+def negated(value: Any) -> Any:
+    """Return a number with the other sign."""
+    value = numbered(value)
+    if isinstance(value, PrivateNumber):
+        return PrivateNumber(value.table, -value.expression, value.groups)
+    if not is_number(value):
+        raise _wrong_kind("what stands after -", value)
+    return -value
+
+
+def _private(operator: str, left: Any, right: Any) -> PrivateNumber:
+    left, right = numbered(left), numbered(right)
+    both = isinstance(left, PrivateNumber), isinstance(right, PrivateNumber)
+    for value in (left, right):
+        if not isinstance(value, PrivateNumber) and not is_number(value):
+            raise _wrong_kind(f"one side of {operator}", value)
+    if operator not in "+-*/":
+        raise Stop(
+            "J214",
+            f"`{operator}` on a private value",
+            "how far one row can change the result has no small bound",
+            "buy it first: n = {{ ... }}",
+        )
+    if all(both):
+        table, (first, second) = common([left, right])
+        groups = left.groups or right.groups
+        if left.groups and right.groups and left.groups != right.groups:
+            raise Stop(
+                "J508", "private values of different groups", "group by group, they do not match", "use sum(...)"
+            )
+    else:
+        table = left.table if both[0] else right.table
+        groups = left.groups if both[0] else right.groups
+        first = left.expression if both[0] else _doubles(left)
+        second = right.expression if both[1] else _doubles(right)
+    made: Any
+    if operator == "+":
+        made = first + second
+    elif operator == "-":
+        made = first - second
+    elif operator == "*":
+        made = first * second
+    else:
+        made = first / second
+    return PrivateNumber(table, made, groups)
+
+
+def _doubles(value: Any) -> Any:
+    """Return a public number short enough for an expression."""
+    return value if not isinstance(value, Fraction) or value.denominator.bit_length() <= 200 else float(value)
+
+
+def _add(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return left + right
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    return _numbers("+", left, right, lambda a, b: a + b)
+
+
+def _subtract(left: Any, right: Any) -> Any:
+    if isinstance(left, list):
+        without = right if isinstance(right, list) else [right]
+        return [item for item in left if item not in without]
+    return _numbers("-", left, right, lambda a, b: a - b)
+
+
+def _multiply(left: Any, right: Any) -> Any:
+    return _numbers("*", left, right, lambda a, b: a * b)
+
+
+def _divided(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise _by_zero()
+    if isinstance(a, float) or isinstance(b, float):
+        return float(a) / float(b)
+    return Fraction(a) / b
+
+
+def _by_zero() -> Stop:
+    return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
+
+
+def _divide(left: Any, right: Any) -> Any:
+    return _numbers("/", left, right, _divided)
+
+
+def _whole(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise _by_zero()
+    return a // b
+
+
+def _rest(a: Any, b: Any) -> Any:
+    if b == 0:
+        raise _by_zero()
+    return a % b
+
+
+def _power(a: Any, b: Any) -> Any:
+    if isinstance(b, Fraction) or isinstance(a, float) or isinstance(b, float):
+        a, b = float(a), float(b)
+        if a < 0 and not b.is_integer():
+            raise Stop("J502", "a root of a number below 0", "it is no number", "use abs(x)")
+        if a == 0 and b < 0:
+            raise _by_zero()
+        return a**b
+    if a == 0 and b < 0:
+        raise _by_zero()
+    size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length() * abs(b)
+    if size > MOST_BITS:
+        return float(a) ** b
+    return Fraction(a) ** b
+
+
+def _numbers(operator: str, left: Any, right: Any, compute: Callable[[Any, Any], Any]) -> Any:
+    if isinstance(left, Private) or isinstance(right, Private):
+        return _private(operator, left, right)
+    if not (is_number(left) and is_number(right)):
+        raise _wrong_kind(f"one side of {operator}", right if is_number(left) else left)
+    found = compute(left, right)
+    if isinstance(found, float) and not math.isfinite(found):
+        raise Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
+    return plain_number(found)
+
+
+def _union(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return [*left, *(item for item in right if item not in left)]
+    if hasattr(left, "databases") and hasattr(right, "databases"):
+        return left | right
+    raise _wrong_kind("one side of |", left)
+
+
+def _intersection(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return [item for item in left if item in right]
+    raise _wrong_kind("one side of &", left)
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "//": lambda left, right: _numbers("//", left, right, _whole),
+    "%": lambda left, right: _numbers("%", left, right, _rest),
+    "**": lambda left, right: _numbers("**", left, right, _power),
+    "|": _union,
+    "&": _intersection,
+}
+"""What each operator does."""

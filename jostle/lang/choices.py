@@ -1,0 +1,178 @@
+"""Choices: labels, alternatives, and functions of the right kind in the right place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jostle.errors import Diagnostic, Label
+from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS
+from jostle.lang.names import near
+from jostle.lang.scopes import defined_in
+
+__all__ = ["check_choices"]
+
+METHODS = ("answer", "predict")
+"""The functions of an Option's class."""
+
+
+def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report labels, alternatives, Options and metafeatures that do not do."""
+    functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    defined = {name for name, _, _ in defined_in(module.body)}
+    known = {*defined, *BUILTINS, *(name for function in _functions(module) for name in _locals(function))}
+    labels: dict[str, nodes.Choose] = {}
+    for node in nodes.walk(module):
+        match node:
+            case nodes.Choose():
+                yield from _check_label(node, labels)
+                yield from _check_alternatives(node.among)
+                yield from _check_symbols(node, known)
+            case nodes.MakeChoiceMaker():
+                yield from _check_alternatives(node.among)
+                yield from _check_options(node.among, functions)
+                yield from _check_metafeatures(node.informed_by, functions)
+            case nodes.FunctionDefinition() if node.is_option and not node.parameters:
+                why = "an Option is called with the database it answers from"
+                title = f"the Option `{node.name}` takes no database"
+                yield Diagnostic("J108", title, node.name_span, why, f"write def {node.name}(db):")
+            case nodes.ClassDefinition():
+                yield from _check_class(node, defined)
+            case _:
+                pass
+
+
+def _check_label(node: nodes.Choose, labels: dict[str, nodes.Choose]) -> Iterator[Diagnostic]:
+    if not node.label[0].isupper():
+        why = "labels start with a capital, so that nobody takes them for variables"
+        fix = f"write {node.label[0].upper()}{node.label[1:]}"
+        yield Diagnostic("J405", f"the label `{node.label}`", node.label_span, why, fix)
+    first = labels.setdefault(node.label, node)
+    if first is not node and (first.among, first.informed_by) != (node.among, node.informed_by):
+        why = "one label is one choice, learned once: its alternatives and what informs it are the same everywhere"
+        title = f"the label `{node.label}` stands for two choices"
+        others = (Label(first.label_span, "first here"),)
+        yield Diagnostic("J404", title, node.label_span, why, "give this choice a label of its own", others=others)
+
+
+def _items(node: nodes.Expression | None) -> Sequence[nodes.Expression]:
+    return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
+
+
+def _check_alternatives(among: nodes.Expression) -> Iterator[Diagnostic]:
+    items = _items(among)
+    seen: dict[nodes.Expression, nodes.Expression] = {}
+    for item in items:
+        first = seen.setdefault(item, item)
+        if first is not item:
+            why, others = "each alternative stands once", (Label(first.span, "first here"),)
+            yield Diagnostic("J407", "the same alternative twice", item.span, why, "take one out", others=others)
+    if len(items) == 1:
+        why = "with a single alternative there is nothing to choose"
+        yield Diagnostic("J407", "a choice among one", among.span, why, "add another one, or use it without a choice")
+
+
+def _check_symbols(node: nodes.Choose, defined: set[str]) -> Iterator[Diagnostic]:
+    """Report a labelled choice whose alternatives are not all names, or of which only some are defined."""
+    if not isinstance(node.among, nodes.Set | nodes.List):
+        if node.among != nodes.Tuple(()):
+            why = "what is learned is learned for alternatives that stand in the program"
+            title = f"the alternatives of `{node.label}` are not written out"
+            yield Diagnostic("J406", title, node.among.span, why, "write among {a, b}")
+        return
+    names = [item for item in node.among.items if isinstance(item, nodes.Name)]
+    for item in node.among.items:
+        if not isinstance(item, nodes.Name):
+            why = "alternatives are shown in traces by their names"
+            yield Diagnostic("J406", "an alternative without a name", item.span, why, "give it a name on a line before")
+    known = [name for name in names if name.name in defined]
+    for name in names if known else ():
+        if name.name not in defined:
+            match = near(name.name, defined)
+            fix = f"`{match}` has a similar name" if match else f"define `{name.name}`, or rename `{known[0].name}`"
+            why = "alternatives are either all defined, or all new words that stand for themselves"
+            others = (Label(known[0].span, "defined"),)
+            title = f"`{name.name}` is not defined, but others are"
+            yield Diagnostic("J403", title, name.span, why, fix, others=others)
+
+
+def _functions(module: nodes.Module) -> Iterator[nodes.FunctionDefinition]:
+    return (node for node in nodes.walk(module) if isinstance(node, nodes.FunctionDefinition))
+
+
+def _locals(function: nodes.FunctionDefinition) -> set[str]:
+    return {each.name for each in function.parameters} | {name for name, _, _ in defined_in(function.body)}
+
+
+def _check_options(among: nodes.Expression, functions: dict[str, nodes.FunctionDefinition]) -> Iterator[Diagnostic]:
+    for item in _items(among):
+        if isinstance(item, nodes.Name) and item.name in functions and not functions[item.name].is_option:
+            why = "a choice maker chooses among Options"
+            others = (Label(functions[item.name].name_span, "a plain function"),)
+            title = f"`{item.name}` is not an Option"
+            yield Diagnostic("J408", title, item.span, why, "put #Option on the line above its def", others=others)
+        elif isinstance(item, nodes.Name) and item.name in BUILTINS and item.name not in functions:
+            why = "a choice maker chooses among Options"
+            yield Diagnostic("J408", f"`{item.name}` is not an Option", item.span, why, "import or define an Option")
+
+
+def _check_metafeatures(
+    informed_by: nodes.Expression | None, functions: dict[str, nodes.FunctionDefinition]
+) -> Iterator[Diagnostic]:
+    for item in _items(informed_by):
+        if not isinstance(item, nodes.Name) or item.name not in functions:
+            continue
+        function = functions[item.name]
+        others = (Label(function.name_span, "defined here"),)
+        needed = [each for each in function.parameters if each.default is None]
+        if function.is_option:
+            why = "a metafeature is a function from a database to a number"
+            yield Diagnostic("J408", f"`{item.name}` is an Option", item.span, why, "name a metafeature", others=others)
+        elif len(needed) != 1:
+            why = "a metafeature is a function from a database to a number"
+            title = f"`{item.name}` takes {len(needed)} values"
+            fix = f"write def {item.name}(db):"
+            yield Diagnostic("J408", title, item.span, why, fix, others=others)
+
+
+def _check_class(node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:
+    if node.base != "Option":
+        why = "a class is an Option"
+        fix = f"write class {node.name}(Option):"
+        yield Diagnostic("J107", f"`{node.name}` is a kind of `{node.base}`", node.base_span, why, fix)
+    methods = {each.name: each for each in node.body if isinstance(each, nodes.FunctionDefinition)}
+    if "answer" not in methods and not any(isinstance(each, nodes.Broken) for each in node.body):
+        why = "an Option answers from a database"
+        title = f"`{node.name}` has no `answer`"
+        yield Diagnostic("J107", title, node.name_span, why, "add def answer(db, queries):")
+    for method in methods.values():
+        yield from _check_method(node, method, defined)
+
+
+def _check_method(
+    owner: nodes.ClassDefinition, method: nodes.FunctionDefinition, defined: set[str]
+) -> Iterator[Diagnostic]:
+    if method.name not in METHODS:
+        match = near(method.name, METHODS)
+        fix = f"write {match}" if match else "move it out of the class"
+        why = "an Option has `answer`, and `predict` if wanted"
+        title = f"`{owner.name}` has a function `{method.name}`"
+        yield Diagnostic("J107", title, method.name_span, why, fix)
+    elif method.name == "answer" and not method.parameters:
+        why = "an Option is called with the database it answers from"
+        yield Diagnostic("J108", "`answer` takes no database", method.name_span, why, "write def answer(db):")
+    elif method.name == "predict" and len(method.parameters) != 1:
+        why = "`predict` sees the metafeatures, and nothing else"
+        yield Diagnostic("J108", "`predict` takes one value", method.name_span, why, "write def predict(F):")
+    elif method.name == "predict":
+        yield from _check_features(method, defined)
+
+
+def _check_features(predict: nodes.FunctionDefinition, defined: set[str]) -> Iterator[Diagnostic]:
+    features = predict.parameters[0].name
+    for node in nodes.walk(predict):
+        if isinstance(node, nodes.Attribute) and node.value == nodes.Name(features) and node.name not in defined:
+            match = near(node.name, defined)
+            fix = f"`{match}` has a similar name" if match else f"write def {node.name}(db):"
+            why = "the metafeatures are functions of the program, or imported"
+            yield Diagnostic("J111", f"there is no metafeature `{node.name}`", node.name_span, why, fix)

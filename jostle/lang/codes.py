@@ -1,0 +1,99 @@
+"""The catalogue of mistakes: for each code the rule, a wrong program and a right one.
+
+An entry is a file in `explanations/`: a title, the rule, then `wrong:` and `right:` with programs indented by four.
+Codes go by the pass that finds the mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from textwrap import dedent, indent
+
+from attrs import frozen
+
+from jostle.errors import JostleError, Source, render
+from jostle.lang.check import check
+
+__all__ = ["FAMILIES", "Entry", "codes", "explain"]
+
+FOLDER = Path(__file__).with_name("explanations")
+FAMILIES = {
+    "J0": "syntax",
+    "J1": "names",
+    "J2": "privacy",
+    "J3": "budget",
+    "J4": "choices",
+    "J5": "running",
+    "J9": "a mistake of ours",
+}
+"""What the first digit says."""
+
+
+@frozen
+class Entry:
+    """What is known about a kind of mistake."""
+
+    code: str
+    """Its code."""
+    title: str
+    """What it is."""
+    rule: str
+    """The rule behind it."""
+    wrong: str
+    """A program with the mistake; empty if it shows only while running."""
+    right: str
+    """The same without it."""
+
+    @property
+    def family(self) -> str:
+        """Return which pass finds it, in a word."""
+        return FAMILIES[self.code[:2]]
+
+    def as_text(self) -> str:
+        """Return it for people, with the message that the wrong program gets."""
+        parts = [f"{self.code} ({self.family}): {self.title}", self.rule]
+        if self.wrong:
+            source = Source("wrong.jst", self.wrong)
+            parts += ["wrong:", indent(self.wrong, "    "), indent(render(source, check(source).diagnostics), "    ")]
+        if self.right:
+            parts += ["right:", indent(self.right, "    ")]
+        return "\n\n".join(parts)
+
+    def as_data(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return {
+            "code": self.code,
+            "family": self.family,
+            "title": self.title,
+            "rule": self.rule,
+            "wrong": self.wrong,
+            "right": self.right,
+        }
+
+
+@cache
+def codes() -> tuple[str, ...]:
+    """Return all codes in the catalogue, in order."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("J*.txt")))
+
+
+def explain(code: str) -> Entry:
+    """Return the entry of a code."""
+    wanted = code.strip().upper()
+    if wanted not in codes():
+        known = [each for each in codes() if each[:2] == wanted[:2]] or list(codes())
+        raise JostleError(
+            f"there is no code {code}",
+            why=f"the codes are {', '.join(known)}",
+            fix="copy the code out of the brackets in a message, as in error[J101]",
+        )
+    return _read(wanted, (FOLDER / f"{wanted}.txt").read_text("utf-8"))
+
+
+def _read(code: str, text: str) -> Entry:
+    head, *rest = re.split(r"^(wrong|right):\n", text, flags=re.MULTILINE)
+    title, _, rule = head.partition("\n")
+    programs = {name: dedent(body).strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
+    return Entry(code, title, rule.strip(), programs.get("wrong", ""), programs.get("right", ""))

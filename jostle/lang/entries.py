@@ -1,0 +1,32 @@
+"""What a program runs if nobody says what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jostle.lang import nodes
+
+if TYPE_CHECKING:
+    from jostle.lang.program import Program
+
+__all__ = ["default_entry", "used_elsewhere"]
+
+
+def used_elsewhere(module: nodes.Module) -> frozenset[str]:
+    """Return the names that the program itself uses, outside of what they stand for."""
+    found: set[str] = set()
+    for statement in module.body:
+        own = statement.name if isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition) else None
+        found.update(node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name) and node.name != own)
+    return frozenset(found)
+
+
+def default_entry(program: Program) -> str | None:
+    """Return `main`, or the last function, Option or choice maker that nothing else in the program uses."""
+    if "main" in program.functions:
+        return "main"
+    used = used_elsewhere(program.module)
+    able = [*program.functions, *program.options, *program.makers]
+    order = list(program.globals)
+    free = sorted((name for name in able if name not in used), key=order.index)
+    return free[-1] if free else None

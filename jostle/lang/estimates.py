@@ -1,0 +1,34 @@
+"""Estimates of grids that a program makes: cells, for a workload of queries to be answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.stops import Stop
+from jostle.options.histograms.estimate import Estimate
+from jostle.options.histograms.workload import Workload
+
+__all__ = ["estimate_of"]
+
+
+def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
+    """Return an estimate for a workload: of its grid's cells in row-major order; a single number stands for each cell."""
+    if not isinstance(queries, Workload):
+        raise Stop("J501", f"the queries are {kind_of(queries)}", "they are a workload", "def Flat(db, queries):")
+    numbers = [each for each in cells if is_number(each)]
+    if len(numbers) < len(cells) or not numbers:
+        raise Stop("J501", "an estimate is not made of numbers", "each cell has one", "queries over [total / size]")
+    count = int(np.prod(queries.shape))
+    if len(numbers) not in {1, count}:
+        raise Stop(
+            "J508",
+            f"{len(numbers)} numbers for {count} cells",
+            "each cell has one, or all have the same",
+            "queries over [x]",
+        )
+    values = np.array([float(each) for each in numbers])
+    return Estimate(np.full(queries.shape, values[0]) if len(values) == 1 else values.reshape(queries.shape))

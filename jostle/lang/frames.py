@@ -1,0 +1,48 @@
+"""What a function of a program has while it runs: its variables, and the budget its caller allotted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+from jostle.lang.stops import Stop
+
+__all__ = ["MOST_CALLS", "Frame", "Runner"]
+
+MOST_CALLS = 150
+"""Calls inside calls; deeper ones are most likely endless."""
+
+
+class Runner(Protocol):
+    """The program that runs, as its functions see it."""
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+
+    def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
+        """Return what a function of the program, or one that it knows, gives."""
+
+
+class Frame:
+    """The variables of one call."""
+
+    __slots__ = ("depth", "epsilon", "names", "program")
+
+    def __init__(self, program: Runner, names: dict[str, Any], epsilon: Fraction | None, depth: int) -> None:
+        if depth > MOST_CALLS:
+            raise Stop(
+                "J509",
+                f"calls are nested more than {MOST_CALLS} deep",
+                "a function that calls itself has to stop some time",
+                "stop where a parameter that counts down is 0",
+            )
+        self.program = program
+        self.names = names
+        self.epsilon = epsilon
+        self.depth = depth
+
+    def budget(self) -> Fraction:
+        """Return what the caller allotted."""
+        if self.epsilon is None:
+            raise Stop("J512", "there is no budget here", "epsilon is what a caller allots", "give epsilon=...")
+        return self.epsilon

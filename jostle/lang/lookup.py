@@ -1,0 +1,208 @@
+"""What stands at a place in a program: its kind, what there is to say about it, and where it was defined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from attrs import frozen
+
+from jostle.errors import Span
+from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.library import MODULES
+from jostle.lang.printer_expressions import show_expression, show_parameters
+from jostle.lang.scopes import Definition, defined_in, target_names
+
+__all__ = ["DESCRIBERS", "Found", "look_up"]
+
+Describe = Callable[[nodes.Module, nodes.Node], str | None]
+
+DESCRIBERS: tuple[Describe, ...] = ()
+"""Further things to say about a node: its type, its price; each may have nothing to say."""
+MOST_SHOWN = 100
+"""Longer definitions are cut."""
+
+Around = Sequence[nodes.Node]
+
+
+@frozen
+class Found:
+    """What stands at a place."""
+
+    name: str
+    """The word."""
+    span: Span
+    """Where it stands."""
+    text: str
+    """What there is to say about it."""
+    definition: Span | None
+    """Where it was defined, if that is in the program."""
+
+
+def look_up(module: nodes.Module, line: int, column: int) -> Found | None:
+    """Return what stands at a line and column, or nothing."""
+    chain = list(_chain(module, line, column))
+    for index in range(len(chain) - 1, -1, -1):
+        node = chain[index]
+        named = _named(node, line, column)
+        if named is None:
+            continue
+        name, span = named
+        text, definition = _meaning(node, name, chain[:index], module)
+        more = [said for describe in DESCRIBERS if (said := describe(module, node))]
+        return Found(name, span, "\n\n".join([text, *more]), definition)
+    return None
+
+
+def _chain(module: nodes.Module, line: int, column: int) -> Iterator[nodes.Node]:
+    """Return the nodes around a place, from the program inwards."""
+    node: nodes.Node | None = module
+    while node is not None:
+        yield node
+        node = next((child for child in nodes.children(node) if _covers(child.span, line, column)), None)
+
+
+def _covers(span: Span, line: int, column: int) -> bool:
+    return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
+
+
+def _named(node: nodes.Node, line: int, column: int) -> tuple[str, Span] | None:
+    """Return the word of a node that stands at a place."""
+    words: list[tuple[str, Span]] = []
+    match node:
+        case nodes.Name() | nodes.ImportedName():
+            words = [(node.name, node.span)]
+        case nodes.Attribute() | nodes.Keyword() | nodes.Parameter() | nodes.FunctionDefinition():
+            words = [(node.name, node.name_span)]
+        case nodes.ClassDefinition():
+            words = [(node.name, node.name_span), (node.base, node.base_span)]
+        case nodes.Choose():
+            words = [(node.label, node.label_span)]
+        case nodes.Select():
+            words = [(node.aggregate, node.aggregate_span)]
+        case nodes.Import():
+            words = [(node.module, node.module_span)]
+        case _:
+            pass
+    return next((word for word in words if _covers(word[1], line, column)), None)
+
+
+def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:
+    match node:
+        case nodes.Name():
+            found = _meaning_of_name(name, around, module)
+        case nodes.Keyword():
+            found = _meaning_of_keyword(name, around, module)
+        case nodes.Attribute():
+            found = f"`{name}` of `{show_expression(node.value)}`", None
+        case nodes.Select():
+            found = f"aggregate `{name}`", None
+        case nodes.Import():
+            found = f"module `{name}`: {', '.join(MODULES.get(name, ()))}", None
+        case _:
+            found = _meaning_where_defined(node, name, around)
+    return found
+
+
+def _meaning_where_defined(node: nodes.Node, name: str, around: Around) -> tuple[str, Span | None]:
+    """Return what a word means at the very place that gives it its meaning."""
+    found: tuple[str, Span | None] = (f"`{name}`", None)
+    match node:
+        case nodes.ImportedName():
+            owner = next(each for each in reversed(around) if isinstance(each, nodes.Import))
+            found = _imported(owner, name), node.span
+        case nodes.Parameter():
+            found = f"parameter `{name}`", node.name_span
+        case nodes.FunctionDefinition():
+            found = _head(node), node.name_span
+        case nodes.ClassDefinition() if name == node.name:
+            found = f"Option `{name}`, a class", node.name_span
+        case nodes.Choose():
+            found = f"label of `{_cut(show_expression(node))}`", node.label_span
+        case _:
+            pass
+    return found
+
+
+def _meaning_of_name(name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:
+    for node in reversed(around):
+        for bound, span, text in _bound_by(node):
+            if bound == name:
+                return text, span
+    for node in nodes.walk(module):
+        if isinstance(node, nodes.Choose) and nodes.Name(name) in getattr(node.among, "items", ()):
+            return f"stands for itself: an alternative of {node.label}", node.label_span
+    if name == EPSILON:
+        return "`epsilon`: what the caller of this function allotted", None
+    if name in BUILTINS:
+        return f"`{BUILTINS[name].head}`: {BUILTINS[name].meaning}", None
+    if any(isinstance(node, nodes.Select | nodes.Condition) for node in around):
+        return f"column `{name}`", None
+    return f"`{name}` is not defined", None
+
+
+def _bound_by(node: nodes.Node) -> Iterator[tuple[str, Span, str]]:
+    """Return the names that a node gives a meaning to inside it."""
+    match node:
+        case nodes.Module():
+            yield from _definitions(node.body)
+        case nodes.FunctionDefinition():
+            for each in node.parameters:
+                yield each.name, each.name_span, f"parameter `{show_parameters((each,))}` of `{node.name}`"
+            yield from _definitions(node.body)
+        case nodes.Lambda():
+            for each in node.parameters:
+                yield each.name, each.name_span, f"parameter `{show_parameters((each,))}`"
+        case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
+            for clause in node.clauses:
+                for target in target_names(clause.target):
+                    yield target.name, target.span, f"each of `{_cut(show_expression(clause.iterable))}`"
+        case _:
+            pass
+
+
+def _definitions(body: Sequence[nodes.Statement]) -> Iterator[tuple[str, Span, str]]:
+    for name, span, definition in defined_in(body):
+        yield name, span, _describe(name, definition)
+
+
+def _describe(name: str, definition: Definition) -> str:
+    match definition:
+        case nodes.Import():
+            return _imported(definition, name)
+        case nodes.FunctionDefinition():
+            return _head(definition)
+        case nodes.ClassDefinition():
+            return f"Option `{name}`, a class"
+        case nodes.Assign() if isinstance(definition.target, nodes.Name):
+            kind = "choice maker" if isinstance(definition.value, nodes.MakeChoiceMaker) else "variable"
+            return f"{kind} `{_cut(f'{name} = {show_expression(definition.value)}')}`"
+        case nodes.For():
+            return f"each of `{_cut(show_expression(definition.iterable))}`"
+        case _:
+            return f"variable `{name}`"
+
+
+def _imported(definition: nodes.Import, name: str) -> str:
+    kind = "public databases" if definition.module == "public" else "Option"
+    return f"{kind} `{name}`, from `{definition.module}`"
+
+
+def _head(function: nodes.FunctionDefinition) -> str:
+    kind = "Option" if function.is_option else "function"
+    return f"{kind} `{function.name}({show_parameters(function.parameters)})`"
+
+
+def _meaning_of_keyword(name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:
+    call = next((each for each in reversed(around) if isinstance(each, nodes.Call)), None)
+    called = call.function.name if call is not None and isinstance(call.function, nodes.Name) else ""
+    for function in module.body:
+        if isinstance(function, nodes.FunctionDefinition) and function.name == called:
+            for each in function.parameters:
+                if each.name == name:
+                    return f"parameter `{show_parameters((each,))}` of `{called}`", each.name_span
+    return f"parameter `{name}` of `{called}`" if called else f"parameter `{name}`", None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."

@@ -1,0 +1,337 @@
+"""From `select ... from ... where ... groupby ...` to private expressions, whose sensitivity is inferred there.
+
+A column is known by its codes: to a condition or a group, a category is its text (a number, if all its categories are
+written as numbers), and a bin of numbers is its middle (its lower end, if bins are whole units wide). `values` stands
+for how many rows there are in a cell of all columns, as in a grid of counts. So conditions and groups are public
+functions of codes, and are worked out for every code before any row is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from attrs import frozen
+
+from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.stops import Stop
+from jostle.lang.values import PrivateNumber, Table
+from jostle.privacy.expressions import (
+    Expression,
+    cells,
+    deviation,
+    largest,
+    mean_of,
+    occupied,
+    rows,
+    smallest,
+    sums,
+    total,
+)
+from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
+from jostle.tables.schema import Schema
+
+__all__ = ["CELL", "OfColumns", "Query", "aggregated", "column_values", "lower"]
+
+CELL = "values"
+"""The number of rows in a cell of all columns."""
+MOST_WEIGHT_DIGITS = 10**6
+"""Values that are summed are rounded to so many steps per unit at most."""
+
+
+@frozen(eq=False)
+class OfColumns:
+    """A public function of the columns of a row, and which of them it looks at."""
+
+    columns: tuple[str, ...]
+    compute: Callable[[Mapping[str, Any]], Any]
+    """From the columns' values."""
+    text: str
+    """As it is written."""
+
+
+@frozen(eq=False)
+class Query:
+    """A `select`, with its public parts worked out as far as they can be without a table."""
+
+    aggregate: str
+    value: OfColumns | None
+    where: tuple[OfColumns, ...]
+    groupby: tuple[OfColumns, ...]
+
+
+@lru_cache(maxsize=1024)
+def column_values(column: Column) -> tuple[Any, ...]:
+    """Return what each code of a column stands for in conditions: a number, a text, or None where it has no value."""
+    labels = column.labels
+    if isinstance(column, Numeric):
+        cuts = [Fraction(repr(float(cut))) for cut in column.cut_points]
+        whole = all(right - left == 1 for left, right in zip(cuts, cuts[1:], strict=False))
+        inner: list[Any] = [left if whole else (left + right) / 2 for left, right in zip(cuts, cuts[1:], strict=False)]
+        shown = [int(each) if each.denominator == 1 else each for each in inner]
+        return (*shown, *(None for _ in labels[len(shown) :]))
+    plain = [None if label in {OTHER, MISSING} else label for label in labels]
+    try:
+        numbers = [label if label is None else Fraction(label) for label in plain]
+    except (ValueError, ZeroDivisionError):
+        return tuple(plain)
+    return tuple(int(each) if each is not None and each.denominator == 1 else each for each in numbers)
+
+
+def _missing_axis(schema: Schema, name: str) -> bool:
+    """Return whether a column is an axis that a grid with fewer axes does not have: everything is at 0 there."""
+    return (
+        name in {"y", "z"}
+        and "x" in schema
+        and name not in schema
+        and all(isinstance(schema[each], Numeric) for each in schema.names)
+    )
+
+
+def axis_size(schema: Schema, name: str) -> int:
+    """Return how many values a column has; 1 for an axis that a grid does not have."""
+    return 1 if _missing_axis(schema, name) else schema[_known(schema, name)].size
+
+
+def _known(schema: Schema, name: str) -> str:
+    if name not in schema:
+        listed = ", ".join(schema.names[:12])
+        raise Stop("J503", f"there is no column `{name}`", f"the table has {listed}", "name one of these")
+    return name
+
+
+def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
+    """Return what a function of one column gives for each of its codes; None where the column has no value."""
+    return [None if value is None else function.compute({name: value}) for value in column_values(schema[name])]
+
+
+def lower(query: Query, table: Table) -> PrivateNumber:
+    """Return what a query asks of a table, as a private number, or one for each group."""
+    schema = table.schema
+    on_cells = [each for each in query.where if CELL in each.columns and CELL not in schema]
+    of_cells = query.value is not None and CELL in query.value.columns and CELL not in schema
+    narrowing = _conditions(schema, [each for each in query.where if each not in on_cells])
+    groups = [_group(schema, each) for each in query.groupby]
+    if on_cells or of_cells:
+        found = _of_cells(query, schema, on_cells, groups, conditions=bool(narrowing))
+    else:
+        found = _of_rows(query, schema, groups)
+    for column, codes in narrowing:
+        found = found.where(column, *codes)
+    return PrivateNumber(table, found, tuple(group.names for group in groups if group.column))
+
+
+@frozen
+class _Group:
+    column: str
+    """Empty for a group that everything is in."""
+    places: tuple[int, ...] = ()
+    names: tuple[Any, ...] = ()
+
+
+def _group(schema: Schema, function: OfColumns) -> _Group:
+    columns = tuple(name for name in function.columns if not _missing_axis(schema, name))
+    if not columns:
+        return _Group("")
+    if len(columns) > 1:
+        raise Stop(
+            "J504",
+            f"`{function.text}` groups by two columns at once",
+            "each group is worked out from one column",
+            "groupby a, b",
+        )
+    name = _known(schema, columns[0])
+    found = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
+    names = tuple(dict.fromkeys(found))
+    order = {label: place for place, label in enumerate(names)}
+    return _Group(name, tuple(order[label] for label in found), names)
+
+
+def _label(value: Any, *, whole: bool) -> Any:
+    """Return what a group is called: of numbers, the whole number below, since bins are put together by division."""
+    if is_number(value):
+        return int(value // 1) if whole else value
+    if value is None or isinstance(value, str | bool):
+        return value
+    raise Stop("J504", f"rows are grouped by {kind_of(value)}", "a group is a number or a text", "groupby age / 10")
+
+
+def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, tuple[int, ...]]]:
+    found = []
+    for each in where:
+        columns = tuple(name for name in each.columns if not _missing_axis(schema, name))
+        if len(columns) > 1:
+            raise Stop(
+                "J504",
+                f"the condition `{each.text}` looks at two columns at once",
+                "each condition is worked out from one column",
+                "join conditions on single columns with `and`",
+            )
+        if not columns:
+            if not each.compute(dict.fromkeys(each.columns, 0)):
+                found.append((schema.names[0], ()))
+            continue
+        name = _known(schema, columns[0])
+        meets = _each_code(schema, each, name)
+        found.append((name, tuple(code for code, truth in enumerate(meets) if truth)))
+    return found
+
+
+def _tallied(groups: Sequence[_Group]) -> Expression:
+    used = [group for group in groups if group.column]
+    if not used:
+        return rows()
+    names = [group.column for group in used]
+    if len(set(names)) < len(names):
+        raise Stop("J504", "two groups of one column", "each column is grouped once", "take one of them out")
+    plain = cells(*names)
+    return plain.coarsened({group.column: group.places for group in used})
+
+
+def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
+    if query.aggregate == "count":
+        for name in query.value.columns if query.value else ():
+            _known(schema, name)
+        return _tallied(groups)
+    if query.aggregate != "sum":
+        alone = {
+            "mean": "a mean is a quotient, and where there are few rows, one of them moves it far",
+            "stddev": "one row can move a standard deviation far, where there are few rows",
+        }
+        why = alone.get(query.aggregate, "one row can change it from any value to any other")
+        fixes = {
+            "mean": "buy both: {{ select sum(age) from db }} / {{ select count() from db }}",
+            "stddev": "buy a sum, a sum of squares and a count",
+        }
+        fix = fixes.get(query.aggregate, "noisyMax over the column's values, by how many rows have each")
+        raise Stop("J215", f"`{query.aggregate}` of a column", why, fix)
+    return _summed(query, schema, groups)
+
+
+def _summed(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
+    value = query.value
+    if value is None:
+        raise Stop("J504", "a sum of nothing", "what is summed stands in brackets", "select sum(age) from db")
+    if len(value.columns) != 1:
+        raise Stop(
+            "J504",
+            f"`{value.text}` is not computed from one column",
+            "values are summed by the codes of one column",
+            "sum each column by itself",
+        )
+    name = _known(schema, value.columns[0])
+    numbers = [0 if each is None else each for each in _each_code(schema, value, name)]
+    if not all(is_number(each) for each in numbers):
+        raise Stop(
+            "J504", f"`{value.text}` is no number", f"the values of `{name}` are texts", "count rows: select count()"
+        )
+    exact = [Fraction(each).limit_denominator(MOST_WEIGHT_DIGITS) for each in numbers]
+    scale = 1
+    for each in exact:
+        scale = min(MOST_WEIGHT_DIGITS, scale * each.denominator // _gcd(scale, each.denominator))
+    weights = [round(each * scale) for each in exact]
+    most = max(1, *(abs(weight) for weight in weights))
+    by = [group for group in groups if group.column]
+    tallied = sums(name, weights, most, by=[group.column for group in by])
+    if any(group.column == name for group in by):
+        raise Stop("J504", f"`{name}` is summed and grouped by", "group by another column", "take one of them out")
+    found = tallied.coarsened({group.column: group.places for group in by}) if by else tallied
+    return found if scale == 1 else found / scale
+
+
+def _gcd(one: int, other: int) -> int:
+    while other:
+        one, other = other, one % other
+    return one
+
+
+def _of_cells(
+    query: Query, schema: Schema, on_cells: Sequence[OfColumns], groups: Sequence[_Group], *, conditions: bool
+) -> Expression:
+    """Return an aggregate over the cells of all columns, each with its number of rows as `values`."""
+    if query.value is not None and tuple(query.value.columns) != (CELL,):
+        raise Stop(
+            "J504", f"`{query.value.text}` is computed from more than `values`", "cells have one number", "values"
+        )
+    if query.value is not None and query.value.compute({CELL: 7}) != 7:
+        raise Stop(
+            "J504", f"`{query.value.text}` is not `values`", "only plain counts of cells are aggregated", "values"
+        )
+    cut = [_threshold(each) for each in on_cells]
+    every = cells(*schema.names)
+    if query.aggregate == "sum" and not cut:
+        return _tallied(groups)
+    if any(group.column for group in groups):
+        raise Stop(
+            "J504", f"`{query.aggregate}` of cells by groups", "only sums of cells are grouped", "select sum(values)"
+        )
+    if query.aggregate == "count":
+        return _counted(every, cut, schema, conditions=conditions)
+    if cut or (conditions and query.aggregate != "max"):
+        raise Stop(
+            "J504",
+            f"`{query.aggregate}(values)` of some cells only",
+            "cells that do not meet the condition would be taken for empty ones",
+            "leave the condition out, or use count(values)",
+        )
+    return {"max": largest, "min": smallest, "mean": mean_of, "stddev": deviation}[query.aggregate](every)
+
+
+def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
+    """Return what a condition on a cell's count says: whether it is above a number, or not above it."""
+    if condition.columns != (CELL,):
+        raise Stop("J504", f"`{condition.text}` looks at more than `values`", "cells have one number", "values > 0")
+    # Whole counts: find where the truth changes, once.
+    low = bool(condition.compute({CELL: 0}))
+    top = 1
+    while bool(condition.compute({CELL: top})) is low:
+        top *= 2
+        if top > 2**40:
+            raise Stop("J504", f"`{condition.text}` is the same for all cells", "nothing is counted", "values > 0")
+    bottom = top // 2
+    while top - bottom > 1:
+        middle = (top + bottom) // 2
+        bottom, top = (middle, top) if bool(condition.compute({CELL: middle})) is low else (bottom, middle)
+    if any(bool(condition.compute({CELL: above})) is low for above in (top + 1, 2 * top, 8 * top, top + 2**41)):
+        raise Stop("J504", f"`{condition.text}` is no threshold", "cells are counted above or below one", "values > 0")
+    return not low, Fraction(top - 1)
+
+
+def _counted(
+    every: Expression, cut: Sequence[tuple[bool, Fraction]], schema: Schema, *, conditions: bool
+) -> Expression:
+    if len(cut) != 1:
+        title = "`count(values)` of all cells" if not cut else "two conditions on `values`"
+        raise Stop(
+            "J504",
+            title,
+            "how many cells there are is public; above a threshold they are counted",
+            "select count(values) from db where values > 0",
+        )
+    above, threshold = cut[0]
+    found = occupied(every, threshold)
+    if above:
+        return found
+    if conditions:
+        raise Stop("J504", "cells up to a threshold, of some cells only", "others would be counted too", "values > 0")
+    return schema.size(*schema.names) - found
+
+
+def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
+    """Return an aggregate over the groups of a private number."""
+    if not number.groups:
+        raise Stop(
+            "J504",
+            f"`{name}` of a single private number",
+            "it is one number already; several are given by groupby",
+            "select count() from db groupby region",
+        )
+    made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of, "stddev": deviation}[name]
+    return PrivateNumber(number.table, made(number.expression))
+
+
+def is_category(column: Column) -> bool:
+    """Return whether a column has categories."""
+    return isinstance(column, Categorical)

@@ -1,0 +1,85 @@
+"""Choice makers of a program."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from jostle.choice.corpus import Corpus
+from jostle.choice.databases import PublicGrid, PublicTable
+from jostle.choice.making import MkChoiceMaker
+from jostle.choice.metafeatures import Metafeature
+from jostle.choice.rehearse import Judge
+from jostle.lang.arithmetic import kind_of
+from jostle.lang.functions import Function
+from jostle.lang.program_options import Measure, version_of
+from jostle.lang.quick_start import quickly
+from jostle.lang.stops import Stop
+from jostle.options.base import Option
+
+if TYPE_CHECKING:
+    from jostle.choice.maker import ChoiceMaker
+
+__all__ = ["make", "metafeature_of"]
+
+
+def make(
+    program: Any,
+    label: str,
+    among: list[Any],
+    informed_by: list[Any] | None,
+    trained_on: Any,
+    spending: Fraction | None,
+    judged_by: Any,
+) -> ChoiceMaker:
+    """Return a choice maker as a program describes it."""
+    for each in among:
+        if not isinstance(each, Option):
+            raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
+    maker = MkChoiceMaker(
+        among=among,
+        informed_by=None if informed_by is None else [metafeature_of(program, each) for each in informed_by],
+        trained_on=_corpus(trained_on),
+        spending=spending,
+        judged_by=_judge(program, judged_by),
+        label=label,
+    )
+    return quickly(maker)
+
+
+def metafeature_of(program: Any, given: Any) -> Metafeature:
+    """Return a function of a program as a metafeature."""
+    if isinstance(given, Metafeature):
+        return given
+    if not isinstance(given, Function):
+        raise Stop(
+            "J408", f"{kind_of(given)} informs a choice", "metafeatures are functions of a database", "def f(db):"
+        )
+    words = given.name.replace("_", " ")
+    return Metafeature(
+        given.name,
+        Measure(program, given),
+        low=f"{words} is small",
+        high=f"{words} is large",
+        version=version_of(program, given.name),
+    )
+
+
+def _corpus(given: Any) -> Any:
+    if given is None or isinstance(given, Corpus):
+        return given
+    databases: list[Any] = []
+    for each in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(each, Corpus):
+            databases.extend(each)
+        elif isinstance(each, PublicTable | PublicGrid):
+            databases.append(each)
+        else:
+            raise Stop("J501", f"{kind_of(each)} to train on", "makers learn from public databases", 'public("folder")')
+    return Corpus(databases)
+
+
+def _judge(program: Any, given: Any) -> Judge | None:
+    if given is None:
+        return None
+    raise Stop("J599", "`judged by` does not run yet", "losses are those of the task", "leave it out")

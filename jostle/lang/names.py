@@ -1,0 +1,306 @@
+"""Names: each one that is used is defined, once, before it is used, and called with what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from attrs import define, evolve, field
+
+from jostle.errors import Diagnostic, Label, Span
+from jostle.lang import nodes
+from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON
+from jostle.lang.calls import check_call
+from jostle.lang.library import MODULES
+from jostle.lang.scopes import Definition, defined_in, symbols, target_names
+
+__all__ = ["check_names", "near"]
+
+
+def check_names(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report names that are not defined, or not once, or not yet, and calls that do not fit."""
+    resolver = _Resolver(module)
+    resolver.check_imports()
+    resolver.check_twice(module.body, "program")
+    resolver.check_body(module.body, _Scope())
+    yield from resolver.found
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another one, if one is."""
+    candidates = sorted(set(known))
+    matches = get_close_matches(name, candidates, n=1, cutoff=0.7)
+    if matches:
+        return matches[0]
+    return next((each for each in candidates if each.lower() == name.lower()), None)
+
+
+@define
+class _Scope:
+    """The names of the function that is being read; outside of functions there are none of its own."""
+
+    function: nodes.FunctionDefinition | nodes.Lambda | None = None
+    own: dict[str, Span] = field(factory=dict)
+    """The names defined somewhere in the function, and where first."""
+    ready: set[str] = field(factory=set)
+    """Those that have a value where reading has come to."""
+    looping: int = 0
+    """How many loops are around; a name may get its value in an earlier round."""
+
+    def inner(self, names: Iterable[str]) -> _Scope:
+        """Return a scope with some more names, for a comprehension."""
+        names = list(names)
+        return _Scope(
+            self.function, {**self.own, **dict.fromkeys(names, Span(0, 0, 0, 0))}, self.ready | set(names), self.looping
+        )
+
+
+@define
+class _Resolver:
+    module: nodes.Module
+    found: list[Diagnostic] = field(factory=list)
+    top: dict[str, tuple[Span, Definition]] = field(init=False)
+    """The names at the top level."""
+    ready: set[str] = field(factory=set)
+    """Those that have a value where reading has come to."""
+    symbols: frozenset[str] = field(init=False)
+    functions: dict[str, nodes.FunctionDefinition] = field(init=False)
+
+    @top.default
+    def _top(self) -> dict[str, tuple[Span, Definition]]:
+        found: dict[str, tuple[Span, Definition]] = {}
+        for name, span, definition in defined_in(self.module.body):
+            found.setdefault(name, (span, definition))
+        return found
+
+    @symbols.default
+    def _symbols(self) -> frozenset[str]:
+        return symbols(self.module)
+
+    @functions.default
+    def _functions(self) -> dict[str, nodes.FunctionDefinition]:
+        return {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+
+    def check_imports(self) -> None:
+        for statement in self.module.body:
+            if not isinstance(statement, nodes.Import):
+                continue
+            if statement.module not in MODULES:
+                self._unknown_module(statement)
+                continue
+            for each in statement.names:
+                if each.name not in MODULES[statement.module]:
+                    self._unknown_import(statement.module, each)
+
+    def _unknown_module(self, statement: nodes.Import) -> None:
+        match = near(statement.module, MODULES)
+        homes = [name for name, names in MODULES.items() if any(each.name in names for each in statement.names)]
+        better = match or (homes[0] if homes else None)
+        fix = f"write from {better} import ..." if better else f"import from one of {_listed(MODULES)}"
+        why = "programs import from the library alone, so that nothing else ever touches a database"
+        title = f"the library has no module `{statement.module}`"
+        self.found.append(Diagnostic("J103", title, statement.module_span, why, fix))
+
+    def _unknown_import(self, module: str, name: nodes.ImportedName) -> None:
+        homes = [home for home, names in MODULES.items() if name.name in names]
+        match = near(name.name, MODULES[module])
+        why = f"`{module}` holds {_listed(MODULES[module])}"
+        if homes:
+            why, fix = f"`{name.name}` is in `{homes[0]}`", f"write from {homes[0]} import {name.name}"
+        elif match:
+            fix = f"`{match}` has a similar name"
+        else:
+            fix = "import one of these, or write it yourself with #Option above a def"
+        self.found.append(Diagnostic("J104", f"`{module}` has no `{name.name}`", name.span, why, fix))
+
+    def check_twice(self, body: Sequence[nodes.Statement], where: str) -> None:
+        """Report functions, classes and imports whose name something else has too."""
+        seen: dict[str, tuple[Span, Definition]] = {}
+        for name, span, definition in defined_in(body):
+            if isinstance(definition, nodes.Broken):
+                continue
+            if name == EPSILON:
+                self._epsilon(span)
+            first = seen.setdefault(name, (span, definition))
+            if first[0] is span or (_is_variable(first[1]) and _is_variable(definition)):
+                continue
+            why = f"a function, a class or an import has its name to itself in its {where}"
+            others = (Label(first[0], "first here"),)
+            self.found.append(
+                Diagnostic("J102", f"`{name}` is defined twice", span, why, "rename one of them", others=others)
+            )
+
+    def _epsilon(self, span: Span) -> None:
+        why = "epsilon is what the caller allotted, and stays that"
+        fix = "use another name: share = epsilon / 2"
+        self.found.append(Diagnostic("J109", "`epsilon` is given a value", span, why, fix))
+
+    # Statements
+
+    def check_body(self, body: Sequence[nodes.Statement], scope: _Scope) -> None:
+        for statement in body:
+            self._check_statement(statement, scope)
+
+    def _check_statement(self, statement: nodes.Statement, scope: _Scope) -> None:  # noqa: C901, PLR0912 - one case per kind of node
+        match statement:
+            case nodes.FunctionDefinition():
+                self._check_function(statement, scope)
+            case nodes.ClassDefinition():
+                self.check_twice(statement.body, "class")
+                for method in statement.body:
+                    if isinstance(method, nodes.FunctionDefinition):
+                        self._check_function(method, scope)
+                self._define(statement.name, scope)
+            case nodes.Import():
+                for each in statement.names:
+                    self._define(each.name, scope)
+            case nodes.Assign():
+                self._read(statement.value, scope)
+                for name in target_names(statement.target):
+                    self._define(name.name, scope)
+            case nodes.For():
+                self._read(statement.iterable, scope)
+                for name in target_names(statement.target):
+                    self._define(name.name, scope)
+                scope.looping += 1
+                self.check_body(statement.body, scope)
+                scope.looping -= 1
+            case nodes.If():
+                for branch in statement.branches:
+                    if branch.condition is not None:
+                        self._read(branch.condition, scope)
+                    self.check_body(branch.body, scope)
+            case nodes.Broken():
+                for word in statement.words:
+                    self._define(word, scope)
+                self.check_body(statement.body, scope)
+            case _:
+                for child in nodes.children(statement):
+                    self._read(child, scope)
+
+    def _check_function(self, function: nodes.FunctionDefinition, scope: _Scope) -> None:
+        for parameter in function.parameters:
+            if parameter.default is not None:
+                self._read(parameter.default, scope)
+            if parameter.name == EPSILON and function.is_option:
+                self._epsilon(parameter.name_span)
+        inner = _Scope(function)
+        for parameter in function.parameters:
+            inner.own[parameter.name] = parameter.name_span
+            inner.ready.add(parameter.name)
+        for name, span, definition in defined_in(function.body):
+            if name == EPSILON:
+                if not isinstance(definition, nodes.Broken):
+                    self._epsilon(span)
+                continue
+            inner.own.setdefault(name, span)
+        self._define(function.name, scope)
+        self.check_body(function.body, inner)
+
+    def _define(self, name: str, scope: _Scope) -> None:
+        (self.ready if scope.function is None else scope.ready).add(name)
+
+    # Expressions
+
+    def _read(self, node: nodes.Node, scope: _Scope, *, columns: bool = False) -> None:  # noqa: C901, PLR0912 - one case per kind of node
+        match node:
+            case nodes.Name():
+                self._check_name(node, scope, columns=columns)
+            case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
+                inner = scope
+                for clause in node.clauses:
+                    self._read(clause.iterable, inner, columns=columns)
+                    inner = inner.inner(name.name for name in target_names(clause.target))
+                    for condition in clause.conditions:
+                        self._read(condition, inner, columns=columns)
+                for child in nodes.children(node):
+                    if not isinstance(child, nodes.ComprehensionClause):
+                        self._read(child, inner, columns=columns)
+            case nodes.Lambda():
+                for parameter in node.parameters:
+                    if parameter.default is not None:
+                        self._read(parameter.default, scope, columns=columns)
+                self._read(node.body, scope.inner(each.name for each in node.parameters), columns=columns)
+            case nodes.Select():
+                self._check_aggregate(node)
+                self._read(node.table, scope, columns=columns)
+                for part in (node.value, node.where, *node.groupby):
+                    if part is not None:
+                        self._read(part, scope, columns=True)
+            case nodes.Condition():
+                self._read(node.attribute, scope, columns=True)
+                self._read(node.value, scope, columns=columns)
+            case nodes.Choose():
+                if not isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple):
+                    self._read(node.among, scope, columns=columns)
+                if node.informed_by is not None:
+                    self._read(node.informed_by, scope, columns=columns)
+            case _:
+                if isinstance(node, nodes.Call):
+                    self._check_call(node, scope)
+                for child in nodes.children(node):
+                    self._read(child, scope, columns=columns)
+
+    def _check_name(self, node: nodes.Name, scope: _Scope, *, columns: bool) -> None:
+        name = node.name
+        if name in scope.own:
+            if name not in scope.ready and not scope.looping:
+                self._too_early(node, scope.own[name])
+        elif name in self.top:
+            if scope.function is None and name not in self.ready and not scope.looping:
+                self._too_early(node, self.top[name][0])
+        elif name == EPSILON:
+            if scope.function is None:
+                why = "epsilon is what the caller of a function allotted to it"
+                fix = "use it inside a def"
+                self.found.append(Diagnostic("J109", "`epsilon` outside a function", node.span, why, fix))
+        elif name not in BUILTINS and name not in self.symbols and not columns:
+            self._unknown(node, scope)
+
+    def _unknown(self, node: nodes.Name, scope: _Scope) -> None:
+        name = node.name
+        homes = [module for module, names in MODULES.items() if name in names]
+        match = near(name, [*scope.own, *self.top, *BUILTINS, *self.symbols])
+        if homes:
+            fix = f"write from {homes[0]} import {name} at the top"
+        elif match:
+            fix = f"`{match}` has a similar name"
+        else:
+            fix = f"give it a value first: {name} = ..."
+        why = "a name is a parameter, or was given a value, imported or defined before"
+        self.found.append(Diagnostic("J101", f"`{name}` is not defined", node.span, why, fix))
+
+    def _too_early(self, node: nodes.Name, defined: Span) -> None:
+        why = "a program is read from top to bottom"
+        others = (Label(defined, "only defined here"),) if defined.line else ()
+        title = f"`{node.name}` is used before it is defined"
+        self.found.append(Diagnostic("J106", title, node.span, why, "move its definition up", others=others))
+
+    def _check_aggregate(self, node: nodes.Select) -> None:
+        if node.aggregate not in AGGREGATES:
+            match = near(node.aggregate, AGGREGATES)
+            fix = f"write {match}" if match else "write count()"
+            title, why = f"`select` cannot compute `{node.aggregate}`", f"it computes {_listed(AGGREGATES)}"
+            self.found.append(Diagnostic("J110", title, node.aggregate_span, why, fix))
+
+    def _check_call(self, node: nodes.Call, scope: _Scope) -> None:
+        if not isinstance(node.function, nodes.Name) or node.function.name in scope.own:
+            return
+        name = node.function.name
+        if name in self.top:
+            definition = self.top[name][1]
+            if isinstance(definition, nodes.FunctionDefinition):
+                self.found += check_call(node, definition)
+            elif isinstance(definition, nodes.ClassDefinition) and (answer := definition.method("answer")):
+                self.found += check_call(node, evolve(answer, name=name, marks=("Option",)))
+        elif name in BUILTINS:
+            self.found += check_call(node, BUILTINS[name])
+
+
+def _is_variable(definition: Definition) -> bool:
+    return isinstance(definition, nodes.Assign | nodes.For)
+
+
+def _listed(names: Iterable[str]) -> str:
+    *rest, last = sorted(names)
+    return f"{', '.join(rest)} and {last}" if rest else last

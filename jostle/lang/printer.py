@@ -1,0 +1,210 @@
+"""From a tree to its canonical text: `parse(show(tree)) == tree` for every tree.
+
+Brackets stand only where they are needed. What is too long for a line is broken inside its outermost brackets, where
+line ends mean nothing. Comments stay with their statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import singledispatch
+from itertools import pairwise
+
+from jostle.errors import JostleError, Source
+from jostle.lang import nodes
+from jostle.lang.parser import Parsed, parse_text
+from jostle.lang.printer_expressions import show_clauses, show_expression, show_parameters
+
+__all__ = ["show"]
+
+INDENT = "    "
+MOST_COLUMNS = 100
+"""Longer lines are broken."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def show(module: nodes.Module) -> str:
+    """Return the canonical text of a program."""
+    lines = [*module.trivia.above, *_block(module.body, 0)]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        lines.pop()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _block(body: Sequence[nodes.Statement], depth: int) -> list[str]:
+    lines: list[str] = []
+    previous: nodes.Statement | None = None
+    for statement in body:
+        above = list(statement.trivia.above)
+        if previous is None:
+            while above and not above[0]:
+                del above[0]
+        elif (_stands_apart(statement, depth) or _stands_apart(previous, depth)) and (not above or above[0]):
+            above.insert(0, "")
+        lines += [_indent(line, depth) for line in above]
+        lines += _show(statement, depth)
+        lines += [_indent(line, depth) for line in statement.trivia.below]
+        previous = statement
+    return lines
+
+
+def _stands_apart(statement: nodes.Statement, depth: int) -> bool:
+    """Return whether empty lines belong around a statement."""
+    functions = nodes.FunctionDefinition | nodes.ClassDefinition
+    return isinstance(statement, functions) and depth <= 1
+
+
+def _indent(line: str, depth: int) -> str:
+    return INDENT * depth + line if line else ""
+
+
+def _lines(text: str, trivia: nodes.Trivia, depth: int) -> list[str]:
+    """Return a text of one logical line as lines no longer than allowed where that can be."""
+    beside = f"  {trivia.beside}" if trivia.beside else ""
+    if trivia.kept and _says_the_same(trivia.kept, text):
+        lines = list(trivia.kept)
+    else:
+        lines = [*trivia.inside, *_fit(text, len(INDENT) * depth)]
+    return [_indent(line, depth) for line in [*lines[:-1], lines[-1] + beside]]
+
+
+def _says_the_same(kept: Sequence[str], text: str) -> bool:
+    """Return whether a statement as it was written still is what its tree says."""
+    written, meant = (_parse_alone(each) for each in ("\n".join(kept), text))
+    return not written.diagnostics and not meant.diagnostics and written.module == meant.module
+
+
+def _parse_alone(text: str) -> Parsed:
+    """Return the tree of a statement, or of a head with some block."""
+    first = "if x:\n    pass\n" if text.startswith(("elif", "else")) else ""
+    return parse_text(Source("statement", f"{first}{text}{' pass' if text.endswith(':') else ''}\n"))
+
+
+def _fit(text: str, column: int) -> list[str]:
+    if column + len(text) <= MOST_COLUMNS or (bracket := _widest_bracket(text)) is None:
+        return [text]
+    start, end, commas = bracket
+    cuts = [start, *(comma + 1 for comma in commas), end]
+    items = [text[left:right].strip() for left, right in pairwise(cuts)]
+    inner = [INDENT + line for item in items for line in _fit(item, column + len(INDENT))]
+    return [text[:start].rstrip(), *inner, text[end:].lstrip()]
+
+
+def _widest_bracket(text: str) -> tuple[int, int, list[int]] | None:
+    """Return where the widest outermost bracket's inside starts and ends, and its commas."""
+    plain = _STRING.sub(lambda found: "s" * len(found[0]), text)
+    best: tuple[int, int, list[int]] | None = None
+    stack: list[int] = []
+    commas: list[int] = []
+    for place, character in enumerate(plain):
+        if character in _CLOSING:
+            stack.append(place)
+        elif character in _CLOSING.values():
+            start = stack.pop() + 1
+            if not stack:
+                best = max((best, (start, place, commas)), key=lambda each: each[1] - each[0] if each else 0)
+                commas = []
+        elif character == "," and len(stack) == 1:
+            commas.append(place)
+    if best is None or best[1] - best[0] < len(INDENT):
+        return None
+    start, end, commas = best
+    if text[start] == "{" == text[start - 1] and text[end - 1] == "}" and text[start + 1] == " ":
+        return start + 1, end - 1, []
+    return best
+
+
+@singledispatch
+def _show(statement: nodes.Statement, depth: int) -> list[str]:  # noqa: ARG001 - the others need it
+    raise JostleError(
+        f"a tree with a {type(statement).__name__} in it has no canonical text", fix="mend the program first"
+    )
+
+
+@_show.register
+def _(statement: nodes.Import, depth: int) -> list[str]:
+    names = ", ".join(each.name for each in statement.names)
+    return _lines(f"from {statement.module} import {names}", statement.trivia, depth)
+
+
+@_show.register
+def _(statement: nodes.Assign, depth: int) -> list[str]:
+    target = _target(statement.target)
+    head = f"({target}) = " if target.endswith(",") else f"{target} = "
+    return _with_value(head, statement.value, statement.trivia, depth)
+
+
+@_show.register
+def _(statement: nodes.ExpressionStatement, depth: int) -> list[str]:
+    return _with_value("", statement.value, statement.trivia, depth)
+
+
+@_show.register
+def _(statement: nodes.Return, depth: int) -> list[str]:
+    if statement.value is None:
+        return _lines("return", statement.trivia, depth)
+    return _with_value("return ", statement.value, statement.trivia, depth)
+
+
+@_show.register
+def _(statement: nodes.Pass, depth: int) -> list[str]:
+    return _lines("pass", statement.trivia, depth)
+
+
+@_show.register
+def _(statement: nodes.If, depth: int) -> list[str]:
+    lines: list[str] = []
+    for index, branch in enumerate(statement.branches):
+        word = "if" if index == 0 else "elif"
+        head = "else:" if branch.condition is None else f"{word} {show_expression(branch.condition)}:"
+        lines += [_indent(line, depth) for line in branch.trivia.above]
+        lines += _lines(head, branch.trivia, depth)
+        lines += _block(branch.body, depth + 1)
+        lines += [_indent(line, depth) for line in branch.trivia.below]
+    return lines
+
+
+@_show.register
+def _(statement: nodes.For, depth: int) -> list[str]:
+    head = f"for {_target(statement.target)} in {show_expression(statement.iterable)}:"
+    return [*_lines(head, statement.trivia, depth), *_block(statement.body, depth + 1)]
+
+
+@_show.register
+def _(statement: nodes.FunctionDefinition, depth: int) -> list[str]:
+    marks = [_indent(f"#{mark}", depth) for mark in statement.marks]
+    parameters = show_parameters(statement.parameters)
+    head = _lines(f"def {statement.name}({parameters}):", statement.trivia, depth)
+    return [*marks, *head, *_block(statement.body, depth + 1)]
+
+
+@_show.register
+def _(statement: nodes.ClassDefinition, depth: int) -> list[str]:
+    head = _lines(f"class {statement.name}({statement.base}):", statement.trivia, depth)
+    return [*head, *_block(statement.body, depth + 1)]
+
+
+def _with_value(head: str, value: nodes.Expression, trivia: nodes.Trivia, depth: int) -> list[str]:
+    """Return a value after what stands before it; a choice maker's clauses stand under each other."""
+    clauses = show_clauses(value) if not trivia.inside else []
+    if isinstance(value, nodes.Choose) and len(INDENT) * depth + len(head) + len(" ".join(clauses)) <= MOST_COLUMNS:
+        clauses = []
+    if len(clauses) < 2:
+        return _lines(head + show_expression(value), trivia, depth)
+    margin = " " * len(head)
+    plain = nodes.Trivia()
+    lines = _lines(head + clauses[0], plain, depth)
+    for clause in clauses[1:-1]:
+        lines += _lines(margin + clause, plain, depth)
+    return [*lines, *_lines(margin + clauses[-1], trivia, depth)]
+
+
+def _target(target: nodes.Name | nodes.Tuple) -> str:
+    if isinstance(target, nodes.Name):
+        return target.name
+    names = ", ".join(show_expression(item) for item in target.items)
+    return names if len(target.items) > 1 else f"{names},"

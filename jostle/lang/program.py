@@ -1,0 +1,211 @@
+"""Programs that run: a module's functions, Options and choice makers, made from its tree.
+
+Only what is in this folder touches a probe on a program's behalf. A program is checked before anything of it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jostle.errors import JostleError, ProgramError, Source
+from jostle.lang import nodes
+from jostle.lang.check import check
+from jostle.lang.compiling import Compiler, Scope
+from jostle.lang.compiling_private import apply
+from jostle.lang.frames import Frame
+from jostle.lang.functions import Function
+from jostle.lang.parser import read_source
+from jostle.lang.program_options import ProgramOption
+from jostle.lang.scopes import defined_in, symbols
+from jostle.lang.stops import Stop, placed
+from jostle.lang.values import Table
+from jostle.options.base import Option
+
+if TYPE_CHECKING:
+    from jostle.choice.maker import ChoiceMaker
+    from jostle.choosing import Policy
+
+__all__ = ["Program", "load", "load_source"]
+
+DEEPEST = 6000
+"""Python's own calls inside calls, of which each of a program's takes some."""
+
+
+class Program:
+    """A program whose top level has run: functions, Options and choice makers by name."""
+
+    def __init__(self, source: Source, module: nodes.Module, say: Callable[[str], None] | None = None) -> None:
+        self.source = source
+        self.module = module
+        self.globals: dict[str, Any] = {}
+        self.policies: dict[str, Policy] = {}
+        """What answers the labelled choices, by label."""
+        self._say = say
+        own = frozenset(name for name, _, _ in defined_in(module.body))
+        self._compiler = Compiler(source, self.globals, own, symbols(module))
+        with deep_enough():
+            for statement in module.body:
+                self._run(statement)
+
+    # What is in it
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """Return the plain functions, in order."""
+        return {name: each for name, each in self.globals.items() if isinstance(each, Function)}
+
+    @property
+    def options(self) -> Mapping[str, ProgramOption]:
+        """Return the Options that the program defines, in order."""
+        return {name: each for name, each in self.globals.items() if isinstance(each, ProgramOption)}
+
+    @property
+    def makers(self) -> Mapping[str, ChoiceMaker]:
+        """Return the choice makers, in order."""
+        from jostle.choice.maker import ChoiceMaker  # noqa: PLC0415 - programs without choices need no learning
+
+        return {name: each for name, each in self.globals.items() if isinstance(each, ChoiceMaker)}
+
+    @property
+    def entry(self) -> str | None:
+        """Return what runs if nobody says what: `main`, or the last function, Option or choice maker that can."""
+        from jostle.lang.entries import default_entry  # noqa: PLC0415 - entries are about programs
+
+        return default_entry(self)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return what the program calls so."""
+        try:
+            return self.globals[name]
+        except KeyError:
+            listed = ", ".join(self.globals)
+            raise JostleError(f"{self.source.name} defines no {name!r}", fix=f"one of {listed}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "globals":
+            raise AttributeError(name)
+        try:
+            return self.globals[name]
+        except KeyError:
+            raise AttributeError(f"{self.source.name} defines no {name!r}") from None
+
+    def run(self, entry: str, *given: Any, epsilon: Fraction | None = None, **named: Any) -> Any:
+        """Return what a function of the program, an Option or a maker gives. Probes are given as they are."""
+        from jostle.privacy.probe import Probe  # noqa: PLC0415 - as above
+
+        function = self[entry]
+        with deep_enough():
+            if isinstance(function, Option):
+                return function(*given, epsilon=epsilon, **named)
+            tables = [Table(each) if isinstance(each, Probe) else each for each in given]
+            if not isinstance(function, Function):
+                raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
+            try:
+                return function.run(self, tables, named, epsilon)
+            except Stop as mistake:
+                raise placed(mistake, self.source, function.definition.name_span) from None
+
+    # What its functions use
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        if self._say is not None:
+            self._say(text)
+
+    def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
+        """Return what a function gives."""
+        return apply(frame, site, function, given, {})
+
+    def policy(self, label: str) -> Policy | None:
+        """Return what answers a labelled choice where no handler does."""
+        return self.policies.get(label)
+
+    # The top level
+
+    def _run(self, statement: nodes.Statement) -> None:
+        top = Frame(self, self.globals, None, 0)
+        match statement:
+            case nodes.Import():
+                for each in statement.names:
+                    self.globals[each.name] = self._imported(statement, each)
+            case nodes.FunctionDefinition():
+                function = self._function(statement, top)
+                made = function if not statement.is_option else ProgramOption(self, statement.name, function, None)
+                self.globals[statement.name] = made
+            case nodes.ClassDefinition():
+                self.globals[statement.name] = self._class(statement, top)
+            case _:
+                self._compiler.statement(statement, Scope())(top)
+
+    def _imported(self, statement: nodes.Import, name: nodes.ImportedName) -> Any:
+        from jostle.lang.imports import imported  # noqa: PLC0415 - loads algorithms
+
+        try:
+            return imported(statement.module, name.name)
+        except JostleError as mistake:
+            raise placed(mistake, self.source, name.span) from None
+
+    def _function(self, definition: nodes.FunctionDefinition, top: Frame) -> Function:
+        defaults = {
+            each.name: self._compiler.expression(each.default, Scope())(top)
+            for each in definition.parameters
+            if each.default is not None
+        }
+        parameters = tuple(each.name for each in definition.parameters)
+        return Function(definition.name, definition, parameters, defaults, self._compiler.function(definition))
+
+    def _class(self, definition: nodes.ClassDefinition, top: Frame) -> ProgramOption:
+        answer, predict = definition.method("answer"), definition.method("predict")
+        if answer is None:
+            raise placed(
+                Stop("J107", f"`{definition.name}` has no `answer`", "an Option answers", "add def answer(db):"),
+                self.source,
+                definition.name_span,
+            )
+        return ProgramOption(
+            self,
+            definition.name,
+            self._function(answer, top),
+            None if predict is None else self._function(predict, top),
+        )
+
+
+@contextmanager
+def deep_enough() -> Iterator[None]:
+    """Let calls be nested as deep as a program's may be."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def load(path: str | Path, *, say: Callable[[str], None] | None = print) -> Program:
+    """Return the program in a file, checked."""
+    return load_source(read_source(Path(path)), say=say)
+
+
+def load_source(source: Source, *, say: Callable[[str], None] | None = None) -> Program:
+    """Return a program, checked; its mistakes are one error."""
+    checked = check(source)
+    if not checked.good:
+        raise ProgramError(source, checked.diagnostics)
+    return Program(source, checked.module, say)
+
+
+@lru_cache(maxsize=32)
+def reloaded(name: str, text: str) -> Program:
+    """Return a program that another process has checked and sent here."""
+    return load_source(Source(name, text))
+
+
+def option_of(name: str, text: str, option: str) -> ProgramOption:
+    """Return an Option of a program that was sent here."""
+    return reloaded(name, text).options[option]

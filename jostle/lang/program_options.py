@@ -1,0 +1,209 @@
+"""The Options and metafeatures that a program defines, as Jostle's own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from jostle.lang import nodes
+from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.functions import Function
+from jostle.lang.operations import holds_private
+from jostle.lang.printer import show
+from jostle.lang.stops import Stop, placed
+from jostle.lang.tree_values import to_model
+from jostle.lang.values import Features, Leaf, Node, Table
+from jostle.options.base import Option
+from jostle.privacy.events import Allotment, Event
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from jostle.choice.metafeatures import View
+    from jostle.lang.program import Program
+
+__all__ = ["Measure", "ProgramOption", "needed_by", "version_of"]
+
+
+class ProgramOption(Option):
+    """An Option that a program defines. It may spend what it is called with, and need not spend it all."""
+
+    paper = ""
+
+    def __init__(self, program: Program, name: str, answer: Function, predict: Function | None) -> None:
+        self.program = program
+        self._name = name
+        self.answer = answer
+        self._predict = predict
+        if predict is not None:
+            self.predict = self._predicted
+
+    @property
+    def name(self) -> str:
+        """Return its name in the program."""
+        return self._name
+
+    @property
+    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
+        """Return what it answers, as far as its text tells."""
+        return task_of(self.program, self.answer.definition)
+
+    @property
+    def version(self) -> int:  # type: ignore[override]  # as above
+        """Return a mark that changes with the text of what it uses."""
+        return int(version_of(self.program, self._name), 16)
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all that it is given, whatever it does
+        """Return an allotment of what it is given."""
+        return Allotment(epsilon)
+
+    def __call__(self, db: Probe, *questions: Any, epsilon: Any, site: str | None = None, **named: Any) -> Any:
+        """Return its answer; a decision tree becomes a model."""
+
+        def run(probe: Probe, budget: Fraction) -> Any:
+            from jostle.lang.program import deep_enough  # noqa: PLC0415 - programs hold Options
+
+            try:
+                with deep_enough():
+                    found = self.answer.run(
+                        self.program, [Table(probe), *self._wanted(probe, questions)], named, budget
+                    )
+                if holds_private(found):
+                    raise Stop(
+                        "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
+                    )
+                if isinstance(found, Leaf | Node):
+                    return to_model(found, probe.schema, self._name, budget)
+            except Stop as mistake:
+                raise placed(mistake, self.program.source, self.answer.definition.name_span) from None
+            return found
+
+        return self.perform(db, epsilon, run, site=site)
+
+    def _wanted(self, probe: Probe, questions: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield what it is asked beside the table: where that is no workload, the one that all Options of grids have."""
+        if questions or self.task != "grid" or len(self.answer.parameters) < 2:
+            yield from questions
+            return
+        from jostle.options.histograms.grid import grid_shape  # noqa: PLC0415 - for grids alone
+        from jostle.options.histograms.workload import Workload  # noqa: PLC0415
+
+        yield Workload.random_ranges(grid_shape(probe.schema))
+
+    def _predicted(self, seen: Mapping[str, float]) -> float:
+        """Return the programmer's own prediction of the loss."""
+        if self._predict is None:
+            raise Stop("J599", "no prediction", "a mistake of ours", "please report it")
+        features = {name: number for name, number in seen.items()}
+        try:
+            found = self._predict.run(self.program, [Features(features)], {}, None)
+            if not is_number(found):
+                raise Stop("J501", f"`predict` gives {kind_of(found)}", "it gives a number", "return 0.1")
+        except Stop as mistake:
+            raise placed(mistake, self.program.source, self._predict.definition.name_span) from None
+        return float(found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        from jostle.lang.program import option_of  # noqa: PLC0415 - programs hold Options
+
+        return option_of, (self.program.source.name, self.program.source.text, self._name)
+
+    def __repr__(self) -> str:
+        return f"<Option {self._name} of {self.program.source.name}>"
+
+
+class Measure:
+    """What a metafeature of a program measures: its body is run on a view, and what it buys is bought there."""
+
+    def __init__(self, program: Program, function: Function) -> None:
+        self.program = program
+        self.function = function
+
+    def __call__(self, view: View) -> float:
+        """Return the metafeature's value."""
+        table = Table(market=Stand(view))
+        try:
+            found = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
+            if not is_number(found):
+                raise Stop("J501", f"a metafeature is {kind_of(found)}", "it is a number", "return {{ len(db) }}")
+        except Stop as mistake:
+            raise placed(mistake, self.program.source, self.function.definition.name_span) from None
+        return float(found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return measure_of, (self.program.source.name, self.program.source.text, self.function.name)
+
+
+class Stand:
+    """A view as a market: what is bought twice is paid once, since equal expressions are one there."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts."""
+        return self._view.schema
+
+    def buy_cells(self, wanted: Any) -> Any:
+        """Return an expression's numbers, noised."""
+        return self._view.buy_cells(wanted)
+
+
+def measure_of(name: str, text: str, function: str) -> Measure:
+    """Return the measure of a program that was sent here."""
+    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold Options
+
+    program = reloaded(name, text)
+    return Measure(program, program.functions[function])
+
+
+def needed_by(program: Program, name: str) -> list[nodes.Statement]:
+    """Return the statements of a program that one of its names depends on, in order."""
+    definitions: dict[str, nodes.Statement] = {}
+    for statement in program.module.body:
+        from jostle.lang.scopes import defined_in  # noqa: PLC0415 - for this alone
+
+        for defined, _, _ in defined_in([statement]):
+            definitions[defined] = statement
+    waiting, found = [name], dict[int, nodes.Statement]()
+    while waiting:
+        statement = definitions.get(waiting.pop())
+        if statement is None or id(statement) in found:
+            continue
+        found[id(statement)] = statement
+        waiting += [node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name)]
+    return [each for each in program.module.body if id(each) in found]
+
+
+def version_of(program: Program, name: str) -> str:
+    """Return a mark of what one of a program's names stands for: of its canonical text, and of what that uses."""
+    text = show(nodes.Module(tuple(needed_by(program, name))))
+    bare = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#"))
+    return hashlib.blake2b(bare.encode(), digest_size=4).hexdigest()
+
+
+def task_of(program: Program, definition: nodes.FunctionDefinition) -> str:
+    """Return what an Option answers: as the Options it calls, or as what it looks at tells."""
+    seen, waiting = set[int](), [definition]
+    while waiting:
+        current = waiting.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for node in nodes.walk(current):
+            if isinstance(node, nodes.Over) or (isinstance(node, nodes.Attribute) and node.name.endswith("_range")):
+                return "grid"
+            if isinstance(node, nodes.Attribute) and node.name in {"label", "attributes"}:
+                return "classification"
+            if isinstance(node, nodes.Name):
+                known = program.globals.get(node.name)
+                if isinstance(known, Function):
+                    waiting.append(known.definition)
+                elif isinstance(known, ProgramOption) and known.answer.definition is not definition:
+                    waiting.append(known.answer.definition)
+                elif isinstance(known, Option) and not isinstance(known, ProgramOption):
+                    return known.task
+    return "program"

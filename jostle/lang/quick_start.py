@@ -1,0 +1,66 @@
+"""How a program's maker learns when it is first run: on fewer databases and budgets than `jostle train` takes.
+
+So that a program that was never trained answers within a minute. `jostle train` puts the rest in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve, fields, frozen
+
+from jostle.choice.databases import PublicDatabase, PublicTable
+from jostle.choice.instances import possible_rows
+from jostle.choice.kept import keep, kept
+from jostle.choice.maker import ChoiceMaker
+from jostle.choice.making import Training
+from jostle.choice.progress import shown_progress
+from jostle.choice.specs import GridSpec, Spec, TableSpec
+from jostle.choice.trained import Trained
+
+__all__ = ["QuickStart", "few_jobs", "quickly"]
+
+ROWS = (300, 2000)
+RECORDS = (1000, 30_000)
+EPSILONS = ("1/10", "1", "10")
+SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (32, 32)}
+
+
+@frozen(kw_only=True, eq=False)
+class QuickStart(Training):
+    """A training that has a short form for those who run a program before it is trained."""
+
+    def __call__(self, maker: ChoiceMaker) -> Trained:
+        """Return what the maker learned, if it is kept; otherwise what it learns in a hurry, which is kept as well."""
+        short = evolve(Training(**_shared(self)), epsilons=EPSILONS, repeats=2, jobs=few_jobs)
+        full = Training(**_shared(self))
+        found = kept(self, maker) or kept(full, maker) or kept(short, maker)
+        if found is None:
+            found = short.learn(maker, shown_progress())
+            keep(short, maker, found)
+        return found
+
+
+def quickly(maker: ChoiceMaker) -> ChoiceMaker:
+    """Return a maker that learns in a hurry where it has to learn from databases."""
+    training = maker.trainer
+    if not isinstance(training, Training) or training.corpus is None:
+        return maker
+    return evolve(maker, trainer=QuickStart(**_shared(training)))
+
+
+def _shared(training: Training) -> dict[str, object]:
+    return {each.alias: getattr(training, each.name) for each in fields(Training)}
+
+
+def few_jobs(databases: Iterable[PublicDatabase]) -> list[tuple[PublicDatabase, Spec]]:
+    """Return few instances of public databases, and small ones."""
+    return [(database, spec) for database in databases for spec in _few(database)]
+
+
+def _few(database: PublicDatabase) -> list[Spec]:
+    if isinstance(database, PublicTable):
+        return [TableSpec(rows=rows) for rows in possible_rows(database, ROWS) if rows is not None]
+    shape = SHAPES.get(len(database.shape))
+    fits = shape is not None and all(whole % side == 0 for whole, side in zip(database.shape, shape, strict=True))
+    return [GridSpec(records=records, shape=shape if fits else None) for records in RECORDS]

@@ -1,0 +1,225 @@
+"""Run a program: on private data, within a promise, or on a public example, as a rehearsal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from jostle.errors import JostleError
+from jostle.lang.answers import as_data, as_text
+from jostle.lang.functions import Function
+from jostle.lang.program import Program, load
+from jostle.lang.program_options import ProgramOption, task_of
+from jostle.options.base import Option
+from jostle.privacy.amounts import epsilon_amount, show_amount
+from jostle.privacy.opening import protect, rehearse
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.trace.records import Record, Trace
+
+__all__ = ["Outcome", "run_program"]
+
+GRID_ENDING = ".npy"
+EXAMPLE_TABLE, EXAMPLE_SEED = "nursery", 1
+EXAMPLE_RECORDS, EXAMPLE_SHAPE = 30_000, (64, 64)
+
+
+@frozen(eq=False)
+class Outcome:
+    """What a run gave."""
+
+    program: str
+    entry: str
+    answer: Any
+    private: bool
+    """Whether it ran on private data."""
+    example: str | None
+    """The public database it ran on instead, if it ran on one."""
+    loss: float | None
+    """How far off the answer is, on a public database."""
+    epsilon: Fraction | None
+    """What was promised; None without a database."""
+    records: tuple[Record, ...]
+    """The trace."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "program": self.program,
+            "entry": self.entry,
+            "private": self.private,
+            "example": self.example,
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "loss": self.loss,
+            "answer": as_data(self.answer),
+        }
+
+    def as_text(self) -> str:
+        """Return it for people."""
+        lines = [as_text(self.answer)]
+        if self.example is not None and self.epsilon is not None:
+            head = f"NOT PRIVATE: a rehearsal on the public database {self.example}, epsilon {show_amount(self.epsilon)}"
+            lines.insert(0, head)
+        if self.loss is not None:
+            lines.append(f"loss on this database: {self.loss:.4g}")
+        return "\n".join(lines)
+
+
+@frozen
+class _Opened:
+    probe: Probe
+    questions: tuple[Any, ...]
+    private: bool
+    example: str | None
+    loss: Callable[[Any], float] | None
+
+
+def run_program(
+    path: Path,
+    *,
+    entry: str | None = None,
+    data: Path | None = None,
+    schema: Path | None = None,
+    epsilon: str | None = None,
+    vault: Path | None = None,
+    trace: Path | None = None,
+    say: Callable[[str], None] | None = print,
+) -> Outcome:
+    """Return what a program gives: on *data*, privately, or, without, on a public example."""
+    program = load(path, say=say)
+    name = entry or program.entry
+    if name is None:
+        raise JostleError(f"{path} has nothing to run", fix="def main(db):")
+    target = program[name]
+    needed = _needed(target)
+    if needed == 0:
+        answer = program.run(name)
+        return Outcome(str(path), name, answer, private=False, example=None, loss=None, epsilon=None, records=())
+    records = Trace(trace)
+    if data is not None and epsilon is None:
+        raise JostleError(
+            "no epsilon is promised",
+            why="a table is only opened with a bound on what its answers may give away",
+            fix="--epsilon 1",
+        )
+    budget = epsilon_amount(epsilon or "1")
+    ready(program, target)
+    opened = (
+        _example(program, target, budget, records)
+        if data is None
+        else _private(data, schema, budget, vault, records)
+    )
+    questions = _asked(opened, needed, name)
+    answer = program.run(name, opened.probe, *questions, epsilon=budget)
+    loss = _loss(opened, answer)
+    return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
+
+
+def ready(program: Program, target: Any) -> None:
+    """Let the makers learn that a run may call, before any data are opened."""
+    makers = program.makers
+    for each in makers.values():
+        _ = each.trained
+    del target
+
+
+def _needed(target: Any) -> int:
+    """Return how many values have to be given: a database first, then what is asked of it."""
+    if isinstance(target, ProgramOption):
+        target = target.answer
+    if isinstance(target, Function):
+        return len(target.parameters) - len(target.defaults)
+    if isinstance(target, Option):
+        return 2 if target.task == "grid" else 1
+    raise JostleError("only functions, Options and choice makers run", fix="--entry NAME")
+
+
+def _asked(opened: _Opened, needed: int, name: str) -> tuple[Any, ...]:
+    if needed - 1 > len(opened.questions):
+        raise JostleError(
+            f"{name} takes {needed} values, and gets a database" + (" and queries" if opened.questions else ""),
+            why="other values are given by the program itself",
+            fix="give the others defaults: def answer(db, queries, d=5):",
+        )
+    return opened.questions[: needed - 1]
+
+
+def _private(data: Path, schema: Path | None, epsilon: Fraction, vault: Path | None, trace: Trace) -> _Opened:
+    table = read_table(data, schema)
+    probe = protect(table, epsilon=epsilon, vault=vault, trace=trace)
+    return _Opened(probe, questions_of(probe.schema), private=True, example=None, loss=None)
+
+
+def read_table(data: Path, schema: Path | None) -> Table:
+    """Return the private table in a file: a grid of counts in .npy, or rows with a schema."""
+    if data.suffix.lower() == GRID_ENDING:
+        try:
+            counts = np.load(data, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            raise JostleError(f"the file {data} cannot be read as a NumPy array", fix="check the path") from None
+        return Table.from_grid(counts)
+    if schema is None:
+        raise JostleError(
+            f"there is no schema for {data}",
+            why="which values can occur is public, and is never read off private rows",
+            fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
+        )
+    return Table.read(data, Schema.read(schema))
+
+
+def questions_of(schema: Schema) -> tuple[Any, ...]:
+    """Return what is asked of a grid: 2,000 random ranges, the same each time."""
+    from jostle.options.histograms.workload import Workload  # noqa: PLC0415 - for grids alone
+    from jostle.tables.columns import Numeric  # noqa: PLC0415
+
+    if schema.label is not None or not all(isinstance(schema[name], Numeric) for name in schema.names):
+        return ()
+    return (Workload.random_ranges(tuple(schema[name].size for name in schema.names)),)
+
+
+def _example(program: Program, target: Any, epsilon: Fraction, trace: Trace) -> _Opened:
+    from jostle.choice.instances import make_instance  # noqa: PLC0415 - for rehearsals alone
+
+    database, spec = example_of(_task(program, target))
+    instance = make_instance(database, spec)
+    probe = rehearse(instance.table, epsilon=epsilon, seed=EXAMPLE_SEED, trace=trace)
+    loss: Callable[[Any], float] = instance.loss
+    name = f"{database.name} ({instance.rows:,} rows)"
+    return _Opened(probe, instance.questions, private=False, example=name, loss=loss)
+
+
+def _task(program: Program, target: Any) -> str:
+    if isinstance(target, Function):
+        return task_of(program, target.definition)
+    task: str = target.task
+    return task
+
+
+def example_of(task: str) -> tuple[Any, Any]:
+    """Return a public database to try a program on, and which part of it."""
+    from jostle.choice.generators import generated_grids, generated_tables  # noqa: PLC0415 - for rehearsals alone
+    from jostle.choice.packaged import packaged  # noqa: PLC0415
+    from jostle.choice.specs import GridSpec, TableSpec  # noqa: PLC0415
+
+    if task == "grid":
+        grid = next(each for each in generated_grids(12) if each.name.startswith("mixture") and "256x256" in each.name)
+        return grid, GridSpec(records=EXAMPLE_RECORDS, shape=EXAMPLE_SHAPE)
+    corpus = packaged()
+    return (corpus[EXAMPLE_TABLE] if EXAMPLE_TABLE in corpus else next(iter(generated_tables(1)))), TableSpec()
+
+
+def _loss(opened: _Opened, answer: Any) -> float | None:
+    from jostle.options.histograms.estimate import Estimate, SparseEstimate  # noqa: PLC0415 - for rehearsals alone
+    from jostle.options.model import Model  # noqa: PLC0415
+
+    if opened.loss is None or not isinstance(answer, Estimate | SparseEstimate | Model):
+        return None
+    if isinstance(answer, Model) is bool(opened.questions):
+        return None
+    return float(opened.loss(answer))

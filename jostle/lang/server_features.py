@@ -1,0 +1,101 @@
+"""What the language server does: mistakes as you type, what a name is, where it was defined, and canonical text."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from jostle.errors import Diagnostic, Source, Span
+from jostle.lang.check import Checked, check
+from jostle.lang.lookup import Found, look_up
+from jostle.lang.parser import parse_text
+from jostle.lang.printer import show
+
+__all__ = ["server"]
+
+server = LanguageServer("jostle", version("jostle"))
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+@server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+def checked(
+    server: LanguageServer, params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams
+) -> None:
+    """Publish the mistakes of a text that was opened or changed."""
+    found = check(_source(server, params.text_document.uri))
+    diagnostics = [_diagnostic(server, found, each, params.text_document.uri) for each in found.diagnostics]
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, diagnostics))
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> None:
+    """Take back the mistakes of a text that was closed."""
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
+
+
+@server.feature(types.TEXT_DOCUMENT_HOVER)
+def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
+    """Return what is known about the word under the cursor."""
+    source, found = _look_up(server, params)
+    if found is None:
+        return None
+    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
+    return types.Hover(content, _range(server, source, found.span))
+
+
+@server.feature(types.TEXT_DOCUMENT_DEFINITION)
+def definition(server: LanguageServer, params: types.DefinitionParams) -> types.Location | None:
+    """Return where the word under the cursor was defined."""
+    source, found = _look_up(server, params)
+    if found is None or found.definition is None:
+        return None
+    return types.Location(params.text_document.uri, _range(server, source, found.definition))
+
+
+@server.feature(types.TEXT_DOCUMENT_FORMATTING)
+def formatting(server: LanguageServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+    """Return the change that makes a text canonical; none if it cannot be read."""
+    source = _source(server, params.text_document.uri)
+    parsed = parse_text(source)
+    text = "" if parsed.diagnostics else show(parsed.module)
+    if parsed.diagnostics or text == source.text:
+        return []
+    whole = types.Range(types.Position(0, 0), types.Position(len(source.lines), 0))
+    return [types.TextEdit(whole, text)]
+
+
+def _source(server: LanguageServer, uri: str) -> Source:
+    document = server.workspace.get_text_document(uri)
+    return Source(document.path or uri, document.source)
+
+
+def _look_up(server: LanguageServer, params: types.HoverParams | types.DefinitionParams) -> tuple[Source, Found | None]:
+    source = _source(server, params.text_document.uri)
+    place = server.workspace.position_codec.position_from_client_units(source.lines, params.position)
+    return source, look_up(parse_text(source).module, place.line + 1, place.character + 1)
+
+
+def _range(server: LanguageServer, source: Source, span: Span) -> types.Range:
+    """Return a span in the editor's units: lines from 0, columns in UTF-16 unless it can do better."""
+    start = types.Position(max(0, span.line - 1), max(0, span.column - 1))
+    end = types.Position(max(0, span.end_line - 1), max(0, span.end_column - 1))
+    return server.workspace.position_codec.range_to_client_units(source.lines, types.Range(start, end))
+
+
+def _diagnostic(server: LanguageServer, found: Checked, mistake: Diagnostic, uri: str) -> types.Diagnostic:
+    related = [
+        types.DiagnosticRelatedInformation(
+            types.Location(uri, _range(server, found.source, other.span)), other.text or "here"
+        )
+        for other in mistake.others
+    ]
+    return types.Diagnostic(
+        range=_range(server, found.source, mistake.span),
+        message=f"{mistake.title}\nwhy: {mistake.why}\nfix: {mistake.fix}",
+        severity=types.DiagnosticSeverity.Error,
+        code=mistake.code,
+        source="jostle",
+        related_information=related or None,
+    )

@@ -1,0 +1,96 @@
+"""Which parameters of a function are databases, judged by how it uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS
+
+__all__ = ["table_parameters"]
+
+SCORES = {"maxScore", "gini", "infoGain", "random"}
+CALLED_SO = {"db", "D"}
+"""What databases are called in the thesis."""
+OTHERS_HAVE = {"pred", "size", "votes", "att", "children", "name", "values"}
+"""Fields of trees and attributes."""
+
+
+def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition) -> tuple[int, ...]:
+    """Return the places of the parameters that are used as databases."""
+    functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
+    known: dict[str, set[str]] = {name: set() for name in functions}
+    known.setdefault(definition.name, set())
+    everything = {**functions, definition.name: definition}
+    changed = True
+    while changed:
+        changed = False
+        for name, each in everything.items():
+            found = set(_used(each, module, everything, known))
+            if found - known[name]:
+                known[name] |= found
+                changed = True
+    return tuple(
+        place for place, each in enumerate(definition.parameters) if each.name in known[definition.name]
+    )
+
+
+def _used(
+    definition: nodes.FunctionDefinition,
+    module: nodes.Module,
+    functions: dict[str, nodes.FunctionDefinition],
+    known: dict[str, set[str]],
+) -> Iterator[str]:
+    own = {each.name for each in definition.parameters}
+    options = _options(module)
+    yield from own & CALLED_SO
+    for node in nodes.walk(definition):
+        for place in _places(node, functions, known, options):
+            if isinstance(place, nodes.Name) and place.name in own:
+                yield place.name
+
+
+def _options(module: nodes.Module) -> set[str]:
+    found: set[str] = set()
+    for statement in module.body:
+        if isinstance(statement, nodes.Import) and statement.module != "public":
+            found.update(each.name for each in statement.names)
+        elif isinstance(statement, nodes.ClassDefinition) or (
+            isinstance(statement, nodes.FunctionDefinition) and statement.is_option
+        ):
+            found.add(statement.name)
+        elif isinstance(statement, nodes.Assign) and isinstance(statement.value, nodes.MakeChoiceMaker):
+            if isinstance(statement.target, nodes.Name):
+                found.add(statement.target.name)
+    return found
+
+
+def _places(
+    node: nodes.Node, functions: dict[str, nodes.FunctionDefinition], known: dict[str, set[str]], options: set[str]
+) -> Iterator[nodes.Expression]:
+    """Yield the expressions in a node that stand where a database does."""
+    match node:
+        case nodes.Part() | nodes.Select():
+            yield node.table
+        case nodes.Attribute() if node.name not in OTHERS_HAVE:
+            yield node.value
+        case nodes.Call(function=nodes.Name(name=name)):
+            arguments = list(node.arguments)
+            named = {each.name: each.value for each in node.keywords}
+            if name in functions and not functions[name].is_option:
+                wanted = [each.name for each in functions[name].parameters]
+                for parameter, value in [*zip(wanted, arguments, strict=False), *named.items()]:
+                    if parameter in known[name]:
+                        yield value
+            elif name in options:
+                yield from arguments[:1]
+            elif name == "noisyCount":
+                yield from arguments[:1]
+                yield from (value for key, value in named.items() if key == "table")
+            elif name in SCORES and name in BUILTINS:
+                yield from arguments[2:3]
+                yield from (value for key, value in named.items() if key == "table")
+        case nodes.Noised(value=nodes.Call(function=nodes.Name(name="len"))):
+            yield from node.value.arguments if isinstance(node.value, nodes.Call) else ()
+        case _:
+            pass

@@ -1,0 +1,289 @@
+"""What the variables of a running program hold beside numbers, texts and lists.
+
+A private value holds no row and no number computed from rows: it is a description of what would be computed, and of
+whose rows. So nothing a program does with one can show anything; it is bought, through a probe, or it is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol
+
+from attrs import field, frozen
+
+from jostle.lang.stops import Stop
+from jostle.privacy.expressions import Expression, one_rule
+from jostle.privacy.probe import Probe
+from jostle.tables.columns import Numeric
+from jostle.tables.schema import Schema
+
+__all__ = [
+    "Features",
+    "GroupKey",
+    "KnownAttribute",
+    "Leaf",
+    "Market",
+    "Node",
+    "Private",
+    "PrivateNumber",
+    "SplitScoreOf",
+    "Table",
+    "attribute_of",
+    "code_of",
+    "common",
+    "numbered",
+]
+
+GroupKey = Any
+"""What a group is called: a value of the program, or several as a tuple."""
+
+
+@frozen
+class KnownAttribute:
+    """A column, with the values it can have: public facts."""
+
+    name: str
+    values: tuple[str, ...] = field(eq=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Market(Protocol):
+    """Where a metafeature's purchases come from."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts."""
+
+    def buy_cells(self, wanted: Expression) -> Any:
+        """Return an expression's numbers, noised."""
+
+
+class Private:
+    """Something computed from rows, described and not computed."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise Stop(
+            "J201",
+            "a private value is looked at",
+            "what follows from it would show it without noise",
+            "buy it first: n = {{ ... }}",
+        )
+
+    __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+
+class Table(Private):
+    """Rows that a program may ask about: all of a database, or the part with some values."""
+
+    __slots__ = ("_parts", "_probe", "_probes", "code", "column", "market", "parent", "rows_bound")
+
+    def __init__(
+        self,
+        probe: Probe | None = None,
+        market: Market | None = None,
+        *,
+        parent: Table | None = None,
+        column: str = "",
+        code: int = 0,
+    ) -> None:
+        self._probe = probe
+        self.market = market
+        self.parent = parent
+        self.column = column
+        self.code = code
+        self._parts: dict[str, list[Table | None]] = {}
+        self._probes: dict[str, tuple[Probe, ...]] = {}
+        self.rows_bound: int | None = None if parent is None else parent.rows_bound
+        """A released or public bound on the rows, if there is one."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts."""
+        table = self
+        while table.parent is not None:
+            table = table.parent
+        if table._probe is not None:
+            return table._probe.schema
+        if table.market is None:
+            raise Stop("J599", "a table without a probe", "this is a mistake of ours", "please report it")
+        return table.market.schema
+
+    @property
+    def root(self) -> Table:
+        """Return the database it is a part of."""
+        table = self
+        while table.parent is not None:
+            table = table.parent
+        return table
+
+    @property
+    def probe(self) -> Probe:
+        """Return what answers about these rows. Parts by one column are one split, however often they are asked for."""
+        if self._probe is None:
+            if self.parent is None:
+                raise Stop(
+                    "J505",
+                    "a metafeature asks a database itself",
+                    "what metafeatures cost is fixed before they run, so they buy with {{ ... }} alone",
+                    "write {{ len(db) }}",
+                )
+            self._probe = self.parent.probes(self.column)[self.code]
+        return self._probe
+
+    def probes(self, column: str) -> tuple[Probe, ...]:
+        """Return a probe for each value of a column."""
+        if column not in self._probes:
+            self._probes[column] = self.probe.parts(column)
+        return self._probes[column]
+
+    def part(self, column: str, code: int) -> Table:
+        """Return the rows with one code in a column."""
+        parts = self._parts.get(column)
+        if parts is None:
+            parts = self._parts[column] = [None] * self.schema[column].size
+        found = parts[code]
+        if found is None:
+            found = parts[code] = Table(parent=self, column=column, code=code)
+        return found
+
+    def path(self) -> list[Table]:
+        """Return the tables it is a part of, from the database down to itself."""
+        found = [self]
+        while found[-1].parent is not None:
+            found.append(found[-1].parent)
+        return found[::-1]
+
+    def __repr__(self) -> str:
+        return "<private table>"
+
+
+class PrivateNumber(Private):
+    """A number computed from the rows of a table, or one for each of several groups."""
+
+    __slots__ = ("expression", "groups", "table")
+
+    def __init__(self, table: Table, expression: Expression, groups: tuple[tuple[GroupKey, ...], ...] = ()) -> None:
+        self.table = table
+        self.expression = expression
+        self.groups = groups
+        """For each axis what its groups are called; empty for a single number."""
+
+    def __repr__(self) -> str:
+        return "<private number>"
+
+
+class SplitScoreOf(Private):
+    """How well an attribute splits the rows of a table: to be picked by, and nothing else."""
+
+    __slots__ = ("attribute", "kind", "label", "table")
+
+    def __init__(self, kind: str, attribute: str, label: str, table: Table) -> None:
+        self.kind = kind
+        self.attribute = attribute
+        self.label = label
+        self.table = table
+
+    def __repr__(self) -> str:
+        return "<private score>"
+
+
+def numbered(value: Any) -> Any:
+    """Return a score that is a number as such; anything else as it is."""
+    if isinstance(value, SplitScoreOf) and value.kind == "maxScore":
+        return PrivateNumber(value.table, one_rule(value.attribute, value.label))
+    return value
+
+
+def common(numbers: Iterable[PrivateNumber]) -> tuple[Table, list[Expression]]:
+    """Return the smallest table that holds the rows of all, and each number as computed from that table."""
+    given = list(numbers)
+    tables = [each.table for each in given]
+    if all(table is tables[0] for table in tables):
+        return tables[0], [each.expression for each in given]
+    paths = [table.path() for table in tables]
+    if any(path[0] is not paths[0][0] for path in paths):
+        raise Stop(
+            "J506",
+            "private values of two databases are put together",
+            "each has a budget of its own",
+            "buy each of them, and put together what comes out",
+        )
+    depth = 0
+    while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
+        depth += 1
+    return paths[0][depth - 1], [
+        _narrowed(each.expression, path[depth:]) for each, path in zip(given, paths, strict=True)
+    ]
+
+
+def _narrowed(expression: Expression, path: list[Table]) -> Expression:
+    for table in path:
+        expression = expression.where(table.column, table.code)
+    return expression
+
+
+@frozen
+class Leaf:
+    """A leaf of a decision tree."""
+
+    pred: Any
+    size: Any = None
+    votes: Mapping[Any, Any] | None = field(default=None, eq=False)
+    """How many rows of each class there are, as far as was bought."""
+
+
+@frozen
+class Node:
+    """An inner node of a decision tree."""
+
+    att: KnownAttribute
+    children: Mapping[Any, Any] = field(eq=False)
+
+
+@frozen
+class Features:
+    """What `predict` sees: metafeatures by name."""
+
+    seen: Mapping[str, float]
+
+
+def attribute_of(schema: Schema, name: str) -> KnownAttribute:
+    """Return a column as a program sees it."""
+    return KnownAttribute(name, schema[name].labels)
+
+
+def code_of(schema: Schema, name: str, value: object) -> int:
+    """Return the code of a value of a column: one of its texts, or a number in one of its bins."""
+    column = schema[name]
+    labels = column.labels
+    if isinstance(value, str):
+        if value in labels:
+            return labels.index(value)
+    elif isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        if isinstance(column, Numeric):
+            cuts = column.cut_points
+            if cuts[0] <= value <= cuts[-1]:
+                return min(sum(cut <= value for cut in cuts) - 1, column.bins - 1)
+        else:
+            for code, label in enumerate(labels):
+                try:
+                    if Fraction(label) == value:
+                        return code
+                except (ValueError, ZeroDivisionError):
+                    continue
+    shown = f"`{value}`" if isinstance(value, str | int | float | Fraction) else type(value).__name__
+    raise Stop(
+        "J507",
+        f"`{name}` has no value {shown}",
+        f"it can have {_listed(labels)}",
+        "use one of these",
+    )
+
+
+def _listed(labels: tuple[str, ...]) -> str:
+    return ", ".join(labels[:8]) + (f" and {len(labels) - 8} others" if len(labels) > 8 else "")

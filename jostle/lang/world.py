@@ -1,0 +1,129 @@
+"""What a checker knows of a value: whether it is public or private, without knowing the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve, field, frozen
+
+__all__ = ["NOTHING", "PUBLIC", "World", "container", "function", "joined", "mapping", "private", "text"]
+
+PRIVATE = frozenset({"number", "groups", "score", "table"})
+"""Kinds of private values: one number, one for each group of a query, a score to be picked by, rows."""
+MOST_DEPTH = 5
+"""Lists in lists; deeper ones are taken for what is in them."""
+
+
+@frozen
+class World:
+    """What a value may be, on some way through the program."""
+
+    kinds: frozenset[str] = frozenset()
+    """`public`, and the kinds of private values."""
+    inside: World | None = None
+    """What its items may be."""
+    items: tuple[World, ...] | None = None
+    """What each item may be, where their number is known."""
+    keyed: bool = False
+    """Whether it is a dictionary: going through it gives its keys, which are public."""
+    functions: frozenset[str] = frozenset()
+    """What it may be where it is called: `f NAME`, `b NAME`, `o NAME`, `l NUMBER`."""
+    written: bool = False
+    """Whether it is a text."""
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether it may be private."""
+        return bool(self.kinds & PRIVATE)
+
+    @property
+    def holds_private(self) -> bool:
+        """Return whether it, or anything in it, may be private."""
+        return self.is_private or (self.inside is not None and self.inside.holds_private)
+
+    @property
+    def word(self) -> str:
+        """Return what kind of private value it is, in words."""
+        if "table" in self.kinds:
+            return "a database"
+        if "score" in self.kinds:
+            return "a private score"
+        return "a private value"
+
+    def each(self) -> World:
+        """Return what going through it gives."""
+        return PUBLIC if self.keyed or self.inside is None else self.inside
+
+    def join(self, other: World) -> World:
+        """Return what may be either."""
+        if self == other or other == NOTHING:
+            return self
+        if self == NOTHING:
+            return other
+        inside = (
+            self.inside.join(other.inside)
+            if self.inside is not None and other.inside is not None
+            else self.inside or other.inside
+        )
+        items = None
+        if self.items is not None and other.items is not None and len(self.items) == len(other.items):
+            items = tuple(one.join(two) for one, two in zip(self.items, other.items, strict=True))
+        return World(
+            self.kinds | other.kinds,
+            inside,
+            items,
+            self.keyed and other.keyed,
+            self.functions | other.functions,
+            self.written or other.written,
+        )
+
+    def depth(self) -> int:
+        """Return how many lists are in lists."""
+        return 0 if self.inside is None else 1 + self.inside.depth()
+
+
+NOTHING = World()
+"""What no way through the program gives."""
+PUBLIC = World(frozenset({"public"}))
+
+
+def private(kind: str) -> World:
+    """Return a private value of a kind."""
+    return World(frozenset({kind}))
+
+
+def function(*names: str) -> World:
+    """Return something that is called."""
+    return evolve(PUBLIC, functions=frozenset(names))
+
+
+def text() -> World:
+    """Return a text."""
+    return evolve(PUBLIC, written=True)
+
+
+def joined(worlds: Iterable[World]) -> World:
+    """Return what may be any of these."""
+    found = NOTHING
+    for each in worlds:
+        found = found.join(each)
+    return found
+
+
+def container(items: Iterable[World], *, fixed: bool = False) -> World:
+    """Return a list of such items."""
+    given = tuple(items)
+    inside = joined(given)
+    if inside.depth() >= MOST_DEPTH:
+        kinds = _all_kinds(inside)
+        return World(frozenset({"public"}), World(kinds or frozenset({"public"})))
+    return World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None)
+
+
+def mapping(values: Iterable[World]) -> World:
+    """Return a dictionary with such values."""
+    return evolve(container(values), keyed=True)
+
+
+def _all_kinds(world: World) -> frozenset[str]:
+    return world.kinds if world.inside is None else world.kinds | _all_kinds(world.inside)

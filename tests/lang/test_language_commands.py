@@ -1,0 +1,109 @@
+"""check, fmt and explain, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from jostle.cli import main
+
+WRONG = "def f(x):\n    y = 1\n    return z\n"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """Run the command in this process and return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["jostle", *words])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    return int(ending.value.code or 0)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "wrong.jst"
+    path.write_text(WRONG)
+    return path
+
+
+def test_check_prints_mistakes_and_ends_with_1(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "check", str(program)) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == (
+        "error[J101]: `z` is not defined\n"
+        f" --> {program}:3:12\n"
+        "  |\n"
+        "3 |     return z\n"
+        "  |            ^\n"
+        "  |\n"
+        "  = why: a name is a parameter, or was given a value, imported or defined before\n"
+        "  = fix: give it a value first: z = ...\n"
+    )
+
+
+def test_check_of_a_good_program_says_so(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text("x = 1\n")
+    assert run(monkeypatch, "check", str(program)) == 0
+    assert capsys.readouterr().out == f"{program}: no mistakes found\n"
+
+
+def test_check_as_json(program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "check", str(program), "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == 1
+    (mistake,) = told["diagnostics"]
+    assert (mistake["code"], mistake["line"], mistake["column"], mistake["end_column"]) == ("J101", 3, 12, 13)
+    program.write_text("x = 1\n")
+    assert run(monkeypatch, "check", str(program), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["diagnostics"] == []
+
+
+def test_a_missing_file_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "check", str(tmp_path / "none.jst")) == 1
+    assert "cannot read" in capsys.readouterr().err
+
+
+def test_fmt_writes_and_check_only_looks(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text("x=1 # one\n")
+    assert run(monkeypatch, "fmt", str(program), "--check") == 1
+    assert program.read_text() == "x=1 # one\n"
+    assert run(monkeypatch, "fmt", str(program)) == 0
+    assert program.read_text() == "x = 1  # one\n"
+    assert run(monkeypatch, "fmt", str(program), "--check") == 0
+    assert capsys.readouterr().out == f"{program}: would change\n{program}: rewritten\n{program}: unchanged\n"
+
+
+def test_fmt_leaves_a_program_that_it_cannot_read_as_it_is(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text("x = = 1\n")
+    assert run(monkeypatch, "fmt", str(program)) == 1
+    assert program.read_text() == "x = = 1\n"
+    assert "error[J007]" in capsys.readouterr().err
+    assert run(monkeypatch, "fmt", str(program), "--json") == 1
+    assert json.loads(capsys.readouterr().out)["diagnostics"][0]["code"] == "J007"
+
+
+def test_fmt_as_json(program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "fmt", str(program), "--check", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"program": str(program), "changed": False, "diagnostics": []}
+
+
+def test_explain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "explain", "j101") == 0
+    assert capsys.readouterr().out.startswith("J101 (names): a name that is not defined\n")
+    assert run(monkeypatch, "explain", "J101", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["code"] == "J101"
+    assert run(monkeypatch, "explain", "J999") == 1
+    assert "there is no code J999" in capsys.readouterr().err

@@ -1,0 +1,146 @@
+"""The language server, as an editor meets it: another process, spoken to over its input and output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import IO, Any
+
+import pytest
+
+pytest.importorskip("pygls", reason="needs the extra lsp")
+
+URI = "file:///programs/x.jst"
+TEXT = "größe = 1\n\ndef f(db):\n    return noisyCount(db, epsilon) / größe\n"
+
+
+class Editor:
+    """Speaks the protocol: messages in JSON, each after its length."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.writer: IO[bytes] = process.stdin
+        self.reader: IO[bytes] = process.stdout
+        self.number = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.writer.flush()
+
+    def receive(self) -> dict[str, Any]:
+        length = 0
+        while line := self.reader.readline().strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        found: dict[str, Any] = json.loads(self.reader.read(length))
+        return found
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """Return the answer to a request."""
+        self.number += 1
+        self.send({"id": self.number, "method": method, "params": params})
+        while True:
+            message = self.receive()
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                return message["result"]
+
+    def tell(self, method: str, **params: Any) -> None:
+        self.send({"method": method, "params": params})
+
+    def mistakes(self) -> list[dict[str, Any]]:
+        """Return the mistakes that are published next."""
+        while True:
+            message = self.receive()
+            if message.get("method") == "textDocument/publishDiagnostics":
+                assert message["params"]["uri"] == URI
+                found: list[dict[str, Any]] = message["params"]["diagnostics"]
+                return found
+
+    def open(self, text: str) -> list[dict[str, Any]]:
+        document = {"uri": URI, "languageId": "jostle", "version": 1, "text": text}
+        self.tell("textDocument/didOpen", textDocument=document)
+        return self.mistakes()
+
+
+@pytest.fixture
+def editor() -> Iterator[Editor]:
+    command = [sys.executable, "-m", "jostle.lang.server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        editor = Editor(process)
+        able = editor.ask("initialize", processId=None, rootUri=None, capabilities={})["capabilities"]
+        assert able["hoverProvider"]
+        assert able["definitionProvider"]
+        assert able["documentFormattingProvider"]
+        editor.tell("initialized")
+        yield editor
+        editor.ask("shutdown")
+        editor.tell("exit")
+        assert process.wait(timeout=30) == 0
+
+
+def at(line: int, character: int) -> dict[str, Any]:
+    return {"textDocument": {"uri": URI}, "position": {"line": line, "character": character}}
+
+
+def place(line: int, start: int, end: int) -> dict[str, Any]:
+    return {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
+
+
+def test_a_session(editor: Editor) -> None:
+    assert editor.open(TEXT) == []
+    hover = editor.ask("textDocument/hover", **at(3, 12))
+    assert hover["contents"]["value"] == "`noisyCount(table, epsilon=...)`: how many rows, with noise"
+    assert hover["range"] == place(3, 11, 21)
+    assert editor.ask("textDocument/hover", **at(3, 2)) is None
+    target = editor.ask("textDocument/definition", **at(3, 40))
+    assert target == {"uri": URI, "range": place(0, 0, 5)}
+    assert editor.ask("textDocument/definition", **at(3, 12)) is None
+
+    change = {"range": place(3, 37, 42), "text": "x + 'a' 'b'"}
+    document = {"uri": URI, "version": 2}
+    editor.tell("textDocument/didChange", textDocument=document, contentChanges=[change])
+    (mistake,) = editor.mistakes()
+    assert mistake["code"] == "J014"
+    assert mistake["source"] == "jostle"
+    assert mistake["message"].startswith("`'a'` and `'b'` side by side\nwhy: ")
+    assert mistake["range"] == place(3, 45, 48)
+
+    editor.tell("textDocument/didClose", textDocument={"uri": URI})
+    assert editor.mistakes() == []
+
+
+def test_columns_are_counted_as_editors_do(editor: Editor) -> None:
+    """A character outside the basic plane takes two of an editor's units."""
+    (mistake,) = editor.open('a = "\N{CHIPMUNK}" + b\n')
+    assert mistake["range"] == place(0, 11, 12)
+
+
+def test_places_that_explain_a_mistake_come_along(editor: Editor) -> None:
+    (mistake,) = editor.open("half = total\ntotal = 2\n")
+    (related,) = mistake["relatedInformation"]
+    assert related["location"] == {"uri": URI, "range": place(1, 0, 5)}
+
+
+def test_formatting(editor: Editor) -> None:
+    editor.open("x=1 # one")
+    options = {"tabSize": 4, "insertSpaces": True}
+    (edit,) = editor.ask("textDocument/formatting", textDocument={"uri": URI}, options=options)
+    assert edit["newText"] == "x = 1  # one\n"
+    editor.tell("textDocument/didChange", textDocument={"uri": URI, "version": 2}, contentChanges=[{"text": "x = ="}])
+    assert len(editor.mistakes()) == 1
+    assert editor.ask("textDocument/formatting", textDocument={"uri": URI}, options=options) in (None, [])
+
+
+def test_without_the_extra_a_sentence_says_what_to_install() -> None:
+    """None among the modules is what Python takes for a module that cannot be found."""
+    code = "import sys; sys.modules['pygls'] = None; from jostle.lang.server import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith('pip install "jostle[lsp]"\n')
+    assert "Traceback" not in done.stderr
