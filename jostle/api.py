@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from jostle.choice.about import metafeatures_of
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.making import MkChoiceMaker
 from jostle.choice.metafeatures import metafeature
-from jostle.choice.pretrained import SHIPPED, shipped_maker
-from jostle.errors import ChoiceError, OptionError
+from jostle.choice.programs import shipped_choice
+from jostle.errors import OptionError
 from jostle.options import base
 from jostle.options.functions import FunctionOption, Predict, function_option
 
@@ -51,11 +50,4 @@ def pretrained(name: str) -> ChoiceMaker:
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
     """
-    trained = shipped_maker(name)
-    shipped = SHIPPED[name]
-    try:
-        among = tuple(base.get(each) for each in shipped.among)
-    except OptionError as mistake:
-        raise ChoiceError(f"the maker {name!r} chooses among Options that are not here", why=mistake.title) from None
-    maker = ChoiceMaker(among=among, informed_by=metafeatures_of(shipped.task), label=name)
-    return maker.with_trained(trained)
+    return shipped_choice(name)

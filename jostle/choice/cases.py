@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from jostle.choice.history import History, KnownInstance
 from jostle.choice.metafeatures import Metafeature, Replica, Stall, View, distinct, seeded
+from jostle.choice.regret import weights_of
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
 
 __all__ = ["Cases", "cases_of", "floor_of"]
 
 Floats = NDArray[np.float64]
+LEAST = 1e-12
+ARTIFICIAL = 0.25
+"""What a generated database says, next to a real one."""
 FLOORS = {"classification": 0.01}
 """Losses below this count as this: of a share of wrong predictions nobody notices less. Other losses have no floor."""
 
@@ -32,6 +36,10 @@ def floor_of(task: str) -> float:
 
 def _texts(values: Iterable[str]) -> NDArray[np.str_]:
     return np.array(list(values), dtype=np.str_)
+
+
+def _marks(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), dtype=np.bool_)
 
 
 @frozen(eq=False, repr=False)
@@ -49,6 +57,8 @@ class Cases:
     """Of each case."""
     databases: NDArray[np.str_] = field(converter=_texts)
     """Of each case, by name."""
+    artificial: NDArray[np.bool_] = field(converter=_marks)
+    """Which cases are of databases that a generator made."""
     stalls: dict[str, Stall] = field(factory=dict)
     """What was read off each instance, by its key, with what was worked out of it."""
 
@@ -65,22 +75,26 @@ class Cases:
         """Return each case's epsilon."""
         return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
 
+    def weights(self, kept: NDArray[np.bool_]) -> Floats:
+        """Return the say of some cases: the same for every group, but less for what generators made."""
+        weights = weights_of(self.groups[kept]) * np.where(self.artificial[kept], ARTIFICIAL, 1.0)
+        return np.asarray(weights / weights.mean())
+
     def spent(self, share: Fraction) -> Floats:
         """Return the mean losses, cases by Options, if a share of each budget has gone elsewhere.
 
-        Between the budgets that were rehearsed, losses are interpolated along the logarithm of epsilon; below the least
-        of them they are taken to be as there.
+        The logarithm of the loss is interpolated along that of epsilon, between the budgets that were rehearsed; below
+        the least of them, which is left by a little, it goes on as between the least two.
         """
         mean = self.losses.mean(axis=2).reshape(len(self.instances), len(self.epsilons), -1)
-        if not share:
+        if not share or len(self.epsilons) == 1:
             return np.asarray(mean.reshape(len(self), -1))
         places = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
         wanted = places + math.log(1 - share)
-        right = np.clip(np.searchsorted(places, wanted), 1, max(1, len(places) - 1))
-        if len(places) == 1:
-            return np.asarray(mean.reshape(len(self), -1))
-        weight = np.clip((wanted - places[right - 1]) / (places[right] - places[right - 1]), 0, 1)[None, :, None]
-        found = mean[:, right - 1] * (1 - weight) + mean[:, right] * weight
+        right = np.clip(np.searchsorted(places, wanted), 1, len(places) - 1)
+        weight = ((wanted - places[right - 1]) / (places[right] - places[right - 1]))[None, :, None]
+        logs = np.log(np.maximum(mean, LEAST))
+        found = np.exp(logs[:, right - 1] * (1 - weight) + logs[:, right] * weight)
         return np.asarray(found.reshape(len(self), -1))
 
     def inputs(
@@ -118,6 +132,7 @@ class Cases:
             self.losses[rows],
             self.groups[rows],
             self.databases[rows],
+            self.artificial[rows],
             self.stalls,
         )
 
@@ -164,6 +179,7 @@ def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[
         np.concatenate([losses[:, :, :repeats] for _, losses in found]),
         [database.group for database in databases for _ in wanted],
         [database.name for database in databases for _ in wanted],
+        [database.artificial for database in databases for _ in wanted],
     )
 
 

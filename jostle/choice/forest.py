@@ -106,6 +106,8 @@ class Forest:
         try:
             feature = _integers(facts["feature"])
             leaves = _floats(facts["values"])
+            if len(leaves) != int((feature == LEAF).sum()):
+                raise ChoiceError("a forest's file is damaged", fix="jostle train makes it anew")
             values = np.zeros((len(feature), leaves.shape[1]))
             values[feature == LEAF] = leaves
             return cls(

@@ -4,6 +4,7 @@ They live in `jostle.choosing`, below the Options, since Options make choices; w
 and lives here.
 """
 
+from jostle.choice.policies import LearnedPolicy
 from jostle.choosing import choose, choose_each, explore, follow, force, price, record, replay
 
-__all__ = ["choose", "choose_each", "explore", "follow", "force", "price", "record", "replay"]
+__all__ = ["LearnedPolicy", "choose", "choose_each", "explore", "follow", "force", "price", "record", "replay"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -28,6 +29,7 @@ from jostle.tables.schema import Schema
 __all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "read_history"]
 
 VERSION = 1
+PIECE = 2**16
 
 
 def _sketched(columns: Iterable[Iterable[Any]]) -> tuple[tuple[str, int, bool], ...]:
@@ -44,6 +46,10 @@ def _numbers(values: Iterable[float]) -> tuple[float, ...]:
 
 def _losses(values: Iterable[float | None]) -> tuple[float | None, ...]:
     return tuple(values)
+
+
+def _read(given: Mapping[str, Iterable[float]]) -> Mapping[str, tuple[float, ...]]:
+    return {name: tuple(values) for name, values in given.items()}
 
 
 @frozen
@@ -83,6 +89,8 @@ class KnownDatabase:
     group: str
     """Databases that share people have one group, and stay on one side of every split."""
     task: str
+    artificial: bool = False
+    """Whether a generator made it."""
 
 
 @frozen
@@ -93,7 +101,7 @@ class KnownInstance:
     database: str
     rows: int
     sketch: Sketch = field(converter=_sketch)
-    read: Mapping[str, tuple[float, ...]] = field(factory=dict)
+    read: Mapping[str, tuple[float, ...]] = field(factory=dict, converter=_read)
     """What metafeatures bought there, without noise, by the name of what was bought (public data only)."""
 
 
@@ -172,12 +180,13 @@ class History:
 
     def _mend(self) -> None:
         """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own."""
-        if self.path is None or not self.path.exists() or self.path.suffix == ".gz":
+        if self.path is None or not self.path.exists():
             return
         with self.path.open("rb+") as file:
             data = file.read()
-            if data and not data.endswith(b"\n"):
-                file.truncate(data.rfind(b"\n") + 1)
+            whole = unpacked(data)[1] if self.path.suffix == ".gz" else data.rfind(b"\n") + 1
+            if whole < len(data):
+                file.truncate(whole)
 
     def _take(self, line: Line) -> None:
         if isinstance(line, KnownDatabase):
@@ -292,12 +301,32 @@ def from_json(text: str) -> Line:
     return kind(**facts)
 
 
+def unpacked(data: bytes) -> tuple[bytes, int]:
+    """Return what is in a gzipped file, and how long its whole members are; a last one that was cut short is left out.
+
+    What is added to a history at once is a member of its own.
+    """
+    found: list[bytes] = []
+    whole = at = 0
+    while at < len(data):
+        member, parts = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), []
+        while at < len(data) and not member.eof:
+            # In pieces, since whatever follows a member is copied.
+            piece = data[at : at + PIECE]
+            parts.append(member.decompress(piece))
+            at += len(piece) - len(member.unused_data)
+        if member.eof:
+            found.extend(parts)
+            whole = at
+    return b"".join(found), whole
+
+
 def read_lines(path: str | Path) -> Iterator[Line]:
     """Yield the lines of a history's file; a last one that a crash cut short is left out."""
     try:
         data = Path(path).read_bytes()
-        text = (gzip.decompress(data) if Path(path).suffix == ".gz" else data).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as mistake:
+        text = (unpacked(data)[0] if Path(path).suffix == ".gz" else data).decode("utf-8")
+    except (OSError, zlib.error, UnicodeDecodeError) as mistake:
         raise ChoiceError(f"cannot read the history {path}", why=type(mistake).__name__, fix="check the path") from None
     *whole, _ = text.split("\n")
     for number, line in enumerate(whole, start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,14 +14,15 @@ from jostle.choice.cases import Cases, cases_of
 from jostle.choice.corpus import Corpus
 from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
 from jostle.choice.folders import public
-from jostle.choice.history import History
+from jostle.choice.history import History, read_history
+from jostle.choice.kept import keep, kept
 from jostle.choice.learners import LEARNERS, Learner, PriorLearner
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.metafeatures import Metafeature
 from jostle.choice.places import here
 from jostle.choice.pretrained import shipped_history
 from jostle.choice.progress import Progress, shown_progress
-from jostle.choice.rehearse import EPSILONS, Judge, Plan, rehearse_all
+from jostle.choice.rehearse import EPSILONS, Judge, Plan, judge_in, rehearse_all
 from jostle.choice.specs import Spec
 from jostle.choice.subsamples import default_jobs
 from jostle.choice.trained import Trained
@@ -52,8 +54,15 @@ class Training:
     jobs: Callable[[Corpus], Sequence[tuple[PublicDatabase, Spec]]] = field(default=default_jobs)
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
-        """Return what the maker learns."""
-        return self.learn(maker, shown_progress())
+        """Return what the maker learned, if it is kept on this machine; otherwise let it learn, and keep that."""
+        found = kept(self, maker)
+        if found is None:
+            found = self.learn(maker, shown_progress())
+            try:
+                keep(self, maker, found)
+            except ChoiceError as mistake:
+                warnings.warn(f"{maker.label} has learned, but will have to again: {mistake.title}", stacklevel=2)
+        return found
 
     def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
         """Return what a maker learns; rehearse first what was not rehearsed yet."""
@@ -78,9 +87,7 @@ class Training:
     def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
         """Return a history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
-            if self.history is not None:
-                return self.history
-            return shipped_history(maker.task)
+            return self._judged(self.history if self.history is not None else shipped_history(maker.task))
         history = self.history if self.history is not None else History.open(here("histories", f"{maker.task}.jsonl"))
         jobs = [job for job in self.jobs(self.corpus) if job[0].task == maker.task]
         if not jobs:
@@ -99,6 +106,18 @@ class Training:
             rehearse_all(jobs, plan, history, engine=self.engine, workers=self.workers, progress=said.at)
         return history.of(plan.key(database, spec) for database, spec in jobs)
 
+    def _judged(self, history: History) -> History:
+        """Return the part of a history that was judged as this training judges."""
+        name = None if self.judged_by is None else self.judged_by.name
+        keys = [key for key in history.instances if judge_in(key) == name]
+        if not keys and name is not None:
+            raise ChoiceError(
+                f"nothing in the history was judged by {name}",
+                why="losses of another judge say little about this one's",
+                fix="trained_on=a folder of public databases, which are then rehearsed on with this judge",
+            )
+        return history if len(keys) == len(history.instances) else history.of(keys)
+
 
 def MkChoiceMaker(  # noqa: N802 - the word of the language
     *,
@@ -112,7 +131,8 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
 
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
-    rehearsals that came with Jostle, which have all built-in Options. *spending* fixes the share of the budget for what
+    rehearsals that came with Jostle, which have all built-in Options; it can be given databases, a folder of them, a
+    history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
     it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer;
     otherwise the task does. It learns when it is first called, or beforehand with `jostle train`.
     """
@@ -121,6 +141,12 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
     looked_at = metafeatures_of(options[0].task) if informed_by is None else tuple(informed_by)
     shares = SHARES if spending is None else (_share(spending),)
+    file = str(trained_on) if isinstance(trained_on, str | Path) else ""
+    if file.endswith(".json"):
+        maker = ChoiceMaker(among=options, informed_by=looked_at, label=label)
+        return maker.with_trained(Trained.read(file, maker.priors()))
+    if file.endswith((".jsonl", ".jsonl.gz")):
+        trained_on = read_history(file)
     if isinstance(trained_on, History):
         training = Training(history=trained_on, shares=shares, judged_by=judged_by)
     else:

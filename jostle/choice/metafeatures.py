@@ -40,6 +40,7 @@ __all__ = [
     "named",
     "read_raw",
     "seeded",
+    "version_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -140,13 +141,13 @@ def metafeature(
             measure,
             low=low or f"{called} is small",
             high=high or f"{called} is large",
-            version=_version(measure),
+            version=version_of(measure),
         )
 
     return made if function is None else made(function)
 
 
-def _version(function: Measure) -> str:
+def version_of(function: Callable[..., Any]) -> str:
     """Return a mark of what a function does: of its source, without comments on other functions."""
     try:
         text = inspect.getsource(function)

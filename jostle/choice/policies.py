@@ -49,6 +49,8 @@ class LearnedPolicy:
     usual: str
     """What ended best on the whole."""
     caution: float = 0.0
+    fixed: bool = False
+    """Whether the usual alternative is taken everywhere, since nothing learned did better."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse forests that do not fit the alternatives and inputs."""
@@ -74,6 +76,9 @@ class LearnedPolicy:
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
         predicted = [forest.predict(distinct) for forest in self.forests]
         losses, spreads = (np.concatenate(parts, axis=1)[back.ravel()] for parts in zip(*predicted, strict=True))
+        if self.fixed:
+            why = f"{self.usual} everywhere: nothing learned did better"
+            return Decision(choice.everywhere(self.usual), why, losses, spreads)
         unusual = np.arange(len(self.among)) != self.among.index(self.usual)
         why = "least expected loss" + (f", unless {self.usual} is nearly as good" if self.caution else "")
         return Decision(np.argmin(losses + self.caution * spreads * unusual, axis=1), why, losses, spreads)
@@ -82,7 +87,7 @@ class LearnedPolicy:
         """Return what a file holds of the policy."""
         forests = [forest.facts() for forest in self.forests]
         facts = {"label": self.label, "among": list(self.among), "inputs": list(self.inputs), "forests": forests}
-        return {**facts, "usual": self.usual, "caution": self.caution}
+        return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> LearnedPolicy:
@@ -95,6 +100,7 @@ class LearnedPolicy:
                 forests=[Forest.from_facts(each) for each in facts["forests"]],
                 usual=facts["usual"],
                 caution=float(facts["caution"]),
+                fixed=bool(facts["fixed"]),
             )
         except (KeyError, TypeError) as mistake:
             raise ChoiceError(f"a policy's file is damaged: {mistake}", fix="learn it anew") from None

@@ -29,7 +29,10 @@ class Figures:
     regret_p95: float
     regret_max: float
     gap_closed: float
-    """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap."""
+    """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap.
+
+    Of losses without a floor, the means are of losses in units of hindsight's.
+    """
     worse_share: float
     """The share of cells that are worse than the single best by more than 2%."""
     loss_mean: float
@@ -64,13 +67,16 @@ def figures(
     weight = np.ones(len(chosen)) if weights is None else weights
     regret = np.maximum(chosen, least) / np.maximum(hindsight, least)
     means = [float(np.average(losses, weights=weight)) for losses in (chosen, single, hindsight)]
-    gap = means[1] - means[2]
+    # Losses without a floor have no common scale either: they are measured in units of what hindsight has.
+    unit = np.ones(len(chosen)) if floor else np.maximum(hindsight, least)
+    sums = [float(np.average(losses / unit, weights=weight)) for losses in (chosen, single, hindsight)]
+    gap = sums[1] - sums[2]
     return Figures(
         cells=len(chosen),
         regret_mean=float(np.average(regret, weights=weight)),
         regret_p95=float(np.quantile(regret, 0.95)),
         regret_max=float(regret.max()),
-        gap_closed=(means[1] - means[0]) / gap if gap > 0 else float("nan"),
+        gap_closed=(sums[1] - sums[0]) / gap if gap > 0 else float("nan"),
         worse_share=float(
             np.average(np.maximum(chosen, least) > (1 + WORSE) * np.maximum(single, least), weights=weight)
         ),

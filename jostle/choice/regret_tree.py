@@ -77,7 +77,7 @@ def _best_split(
 ) -> Split | None:
     """Return the split that saves the most regret, counted in all cases; None if there is none."""
     weight = weights[rows]
-    if weight.sum() < 2 * least_share:
+    if len(rows) < 2 or weight.sum() < 2 * least_share:
         return None
     lost = regrets[rows] * weight[:, None]
     whole = lost.sum(axis=0).min()

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.choice.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.choice.instances import PublicDatabase, PublicInstance, Spec, make_instance
 from jostle.choice.metafeatures import Metafeature, read_raw
+from jostle.choice.workers import in_processes
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
+from jostle.trace.records import Trace
 
-__all__ = ["EPSILONS", "Judge", "Plan", "rehearse_all"]
+__all__ = ["EPSILONS", "Judge", "Plan", "judge_in", "rehearse_all", "run_once", "seed_of"]
 
 EPSILONS = ("1/100", "3/100", "1/10", "3/10", "1", "3", "10")
 """Budgets that are rehearsed; in between, losses are interpolated."""
@@ -66,7 +66,16 @@ class Plan:
     def key(self, database: PublicDatabase, spec: Spec) -> str:
         """Return what an instance is called in histories: losses of another judge are of another instance."""
         key = database.key(spec)
-        return key if self.judged_by is None else f"{key} judged by {self.judged_by.name}"
+        return key if self.judged_by is None else f"{key}{JUDGED}{self.judged_by.name}"
+
+
+JUDGED = " judged by "
+
+
+def judge_in(key: str) -> str | None:
+    """Return the name of the judge in an instance's key; None for the task's own."""
+    _, marked, name = key.partition(JUDGED)
+    return name if marked else None
 
 
 @frozen
@@ -101,9 +110,15 @@ def rehearse_all(
     done = 0
     for database in {batch.database.digest: batch.database for batch in batches}.values():
         if database.digest not in history.databases:
-            history.add(KnownDatabase(database.digest, database.name, database.group, database.task))
+            history.add(
+                KnownDatabase(database.digest, database.name, database.group, database.task, database.artificial)
+            )
+    # As known here: a worker on another machine may not have the text of a function that is an Option.
+    versions = {option.name: option.version for option in plan.options}
     for batch, lines in _performed(batches, engine, workers):
-        history.add(*lines)
+        history.add(
+            *(evolve(line, version=versions[line.option]) if isinstance(line, Runs) else line for line in lines)
+        )
         done += _size(batch)
         if progress is not None:
             progress(done, total)
@@ -111,13 +126,15 @@ def rehearse_all(
 
 
 def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: History) -> Iterator[Batch]:
+    versions = {option.name: option.version for option in plan.options}
     # Repeat by repeat, so that a history that was interrupted knows a little of everything.
     for repeat in range(plan.repeats):
         for database, spec in jobs:
-            options = [option for option in plan.options if option.task == database.task]
+            options = [(option, versions[option.name]) for option in plan.options if option.task == database.task]
             key = plan.key(database, spec)
             missing = [
-                (option, history.missing(key, option.name, option.version, plan.epsilons, repeat)) for option in options
+                (option, history.missing(key, option.name, version, plan.epsilons, repeat))
+                for option, version in options
             ]
             runs = tuple((option, epsilons) for option, epsilons in missing if epsilons)
             known = history.instances.get(key)
@@ -144,19 +161,8 @@ def _performed(batches: list[Batch], engine: str, workers: int | None) -> Iterat
         return
     if engine != "processes":
         raise ChoiceError(f"there is no engine {engine!r}", fix="processes, threads, or dask://HOST:PORT")
-    from joblib import Parallel, delayed  # noqa: PLC0415 - for training only
-    from joblib.externals.loky.process_executor import TerminatedWorkerError  # noqa: PLC0415
-
-    pool = Parallel(n_jobs=workers or -1, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
-    try:
-        for number, lines in pool(delayed(_numbered)(number, batch) for number, batch in enumerate(batches)):
-            yield batches[number], lines
-    except TerminatedWorkerError:
-        raise ChoiceError(
-            "a worker process was killed, probably for want of memory",
-            why="all that was finished before is in the history",
-            fix="run the same command again, with fewer workers",
-        ) from None
+    for number, lines in in_processes(perform, batches, workers=workers):
+        yield batches[number], lines
 
 
 def _on_dask(batches: list[Batch], engine: str) -> Iterator[tuple[Batch, list[Line]]]:
@@ -181,9 +187,6 @@ def _numbered(number: int, batch: Batch) -> tuple[int, list[Line]]:
 
 def perform(batch: Batch) -> list[Line]:
     """Return what a batch shows: run in a worker."""
-    if multiprocessing.parent_process() is not None:
-        # Ctrl-C goes to the whole terminal; the parent alone answers it.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     instance = make_instance(batch.database, batch.spec)
     lines: list[Line] = []
     if batch.repeat == 0:
@@ -201,8 +204,8 @@ def _runs(option: Option, instance: PublicInstance, batch: Batch, epsilons: tupl
     failures: list[str] = []
     for epsilon in epsilons:
         start = time.perf_counter()
-        seed = seed_of(batch.key, option, epsilon, batch.repeat)
-        loss, failure = _run(option, instance, epsilon, seed, batch.judged_by)
+        seed = seed_of(batch.key, f"{option.name} {option.version}", epsilon, batch.repeat)
+        loss, failure = run_once(option, instance, epsilon, seed, batch.judged_by)
         seconds.append(round(time.perf_counter() - start, 5))
         losses.append(loss)
         if failure is not None:
@@ -212,10 +215,17 @@ def _runs(option: Option, instance: PublicInstance, batch: Batch, epsilons: tupl
     )
 
 
-def _run(
-    option: Option, instance: PublicInstance, epsilon: str, seed: int, judge: Judge | None
+def run_once(
+    option: Option,
+    instance: PublicInstance,
+    epsilon: str,
+    seed: int,
+    judge: Judge | None = None,
+    *,
+    trace: Trace | None = None,
 ) -> tuple[float | None, str | None]:
-    db = rehearse(instance.table, epsilon=epsilon, seed=seed)
+    """Return the loss of one run, or None and why there is none."""
+    db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
     try:
         answer = option(db, *instance.questions, epsilon=epsilon)
         loss = float(instance.loss(answer) if judge is None else judge.loss(instance, answer))
@@ -226,7 +236,7 @@ def _run(
     return (loss, None) if math.isfinite(loss) else (None, f"crashed: its loss is {loss}")
 
 
-def seed_of(key: str, option: Option, epsilon: str, repeat: int) -> int:
-    """Return the seed of one run's noise."""
-    text = f"{key} {option.name} {option.version} {epsilon} {repeat}"
+def seed_of(key: str, option: str, epsilon: str, repeat: int) -> int:
+    """Return the seed of one run's noise; *option* is its name and version."""
+    text = f"{key} {option} {epsilon} {repeat}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -15,7 +15,7 @@ ROWS = (300, 1000, 3000, 10000)
 """Numbers of rows that are learned from, where a table has them, beside all it has."""
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
 """Numbers of records that are drawn from a grid's shape: together with the budgets, all that matters of scale."""
-SHAPES = {1: ((256,), (1024,), (4096,)), 2: ((32, 32), (64, 64), (128, 128))}
+SHAPES = {1: ((1024,), (4096,)), 2: ((64, 64), (128, 128))}
 """Shapes that grids are coarsened to, where their sides allow it; others are taken as they are."""
 MOST_CELLS = 2**14
 """Larger grids are not rehearsed on as they are: the slowest Options would take minutes."""

@@ -5,6 +5,9 @@ policies so far, in the first round the program's own. Every decision is written
 the run ended in, relative to the mean of all runs in the same situation (the same instance and budget). From that,
 the expected loss per label and alternative is fitted, and is the next round's policy. What a decision ends in depends
 on those that follow, which get better from round to round: so the last rounds are learned from, in the end.
+
+What was learned is then tried against each alternative taken everywhere, label by label, and gives way to the best of
+these unless it does clearly better.
 """
 
 from __future__ import annotations
@@ -15,18 +18,18 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.forest import Forest, fit_forest
 from jostle.choice.policies import LearnedPolicy
-from jostle.choosing import Policy, Taken, explore, record
+from jostle.choosing import Policy, Taken, explore, follow, record
 from jostle.errors import ChoiceError
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.tables.table import Table
 
-__all__ = ["Lesson", "Program", "Situation", "fit_policies", "lessons_of", "train_labels"]
+__all__ = ["Lesson", "Program", "Situation", "fit_policies", "lessons_of", "settled", "train_labels"]
 
 Floats = NDArray[np.float64]
 LOSS_FLOOR = 0.01
@@ -85,6 +88,7 @@ def train_labels(
     learned_from: int = 2,
     inputs: Mapping[str, Sequence[str]] | None = None,
     caution: Mapping[str, float] | None = None,
+    trials: int = 1,
     seed: int = 0,
     first: Sequence[Lesson] = (),
 ) -> dict[str, LearnedPolicy]:
@@ -92,8 +96,9 @@ def train_labels(
 
     *rates* say how often a message is explored in the first round and in the others, *learned_from* how many of the
     last rounds count in the end, *inputs* which of what a label sees its policy looks at (all of it, if not said), and
-    *caution* how cautious it is (see `LearnedPolicy`). *first* are lessons of a first round that was run elsewhere, as
-    `lessons_of` gives them.
+    *caution* how cautious it is (see `LearnedPolicy`). With as many *trials* in every situation, what was learned is
+    settled at the end (see `settled`); with 0, it is not. *first* are lessons of a first round that was run elsewhere,
+    as `lessons_of` gives them.
     """
     budgets = tuple(Fraction(epsilon) for epsilon in epsilons)
     learned: list[list[Lesson]] = []
@@ -109,7 +114,45 @@ def train_labels(
             learned.append(taught)
         counted = [lesson for each in learned[-learned_from:] for lesson in each]
         policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed)
-    return policies
+    return settled(program, situations, budgets, policies, trials=trials, seed=(seed, rounds)) if trials else policies
+
+
+def settled(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Iterable[Fraction],
+    policies: Mapping[str, LearnedPolicy],
+    *,
+    trials: int,
+    seed: tuple[int, ...],
+) -> dict[str, LearnedPolicy]:
+    """Return the policies, each replaced by its best fixed alternative unless it does better by a standard error.
+
+    All are tried with the same seeds, in the same situations that were learned from: with forests this coarse, that
+    flatters what was learned by little.
+    """
+    budgets = tuple(epsilons)
+
+    def tried(chosen: Mapping[str, Policy]) -> Floats:
+        losses = []
+        for epsilon in budgets:
+            for situation in situations:
+                seeds = [_seed(*seed, situation.key, epsilon, trial) for trial in range(trials)]
+                with follow(chosen):
+                    runs = [program(rehearse(situation.table, epsilon=epsilon, seed=each), epsilon) for each in seeds]
+                losses.append(np.mean([situation.loss(answer) for answer in runs]))
+        return np.log(np.array(losses) + LOSS_FLOOR)
+
+    kept = dict(policies)
+    learned = tried(kept)
+    for label in sorted(policies):
+        fixed = [evolve(policies[label], usual=usual, fixed=True) for usual in policies[label].among]
+        found = [tried({**kept, label: policy}) for policy in fixed]
+        best = int(np.argmin([losses.mean() for losses in found]))
+        better = found[best] - learned
+        if better.mean() <= better.std() / np.sqrt(len(better)):
+            kept[label], learned = fixed[best], found[best]
+    return kept
 
 
 def lessons_of(

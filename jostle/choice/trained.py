@@ -18,13 +18,15 @@ from jostle.choice.learners import Fitted, Predict, from_facts, log_regret
 from jostle.choice.metafeatures import Metafeature, named
 from jostle.choice.regret import Figures
 from jostle.choice.regret_tree import fit_regret_tree, path_of
-from jostle.choice.training import DRAWS, Judged, best_way, fit_way, nested
+from jostle.choice.training import DRAWS, Judged, best_way, fit_way, nested, single_best, with_lead
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
 
-__all__ = ["Prediction", "Trained", "trained_on"]
+__all__ = ["DIGEST", "Prediction", "Trained", "trained_on"]
 
 VERSION = 1
+DIGEST = 8
+"""Characters of a database's digest that are remembered."""
 EXPLAINED = 8
 """Leaves of the tree that reasons are told by."""
 
@@ -35,6 +37,10 @@ def _pairs(given: Sequence[Sequence[Any]]) -> tuple[tuple[str, Any], ...]:
 
 def _spans(given: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
     return tuple((float(low), float(high)) for low, high in given)
+
+
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(str, given))
 
 
 @frozen
@@ -58,9 +64,15 @@ class Trained:
     """Names and versions of those that are looked at."""
     share: Fraction
     """Of the budget, for metafeatures."""
+    lead: float
+    """How far ahead of the single best Option, in log loss, another one has to be expected to be chosen instead."""
     fitted: Fitted
     reasons: Forest
     """A small tree that mostly chooses as the learner does, to tell why."""
+    single: int
+    """Which Option was best on average in training: what choosing is measured against."""
+    digests: tuple[str, ...] = field(converter=_texts)
+    """The beginnings of the digests of the databases it learned from, so that it is not judged on these."""
     usual: tuple[tuple[float, float], ...] = field(converter=_spans)
     """Of each metafeature, below what it counts as small, and above what as large: a third of the cases each."""
     learner: str
@@ -75,7 +87,9 @@ class Trained:
         row = np.asarray(seen, dtype=np.float64)[None, :]
         mean, spread = self.fitted.predict(row)
         losses = self.fitted.best_loss(row)[0] * np.exp(mean[0] - mean[0].min())
+        best = int(with_lead(mean, np.array([self.single]), self.lead)[0])
         order = np.argsort(mean[0], kind="stable")
+        order = np.concatenate([[best], order[order != best]])
         return Prediction(tuple(losses.tolist()), tuple((losses * spread[0]).tolist()), tuple(order.tolist()))
 
     def why(self, seen: Sequence[float], metafeatures: Sequence[Metafeature], chosen: int) -> str:
@@ -99,11 +113,13 @@ class Trained:
     def summary(self) -> str:
         """Return one line on where this was learned, and how well it does."""
         gap = self.figures.gap_closed
-        closed = (
-            f"; on databases it had not seen it closes {gap:.0%} of the gap from the single best Option to hindsight"
-            if np.isfinite(gap)
-            else ""
-        )
+        closed = ""
+        if gap > 0:
+            closed = f"closes {gap:.0%} of the gap from the single best Option to hindsight"
+        elif gap <= 0:
+            closed = "does no better than the single best Option"
+        if closed:
+            closed = f"; on databases it had not seen it {closed}"
         return (
             f"learned from {self.rehearsals:,} rehearsals on {self.databases} public databases{closed}, "
             f"with a mean regret of {self.figures.regret_mean:.2f}"
@@ -145,11 +161,14 @@ class Trained:
             "options": self.options,
             "metafeatures": self.metafeatures,
             "share": str(self.share),
+            "lead": self.lead,
             "learner": self.learner,
             "rehearsals": self.rehearsals,
             "databases": self.databases,
             "groups": self.groups,
             "figures": {name: round(value, 4) for name, value in asdict(self.figures).items()},
+            "single": self.single,
+            "digests": self.digests,
             "reasons": self.reasons.facts(),
             "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
             "kind": self.fitted.kind,
@@ -170,8 +189,11 @@ class Trained:
                 options=facts["options"],
                 metafeatures=facts["metafeatures"],
                 share=Fraction(facts["share"]),
+                lead=float(facts["lead"]),
                 fitted=from_facts(facts["kind"], facts["fitted"], names, priors),
                 reasons=Forest.from_facts(facts["reasons"]),
+                single=range(len(facts["options"]))[facts["single"]],
+                digests=facts["digests"],
                 usual=facts["usual"],
                 learner=facts["learner"],
                 rehearsals=facts["rehearsals"],
@@ -181,7 +203,7 @@ class Trained:
             )
         except ChoiceError:  # a part's own sentence
             raise
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise ChoiceError("the maker's file is damaged, or no maker's", fix="jostle train makes it anew") from None
 
     def save(self, path: str | Path) -> None:
@@ -215,10 +237,12 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
     inputs = cases.inputs(way.metafeatures, way.share, draws=DRAWS if way.share else 1, seed=1)
     rows = np.concatenate(inputs)
     mean, _ = fitted.predict(rows)
+    everything = cases.weights(np.ones(len(cases), dtype=np.bool_))
     _, lowest = log_regret(np.tile(cases.spent(way.share), (len(inputs), 1)), cases.floor)
     # Fitted to what the learner chooses, not to the losses: reasons are to tell of its choice.
     chosen = np.ones_like(mean)
-    chosen[np.arange(len(mean)), np.argmin(mean, axis=1)] = 0
+    single = single_best(cases.spent(Fraction(0)), everything, cases.floor)
+    chosen[np.arange(len(mean)), with_lead(mean, np.full(len(mean), single), way.lead)] = 0
     reasons = fit_regret_tree(
         rows, chosen, lowest, np.ones(len(rows)), most_leaves=EXPLAINED if rows.shape[1] else 1, least_share=0.02
     )
@@ -227,8 +251,11 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         options=[(option.name, option.version) for option in options],
         metafeatures=[(each.name, each.version) for each in way.metafeatures],
         share=way.share,
+        lead=way.lead,
         fitted=fitted,
         reasons=reasons,
+        single=single,
+        digests=sorted({instance.database[:DIGEST] for instance in cases.instances}),
         usual=np.quantile(rows, (1 / 3, 2 / 3), axis=0).T.tolist(),
         learner=way.learner.name,
         rehearsals=int(cases.losses.size),

@@ -20,14 +20,20 @@ from jostle.choice.metafeatures import Metafeature, distinct
 from jostle.choice.regret import Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
 
-__all__ = ["SHARES", "Judged", "Way", "best_way", "fit_way", "judge", "judge_all", "nested"]
+__all__ = ["SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
 
 Floats = NDArray[np.float64]
+LEAST = 1e-12
+"""Losses of 0 have a logarithm all the same."""
+MOST_REGRET = 50.0
+"""Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
 """Shares of the budget that may be spent on metafeatures."""
 DRAWS = 4
 """How often each case is learned from, each time with other noise."""
 FOLDS = 10
+LEADS = (0.2, 0.1, 0.05, 0.02, 0.0)
+"""How far ahead an Option has to look, most careful first."""
 SAVED = 1.002
 """A way of deciding that spends or looks at more has to be better by this factor."""
 
@@ -43,10 +49,13 @@ class Way:
     metafeatures: tuple[Metafeature, ...] = field(converter=_metafeatures)
     share: Fraction
     learner: Learner
+    lead: float = 0.0
+    """How far ahead of the single best Option, in log loss, another one has to be expected to be chosen instead."""
 
     def __str__(self) -> str:
-        bought = [each.name for each in self.metafeatures]
-        return f"{self.learner.name} on {', '.join(bought) or 'nothing'}, spending {self.share}"
+        looked_at = [each.name for each in self.metafeatures]
+        lead = f", with a lead of {self.lead:.0%}" if self.lead else ""
+        return f"{self.learner.name} on {', '.join(looked_at) or 'nothing'}, spending {float(self.share):.0%}{lead}"
 
 
 @frozen(eq=False)
@@ -73,39 +82,78 @@ class Judged:
         )
 
     def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:
-        """Return the mean regret, against the best mean losses: what ways are compared by."""
+        """Return the mean regret, against the best mean losses: what ways are compared by.
+
+        What generators made is learned from, but where there is anything real, that alone is judged by.
+        """
         marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
-        least = max(cases.floor, 1e-12)
+        if (marks & ~cases.artificial).any():
+            marks = marks & ~cases.artificial
+        least = max(cases.floor, LEAST)
         best = np.maximum(cases.losses[marks].mean(axis=2).min(axis=1), least)
         regret = np.maximum(self.losses[marks], least) / best
         return float(np.average(regret, weights=weights_of(cases.groups[marks])))
 
 
-def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Judged:
-    """Return how a way does on groups of databases left out of its training, in turn."""
+@frozen(eq=False)
+class Foreseen:
+    """What a way expects of databases it was not trained on, before a lead is asked for."""
+
+    expected: Floats
+    """Draws by cases by Options: log regrets."""
+    single: NDArray[np.int64]
+    """Each case's single best Option, as training had it."""
+    spent: Floats
+    whole: Floats
+
+    def judged(self, way: Way) -> Judged:
+        """Return how choosing by it does."""
+        places = np.arange(len(self.spent))
+        losses, taken = np.zeros(len(places)), np.zeros_like(self.spent)
+        for draw in self.expected:
+            chosen = with_lead(draw, self.single, way.lead)
+            losses += self.spent[places, chosen] / len(self.expected)
+            taken[places, chosen] += 1 / len(self.expected)
+        return Judged(way, losses, self.whole[places, self.single], taken)
+
+
+def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
+    """Return the Options expected to be best, or the single best one where none is so far ahead of it."""
+    places = np.arange(len(expected))
+    best = np.argmin(expected, axis=1)
+    ahead = expected[places, single] - expected[places, best]
+    return np.where(ahead > lead, best, single)
+
+
+def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Foreseen:
+    """Return what a way expects of groups of databases left out of its training, in turn."""
     parts = list(split_groups(cases.groups, folds))
     if len(parts) < 2:
         raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
-    spent = cases.spent(way.share)
-    whole = cases.spent(Fraction(0))
+    spent, whole = cases.spent(way.share), cases.spent(Fraction(0))
     inputs = _inputs(cases, way, draws, exact=exact)
-    losses, single = np.zeros(len(cases)), np.zeros(len(cases))
-    taken = np.zeros((len(cases), len(cases.options)))
+    expected = np.zeros((len(inputs), *spent.shape))
+    single = np.zeros(len(cases), dtype=np.int64)
     for left_out in parts:
         kept = ~left_out
         fitted = _fit(inputs[:, kept], spent[kept], cases, way, kept)
-        for draw in inputs[:, left_out]:
-            chosen = np.argmin(fitted.predict(draw)[0], axis=1)
-            rows = np.flatnonzero(left_out)
-            losses[rows] += spent[rows, chosen] / len(inputs)
-            taken[rows, chosen] += 1 / len(inputs)
-        single[left_out] = whole[left_out, single_best(whole[kept], cases.groups[kept])]
-    return Judged(way, losses, single, taken)
+        for place, draw in enumerate(inputs[:, left_out]):
+            expected[place, left_out] = fitted.predict(draw)[0]
+        single[left_out] = single_best(whole[kept], cases.weights(kept), cases.floor)
+    return Foreseen(expected, single, spent, whole)
 
 
-def single_best(losses: Floats, groups: NDArray[np.str_]) -> int:
-    """Return the Option with the least mean loss, every group of databases having the same say."""
-    return int(np.argmin(np.average(losses, axis=0, weights=weights_of(groups))))
+def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Judged:
+    """Return how a way does on groups of databases left out of its training, in turn."""
+    return foresee(cases, way, folds=folds, draws=draws, exact=exact).judged(way)
+
+
+def single_best(losses: Floats, weights: Floats, floor: float) -> int:
+    """Return the Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
+    if not floor:
+        losses = np.maximum(losses, LEAST)
+        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
+    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
 
 
 def fit_way(cases: Cases, way: Way, *, draws: int = DRAWS) -> Fitted:
@@ -120,7 +168,7 @@ def _inputs(cases: Cases, way: Way, draws: int, *, exact: bool = False) -> Float
 
 def _fit(inputs: Floats, losses: Floats, cases: Cases, way: Way, kept: NDArray[np.bool_]) -> Fitted:
     draws = len(inputs)
-    weights = weights_of(cases.groups[kept])
+    weights = cases.weights(kept)
     return way.learner.fit(
         Example(np.concatenate(inputs), np.tile(losses, (draws, 1)), np.tile(weights, draws), cases.floor)
     )
@@ -153,20 +201,21 @@ def judge_all(
     progress: Callable[[str], None] | None = None,
 ) -> list[Judged]:
     """Return how all ways worth trying do: purchases are added one at a time, as long as they help."""
-    free, paid = _by_purchase(cases, metafeatures)
+    free, paid = free_and_paid(cases, metafeatures)
     tried = [judge(cases, Way((), Fraction(0), ConstantLearner()), folds=folds, draws=draws)]
     known: dict[tuple[object, ...], Judged] = {}
 
     def attempt(chosen: Sequence[Metafeature], share: Fraction, learner: Learner) -> Judged:
         way = Way([each for each in metafeatures if each in chosen], share, learner)
         key = (*(each.name for each in way.metafeatures), share, learner.name)
-        if key in known:
-            return known[key]
-        found = known[key] = judge(cases, way, folds=folds, draws=draws)
-        tried.append(found)
-        if progress is not None:
-            progress(f"mean regret {found.score(cases):.3f}: {way}")
-        return found
+        if key not in known:
+            foreseen = foresee(cases, way, folds=folds, draws=draws)
+            found = [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS]
+            tried.extend(found)
+            known[key] = best_way(cases, found)
+            if progress is not None:
+                progress(f"mean regret {known[key].score(cases):.3f}: {known[key].way}")
+        return known[key]
 
     first, others = learners[0], learners[1:]
     best = attempt(free, Fraction(0), first) if free else tried[0]
@@ -179,7 +228,7 @@ def judge_all(
         best = found
         looked_at.extend(bundle)
         left.remove(bundle)
-    for learner in others:
+    for learner in others if best.way.metafeatures else ():
         attempt(best.way.metafeatures, best.way.share, learner)
     return tried
 
@@ -201,7 +250,7 @@ def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judg
     return evolve(chosen, way=best_way(cases, tried).way, losses=losses, taken=taken)
 
 
-def _by_purchase(
+def free_and_paid(
     cases: Cases, metafeatures: Sequence[Metafeature]
 ) -> tuple[list[Metafeature], list[tuple[Metafeature, ...]]]:
     """Return the free metafeatures, and the others in bundles that buy the same things."""

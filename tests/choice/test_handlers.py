@@ -31,9 +31,9 @@ from jostle.choosing import (
     record,
     replay,
 )
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, ProbeError
 from jostle.privacy.events import Laplace, in_turn
-from jostle.trace.records import Chosen
+from jostle.trace.records import Chosen, Refused
 
 SIZES = ("small", "large")
 RULES = ("Max", "Gini", "random")
@@ -292,3 +292,25 @@ def test_expected_losses_are_in_the_record_as_means_over_sites() -> None:
     choice = Choice("L", "L#1", SIZES, {}, 2)
     decision = Decision([0, 1], "least", [[1.0, 2.0], [3.0, 1.0]], [[0.5, 0.5], [0.1, 0.3]])
     assert decision.record(choice).predicted == (("small", 2.0, 0.3), ("large", 1.5, 0.4))
+
+
+def test_a_probe_or_an_expression_over_rows_informs_no_choice() -> None:
+    db = jostle.rehearse(Table.from_frame(pa.table({"a": ["x"]}), SCHEMA), epsilon=1)
+    with pytest.raises(ChoiceError, match="informed by 'db', which is Probe, not a number"):
+        choose("L", among=SIZES, informed_by={"db": db})
+    assert db.spent == 0
+
+
+class Louder(Chosen):
+    """A record of somebody's own."""
+
+
+@pytest.mark.parametrize("given", ["a text", 3, Louder.one("a", "a", "b"), Refused("a", "no")])
+def test_only_records_of_choices_are_noted(given: Any) -> None:
+    trace = Trace()
+    db = jostle.rehearse(Table.from_frame(pa.table({"a": ["x"]}), SCHEMA), epsilon=1, trace=trace)
+    with pytest.raises(ProbeError):
+        db.note_choice(given)
+    db.note_choice(Chosen.one("L#1", "L", "b"))
+    assert trace.records[1:] == (Chosen.one("L#1", "L", "b"),)
+    assert db.spent == 0

@@ -11,7 +11,7 @@ import pytest
 
 from jostle.choice.forest import Forest
 from jostle.choice.policies import LearnedPolicy, read_policies, write_policies
-from jostle.choosing import choose, choose_each, follow, shipped
+from jostle.choosing import Choice, choose, choose_each, follow, shipped
 from jostle.errors import ChoiceError
 from jostle.options.trees.jostled_tree import ACTIONS, RULES
 
@@ -45,8 +45,6 @@ def test_the_least_expected_loss_is_taken_at_each_site() -> None:
 
 
 def test_what_was_expected_is_in_the_decision() -> None:
-    from jostle.choosing import Choice  # noqa: PLC0415 - made by hand here alone
-
     decision = policy().decide(Choice("Size", "Size#1", SIZES, {"n": np.array([3.0, 30.0, 3.0])}, 3))
     assert decision.losses is not None
     assert decision.losses.tolist() == [[0.8, 1.1], [1.2, 0.9], [0.8, 1.1]]
@@ -61,11 +59,22 @@ def test_a_cautious_policy_leaves_the_usual_alternative_only_where_another_is_cl
         assert choose("Size", among=SIZES, informed_by={"n": 1}, policy=cautious) == taken
 
 
+def test_a_fixed_policy_takes_the_usual_alternative_everywhere_and_still_says_what_it_expects() -> None:
+    fixed = policy(usual="large", fixed=True)
+    assert choose_each("Size", among=SIZES, informed_by={"n": [3, 30]}, policy=fixed).tolist() == [1, 1]
+    decision = fixed.decide(Choice("Size", "Size#1", SIZES, {"n": np.array([3.0])}, 1))
+    assert decision.why == "large everywhere: nothing learned did better"
+    assert decision.losses is not None
+    assert decision.losses.tolist() == [[0.8, 1.1]]
+
+
 def test_policies_survive_a_file(tmp_path: Path) -> None:
     path = tmp_path / "policies.json"
-    write_policies(path, {"Size": policy(caution=0.5)}, about="a test")
+    written = policy(caution=0.5, label="Size")
+    write_policies(path, {"Size": written, "Fixed": policy(label="Fixed", fixed=True)}, about="a test")
     read = read_policies(path)["Size"]
-    assert read.facts() == policy(caution=0.5).facts()
+    assert read.facts() == written.facts()
+    assert read_policies(path)["Fixed"].fixed
     assert json.loads(path.read_text(encoding="utf-8"))["about"] == "a test"
     with follow({"Size": read}):
         assert choose("Size", among=SIZES, informed_by={"n": 30}) == "large"

@@ -80,7 +80,7 @@ def risky(db: jostle.Probe, epsilon: Fraction) -> float:
 
 def test_later_rounds_see_what_a_choice_is_worth_if_good_ones_follow() -> None:
     """After one round, in which what follows is mostly wrong, the risk looks bad; then it is found out to be good."""
-    learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1)
+    learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1, trials=0)
     for rounds, expected in ((1, 0.5), (3, 0.1)):
         with follow(learn(rounds=rounds)):
             assert risky(jostle.rehearse(Public(1).table), Fraction(1)) == expected
@@ -128,6 +128,24 @@ def same_everywhere(db: jostle.Probe, epsilon: Fraction) -> float:
 
 def no_choice(db: jostle.Probe, epsilon: Fraction) -> float:
     return 1.0
+
+
+def coin(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Heads is better by a little on the whole, wherever; what the choice sees says nothing."""
+    side = choose("Coin", among=("tails", "heads"), informed_by={"nothing": db.schema.rows or 0})
+    return 1 + 0.1 * (side == "tails") + float(db.below(100, 1)[0]) / 50
+
+
+def test_where_nothing_is_to_be_learned_the_best_alternative_is_taken_everywhere() -> None:
+    policies = train_labels(coin, SITUATIONS, ["1"], rounds=1, runs=10, trials=4)
+    assert policies["Coin"].fixed
+    assert policies["Coin"].usual == "heads"
+    unsettled = train_labels(coin, SITUATIONS, ["1"], rounds=1, runs=10, trials=0)
+    assert not unsettled["Coin"].fixed
+
+
+def test_what_is_learned_stays_where_it_does_better() -> None:
+    assert not train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10)["Side"].fixed
 
 
 def test_what_cannot_be_learned_is_refused_in_words() -> None:

@@ -14,7 +14,7 @@ from jostle.choice.places import shipped_folder
 from jostle.choice.trained import Trained
 from jostle.errors import ChoiceError
 
-__all__ = ["SHIPPED", "Shipped", "shipped_history", "shipped_maker"]
+__all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_maker"]
 
 
 @frozen
@@ -44,6 +44,8 @@ CLASSIFIERS = (
     "FletcherIslam",
     "PatilSingh",
     "RandomForest(trees=1)",
+    "PooledBayes",
+    "PooledTree",
 )
 GRIDS = (
     "Identity",
@@ -79,9 +81,23 @@ def shipped_history(task: str) -> History:
     return read_history(path)
 
 
+def rehearsals_of(name: str) -> History:
+    """Return the rehearsals that a maker which came with Jostle learned from."""
+    shipped = _shipped(name)
+    history = shipped_history(shipped.task)
+    if not shipped.axes:
+        return history
+    return history.of(key for key, known in history.instances.items() if len(known.sketch.columns) in shipped.axes)
+
+
+def _shipped(name: str) -> Shipped:
+    if name not in SHIPPED:
+        raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
+    return SHIPPED[name]
+
+
 @lru_cache(maxsize=8)
 def shipped_maker(name: str) -> Trained:
     """Return what a maker that came with Jostle has learned."""
-    if name not in SHIPPED:
-        raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
+    _shipped(name)
     return Trained.read(shipped_folder() / f"{name}.json")

@@ -1,0 +1,204 @@
+"""How well Jostle chooses: the tables and the picture of docs/choosing.md.
+
+    python benchmarks/choosing.py [classification ranges-1d ranges-2d]
+
+Learns from the rehearsals that came with Jostle, leaves each group of databases that share people out in turn, and
+compares ways of choosing on those left out, what they spend on metafeatures being charged. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.about import metafeatures_of
+from jostle.choice.cases import Cases, cases_of
+from jostle.choice.learners import LEARNERS, ConstantLearner, ForestLearner
+from jostle.choice.pretrained import SHIPPED, Shipped, rehearsals_of
+from jostle.choice.regret import Figures, figures, honest_best, weights_of
+from jostle.choice.training import Judged, Way, best_way, free_and_paid, judge, judge_all, nested
+from jostle.options import get
+
+DOCS = Path(__file__).parent.parent / "docs"
+EVALUATED = {"classification": (0.03, 0.1, 0.3, 1.0, 3.0)}
+"""Budgets that figures are about; for grids, all that were rehearsed."""
+Marks = NDArray[np.bool_]
+
+
+@frozen
+class Row:
+    """One way of choosing, and its figures."""
+
+    title: str
+    figures: Figures
+
+
+def evaluated(cases: Cases, task: str) -> Marks:
+    """Return the cases that figures are about: of tables, all rows that are not held out, at the usual budgets."""
+    if task != "classification":
+        return np.ones(len(cases), dtype=np.bool_)
+    most: dict[str, int] = {}
+    for instance in cases.instances:
+        most[instance.database] = max(most.get(instance.database, 0), instance.rows)
+    whole = [instance.rows == most[instance.database] for instance in cases.instances]
+    usual = np.isclose(cases.budgets[:, None], EVALUATED[task]).any(axis=1)
+    return np.asarray(usual & np.repeat(whole, len(cases.epsilons)))
+
+
+def of_losses(cases: Cases, kept: Marks, losses: NDArray[np.float64], single: NDArray[np.float64]) -> Figures:
+    """Return the figures of some losses."""
+    return figures(
+        losses[kept],
+        single[kept],
+        honest_best(cases.losses[kept]),
+        floor=cases.floor,
+        weights=weights_of(cases.databases[kept]),
+    )
+
+
+def compared(cases: Cases, shipped: Shipped, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged]:
+    """Return the figures of all ways of choosing that are compared, and Jostle's own."""
+    known = metafeatures_of(shipped.task)
+    tried = judge_all(cases, known, progress=say)
+    groups = len(set(cases.groups.tolist()))
+
+    def left_out_one_by_one(way: Way, *, exact: bool = False) -> Judged:
+        say(f"leaving out {groups} groups one by one: {way}")
+        return judge(cases, way, folds=groups, exact=exact)
+
+    best = best_way(cases, tried).way
+    free, _ = free_and_paid(cases, known)
+    constant = left_out_one_by_one(Way((), Fraction(0), ConstantLearner()))
+    whole = cases.spent(Fraction(0))
+    rows = [
+        Row("blind: any Option, with equal chances", of_losses(cases, kept, whole.mean(axis=1), constant.single)),
+        Row("the single best Option", of_losses(cases, kept, constant.single, constant.single)),
+    ]
+    public = left_out_one_by_one(Way(free, Fraction(0), ForestLearner()))
+    rows.append(Row("public facts only, forest", public.figures(cases, kept)))
+    for learner in LEARNERS:
+        found = left_out_one_by_one(evolve(best, learner=learner))
+        rows.append(Row(f"{learner.name}, {float(best.share):.0%} on metafeatures", found.figures(cases, kept)))
+    chosen = nested(cases, [each for each in tried if each.way.metafeatures != ()] or tried)
+    rows.append(
+        Row("**Jostle**: what to look at, share and learner chosen in the other folds", chosen.figures(cases, kept))
+    )
+    bound = left_out_one_by_one(Way(known, Fraction(0), ForestLearner()), exact=True)
+    rows.append(Row("all metafeatures, raw and free (a bound, not private)", bound.figures(cases, kept)))
+    hindsight = honest_best(cases.losses)
+    rows.append(Row("hindsight", of_losses(cases, kept, hindsight, constant.single)))
+    return rows, chosen
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the figures as a table."""
+    titles = (
+        "way of choosing",
+        "mean regret",
+        "95th percentile",
+        "worst",
+        "gap closed",
+        "2% worse than single",
+        "mean loss",
+    )
+    head = f"| {' | '.join(titles)} |\n"
+    lines = [
+        f"| {row.title} | {row.figures.regret_mean:.3f} | {row.figures.regret_p95:.2f} | {row.figures.regret_max:.1f} "
+        f"| {row.figures.gap_closed:.2f} | {row.figures.worse_share:.0%} | {row.figures.loss_mean:.4g} |\n"
+        for row in rows
+    ]
+    return head + "|---|---|---|---|---|---|---|\n" + "".join(lines)
+
+
+def by_epsilon(cases: Cases, chosen: Judged, kept: Marks) -> str:
+    """Return mean losses and regrets for each budget."""
+    hindsight = honest_best(cases.losses)
+    least = max(cases.floor, 1e-300)
+    lines = []
+    for epsilon in sorted(set(cases.budgets[kept].tolist())):
+        here = kept & np.isclose(cases.budgets, epsilon)
+        weights = weights_of(cases.databases[here])
+
+        def mean(losses: NDArray[np.float64], here: Marks = here, weights: NDArray[np.float64] = weights) -> float:
+            return float(np.average(losses[here], weights=weights))
+
+        regrets = np.maximum(chosen.losses, least) / np.maximum(hindsight, least)
+        single = np.maximum(chosen.single, least) / np.maximum(hindsight, least)
+        lines.append(
+            f"| {epsilon:g} | {mean(chosen.single):.4g} | {mean(chosen.losses):.4g} | {mean(hindsight):.4g} "
+            f"| {mean(single):.3f} | {mean(regrets):.3f} |\n"
+        )
+    head = "| ε | single best: loss | Jostle: loss | hindsight: loss | single best: regret | Jostle: regret |\n"
+    return head + "|---|---|---|---|---|---|\n" + "".join(lines)
+
+
+def by_option(cases: Cases, chosen: Judged, kept: Marks) -> str:
+    """Return how often each Option is best, and how often it is chosen."""
+    best = np.argmin(cases.losses.mean(axis=2)[kept], axis=1)
+    taken = chosen.taken[kept].mean(axis=0)
+    mean = cases.losses.mean(axis=2)[kept].mean(axis=0)
+    order = np.argsort(mean)
+    lines = [
+        f"| {cases.options[place]} | {mean[place]:.4g} | {np.mean(best == place):.0%} | {taken[place]:.0%} |\n"
+        for place in order
+    ]
+    return "| Option | mean loss | best in | chosen in |\n|---|---|---|---|\n" + "".join(lines)
+
+
+def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None:
+    """Draw regret over epsilon for the single best Option and for Jostle."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415 - the report extra
+
+    figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 3.4), squeeze=False)
+    for axis, (name, (cases, chosen, kept)) in zip(axes[0], results.items(), strict=True):
+        hindsight = np.maximum(honest_best(cases.losses), max(cases.floor, 1e-300))
+        budgets = sorted(set(cases.budgets[kept].tolist()))
+        for title, losses in (("single best Option", chosen.single), ("Jostle", chosen.losses)):
+            regret = np.maximum(losses, cases.floor) / hindsight
+            means = [float(regret[kept & np.isclose(cases.budgets, epsilon)].mean()) for epsilon in budgets]
+            axis.plot(budgets, means, marker="o", label=title)
+        axis.axhline(1, color="grey", linewidth=0.8)
+        axis.set(xscale="log", xlabel="ε", ylabel="mean loss / hindsight's loss", title=name)
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def main() -> int:
+    """Write the tables to standard output and the picture to docs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("makers", nargs="*", default=list(SHIPPED), choices=[*SHIPPED, []])
+    arguments = parser.parse_args()
+    results: dict[str, tuple[Cases, Judged, Marks]] = {}
+    for name in arguments.makers:
+        shipped = SHIPPED[name]
+        history = rehearsals_of(name)
+        cases = cases_of(history, [get(each) for each in shipped.among])
+        kept = evaluated(cases, shipped.task)
+        start = time.perf_counter()
+        rows, chosen = compared(cases, shipped, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True))
+        results[name] = cases, chosen, kept
+        databases = len(set(cases.databases[kept].tolist()))
+        print(f"## {name}\n")
+        print(
+            f"{databases} databases in {len(set(cases.groups[kept].tolist()))} groups, {int(kept.sum())} cells, "
+            f"{len(cases.options)} Options, {cases.losses.shape[2]} repeats; {time.perf_counter() - start:.0f} s.\n"
+        )
+        print(f"Jostle's way: {chosen.way}.\n")
+        print(table(rows))
+        print(by_epsilon(cases, chosen, kept))
+        print(by_option(cases, chosen, kept))
+    picture(results, DOCS / "benchmarks" / "choosing.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Make what comes with Jostle for choosing: histories and trained makers, in jostle/choice/pretrained.
+
+    python benchmarks/ship_makers.py HISTORY.jsonl [HISTORY.jsonl ...]
+
+The histories are those that `jostle train classification --corpus DIRECTORY --history HISTORY.jsonl` and the same for
+ranges-1d and ranges-2d leave, or added to. Of times, only the median is kept, and of failures, nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from jostle.choice.about import metafeatures_of
+from jostle.choice.cases import cases_of
+from jostle.choice.history import History, KnownDatabase, KnownInstance, read_history
+from jostle.choice.places import shipped_folder
+from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.trained import trained_on
+from jostle.choice.training import judge_all
+from jostle.options import get
+
+
+def shipped_part(history: History, task: str) -> History:
+    """Return what is known of one task's shipped Options."""
+    names = {name for shipped in SHIPPED.values() if shipped.task == task for name in shipped.among}
+    digests = {digest for digest, database in history.databases.items() if database.task == task}
+    kept = {key for key, instance in history.instances.items() if instance.database in digests}
+    return History(
+        line
+        for line in history.of(kept).lines()
+        if isinstance(line, KnownDatabase | KnownInstance) or line.option in names
+    )
+
+
+def main() -> int:
+    """Write histories, then makers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("histories", nargs="+", type=Path)
+    parser.add_argument("--only", nargs="*", default=list(SHIPPED))
+    arguments = parser.parse_args()
+    whole = History()
+    for path in arguments.histories:
+        whole = whole | read_history(path)
+    for task in sorted({SHIPPED[name].task for name in arguments.only}):
+        shipped_part(whole, task).save(shipped_folder() / f"{task}.jsonl.gz")
+    shipped_history.cache_clear()
+    for name in arguments.only:
+        shipped = SHIPPED[name]
+        options = [get(each) for each in shipped.among]
+        cases = cases_of(rehearsals_of(name), options)
+        tried = judge_all(cases, metafeatures_of(shipped.task), progress=lambda said: print(f"  {said}", flush=True))
+        trained = trained_on(cases, options, tried)
+        trained.save(shipped_folder() / f"{name}.json")
+        print(f"{name}: {trained.summary}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

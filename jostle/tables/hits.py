@@ -1,0 +1,129 @@
+"""How many rows a public rule gets right: the kernel that models are scored by.
+
+A rule gives every class points, by the row's attributes alone, and predicts the class with the most; of classes with
+equally many, the first. Points are whole numbers, public or released before: nothing among rows is a float, so every
+engine predicts the same, whatever the order of its sums.
+
+*Why one row changes it by 1.* Whether the rule is right about a row is a function h of that row with values 0 and 1,
+since the rule is the same for all rows. The tally is the sum of h in a single cell: a row that is added or removed
+changes it by h(row) <= 1, and one that becomes another by h(new) - h(old), which is -1, 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block
+from jostle.tables.kernels import KERNELS, DenseKernel
+from jostle.tables.routes import Routing
+from jostle.tables.schema import Schema
+
+__all__ = ["MOST_POINTS", "MOST_TERMS", "Hits", "Points"]
+
+Integers = NDArray[np.int64]
+
+MOST_POINTS = 2**40
+"""Points that a term gives or takes, at most."""
+MOST_TERMS = 2**20
+"""Terms, each counted once per tree that it looks at: so many times MOST_POINTS add up within 63 bits."""
+
+
+def _points(values: ArrayLike) -> Integers:
+    given = np.asarray(values)
+    if given.ndim != 2 or given.dtype.kind not in "iu":
+        raise TableError("points are no table of whole numbers", fix="a row for each cell, a column for each class")
+    if given.size and not -MOST_POINTS <= int(given.min()) <= int(given.max()) <= MOST_POINTS:
+        raise TableError("points are beyond 2**40 either way")
+    kept = given.astype(np.int64)
+    kept.setflags(write=False)
+    return kept
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
+
+
+@frozen(eq=False, repr=False)
+class Points:
+    """What the codes of some attributes give each class, perhaps in each leaf of a routing by itself."""
+
+    columns: tuple[str, ...] = field(converter=_names)
+    table: Integers = field(converter=_points)
+    """Cells, in row-major order of the columns' codes, by classes; with *by_leaf*, so for each leaf in turn."""
+    by_leaf: bool = False
+    """Whether a row looks at the part of the leaf it comes to, in every tree."""
+
+
+def _terms(terms: Iterable[Points]) -> tuple[Points, ...]:
+    return tuple(terms)
+
+
+@frozen(eq=False, repr=False)
+class Hits(DenseKernel):
+    """How many rows have the class as label that gets the most points: one cell."""
+
+    terms: tuple[Points, ...] = field(converter=_terms)
+    routing: Routing | None = None
+    """The trees whose leaves the terms with *by_leaf* look at."""
+
+    def cells(self, schema: Schema) -> int:
+        """Return 1; refuse tables of points that do not fit the schema, since what went wrong then could show rows."""
+        if schema.label is None:
+            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+        leaves = trees = 0
+        if self.routing is not None:
+            self.routing.check(schema)
+            if schema.label in self.routing.columns or self.routing.part_key is not None:
+                raise TableError("a rule predicts by trees that all rows go through, and that do not look at the label")
+            leaves, trees = len(self.routing.leaves), self.routing.trees
+        for term in self.terms:
+            if schema.label in term.columns:
+                raise TableError("a rule does not predict the label by the label")
+            cells = schema.size(*term.columns) * (leaves if term.by_leaf else 1)
+            if not cells or term.table.shape != (cells, len(schema.classes)):
+                raise TableError("a table of points does not have the cells and classes that it is about")
+        if sum(trees if term.by_leaf else 1 for term in self.terms) > MOST_TERMS:
+            raise TableError("there are more than 2**20 terms to add up")
+        return 1
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return 1: a row is predicted right, or not."""
+        return 1
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Return 1: there is one cell, to which a row adds 0 or 1 before and after."""
+        return 1
+
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
+        """Add the block's rows to *totals*."""
+        right = np.argmax(self._given(block, schema), axis=1) == block.columns[schema.label or ""]
+        totals[0] += int(right.sum() if block.multiplicity is None else block.multiplicity[right].sum())
+
+    def _given(self, block: Block, schema: Schema) -> Integers:
+        """Return each row's points for each class."""
+        given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
+        slots = self._slots(block, schema)
+        for term in self.terms:
+            cell = block.keys(term.columns, schema).astype(np.int64)
+            if not term.by_leaf:
+                given += term.table[cell]
+                continue
+            for slot in slots:
+                given += term.table[slot * schema.size(*term.columns) + cell]
+        return given
+
+    def _slots(self, block: Block, schema: Schema) -> list[Integers]:
+        """Return for each tree the place of the leaf that each row comes to among all leaves."""
+        if self.routing is None:
+            return []
+        places = np.zeros(len(self.routing.attribute), dtype=np.int64)
+        places[self.routing.leaves] = np.arange(len(self.routing.leaves))
+        return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
+
+
+KERNELS.add(Hits)
