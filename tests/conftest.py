@@ -34,3 +34,9 @@ def shared() -> Path:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what tests learn and rehearse out of the user's cache, and away from each other."""
+    monkeypatch.setenv("JOSTLE_HOME", str(tmp_path / "jostle-home"))

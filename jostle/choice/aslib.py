@@ -8,6 +8,7 @@ will have, and so stochastic; their cost is the budget they take, as a share. Fo
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -100,6 +101,7 @@ def _files(
         for case, name in enumerate(names)
         for place, option in enumerate(cases.options)
         for repeat in repeats
+        if not math.isnan(cases.losses[case, place, repeat])
     )
     columns = [*head, ("algorithm", "STRING"), (MEASURE, "NUMERIC"), ("runstatus", STATES)]
     yield "algorithm_runs.arff", _arff(f"ALGORITHM_RUNS_{scenario}", columns, runs)

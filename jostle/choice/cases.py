@@ -13,13 +13,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.history import History, KnownInstance
+from jostle.choice.history import KnownInstance
 from jostle.choice.metafeatures import Metafeature, Replica, Stall, View, distinct, seeded
 from jostle.choice.regret import weights_of
-from jostle.errors import ChoiceError
-from jostle.options.base import Option
 
-__all__ = ["Cases", "cases_of", "floor_of"]
+__all__ = ["Cases", "floor_of"]
 
 Floats = NDArray[np.float64]
 LEAST = 1e-12
@@ -52,7 +50,7 @@ class Cases:
     epsilons: tuple[str, ...]
     """Rising."""
     losses: Floats
-    """Cases by Options by repeats."""
+    """Cases by Options by repeats; NaN for repeats that a case does not have."""
     groups: NDArray[np.str_] = field(converter=_texts)
     """Of each case."""
     databases: NDArray[np.str_] = field(converter=_texts)
@@ -71,6 +69,11 @@ class Cases:
         return floor_of(self.task)
 
     @property
+    def mean(self) -> Floats:
+        """Return the mean losses, cases by Options."""
+        return np.asarray(np.nanmean(self.losses, axis=2))
+
+    @property
     def budgets(self) -> Floats:
         """Return each case's epsilon."""
         return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
@@ -86,7 +89,7 @@ class Cases:
         The logarithm of the loss is interpolated along that of epsilon, between the budgets that were rehearsed; below
         the least of them, which is left by a little, it goes on as between the least two.
         """
-        mean = self.losses.mean(axis=2).reshape(len(self.instances), len(self.epsilons), -1)
+        mean = self.mean.reshape(len(self.instances), len(self.epsilons), -1)
         if not share or len(self.epsilons) == 1:
             return np.asarray(mean.reshape(len(self), -1))
         places = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
@@ -141,54 +144,3 @@ def seen(metafeatures: Sequence[Metafeature], view: View) -> list[float]:
     """Return the metafeatures' values; one that is no finite number counts as 0."""
     values = [each(view) for each in metafeatures]
     return [value if math.isfinite(value) else 0.0 for value in values]
-
-
-def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[str] | None = None) -> Cases:
-    """Return the cases of all instances on which all these Options were rehearsed, or could not be.
-
-    An Option that failed somewhere counts there as the worst of those that did not.
-    """
-    task = options[0].task
-    wanted = None if epsilons is None else tuple(str(Fraction(epsilon)) for epsilon in epsilons)
-    names = tuple((option.name, option.version) for option in options)
-    of_task = [each for each in history.instances.values() if history.databases[each.database].task == task]
-    if wanted is None:
-        wanted = _common(history, of_task, names)
-    found: list[tuple[KnownInstance, Floats]] = []
-    for instance in of_task:
-        arrays = [history.array(instance.key, name, version, wanted) for name, version in names]
-        if wanted and all(array is not None for array in arrays):
-            repeats = min(array.shape[1] for array in arrays if array is not None)
-            losses = np.stack([array[:, :repeats] for array in arrays if array is not None], axis=1)
-            if not np.isnan(losses).all(axis=(1, 2)).any():
-                worst = np.nanmax(losses, axis=(1, 2), keepdims=True)
-                found.append((instance, np.where(np.isnan(losses), worst, losses)))
-    if not found:
-        raise ChoiceError(
-            "there is nothing to learn from",
-            why="no public database was rehearsed on with all of " + ", ".join(name for name, _ in names),
-            fix="train with databases: trained_on=..., or jostle train",
-        )
-    repeats = min(losses.shape[2] for _, losses in found)
-    databases = [history.databases[instance.database] for instance, _ in found]
-    return Cases(
-        task,
-        tuple(name for name, _ in names),
-        tuple(instance for instance, _ in found),
-        wanted,
-        np.concatenate([losses[:, :, :repeats] for _, losses in found]),
-        [database.group for database in databases for _ in wanted],
-        [database.name for database in databases for _ in wanted],
-        [database.artificial for database in databases for _ in wanted],
-    )
-
-
-def _common(history: History, instances: Iterable[KnownInstance], names: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return the budgets that every Option was rehearsed at wherever it was rehearsed."""
-    common: set[str] | None = None
-    for instance in instances:
-        for name, version in names:
-            there = {epsilon for epsilon, _ in history.losses(instance.key, name, version)}
-            if there:
-                common = there if common is None else common & there
-    return tuple(sorted(common or (), key=Fraction))

@@ -10,10 +10,11 @@ from pathlib import Path
 from attrs import field, frozen
 
 from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import Cases, cases_of
+from jostle.choice.cases import Cases
 from jostle.choice.corpus import Corpus
 from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
 from jostle.choice.folders import public
+from jostle.choice.gathering import cases_of
 from jostle.choice.history import History, read_history
 from jostle.choice.kept import keep, kept
 from jostle.choice.learners import LEARNERS, Learner, PriorLearner

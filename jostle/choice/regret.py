@@ -41,30 +41,36 @@ class Figures:
 
 
 def honest_best(losses: Floats) -> Floats:
-    """Return each cell's loss in hindsight; *losses* are cells by Options by repeats.
+    """Return each cell's loss in hindsight; *losses* are cells by Options by repeats, NaN for repeats not made.
+
+    A cell with a single repeat has no honest hindsight: NaN.
 
     >>> honest_best(np.array([[[0.0, 1.0], [0.2, 0.2]]])).tolist()
     [0.6]
     """
-    if losses.ndim != 3 or losses.shape[2] < 2:
+    if losses.ndim != 3:
+        raise ChoiceError("losses are cells by Options by repeats")
+    there = np.asarray(~np.isnan(losses).any(axis=1))
+    counts = there.sum(axis=1)
+    if not (counts >= 2).any():
         raise ChoiceError("hindsight is read off two repeats or more")
-    repeats = losses.shape[2]
-    total = losses.sum(axis=2, keepdims=True)
-    # The mean without the repeat at hand decides.
-    best = np.argmin(total - losses, axis=1)
-    chosen = np.take_along_axis(losses, best[:, None, :], axis=1)[:, 0, :]
-    found: Floats = chosen.sum(axis=1) / repeats
-    return found
+    known = np.where(there[:, None, :], losses, 0.0)
+    # The sum without the repeat at hand decides.
+    best = np.argmin(known.sum(axis=2, keepdims=True) - known, axis=1)
+    chosen = np.take_along_axis(known, best[:, None, :], axis=1)[:, 0, :]
+    return np.where(counts >= 2, chosen.sum(axis=1) / np.maximum(counts, 1), np.nan)
 
 
 def figures(
     chosen: Floats, single: Floats, hindsight: Floats, *, floor: float, weights: Floats | None = None
 ) -> Figures:
     """Return the figures of chosen losses, given those of the single best Option and of hindsight, a cell each."""
-    if not len(chosen):
+    known = ~np.isnan(hindsight)
+    if not known.any():
         raise ChoiceError("there are no cells to judge by")
+    chosen, single, hindsight = chosen[known], single[known], hindsight[known]
     least = max(floor, np.finfo(np.float64).tiny)
-    weight = np.ones(len(chosen)) if weights is None else weights
+    weight = np.ones(len(chosen)) if weights is None else weights[known]
     regret = np.maximum(chosen, least) / np.maximum(hindsight, least)
     means = [float(np.average(losses, weights=weight)) for losses in (chosen, single, hindsight)]
     # Losses without a floor have no common scale either: they are measured in units of what hindsight has.

@@ -12,7 +12,7 @@ __all__ = ["fit_regret_tree", "path_of"]
 
 Floats = NDArray[np.float64]
 CUTS = 32
-"""Thresholds that are tried for each input, at quantiles."""
+"""Thresholds that are tried for each input, at most; of more, evenly spread ones."""
 LEAST_GAIN = 0.002
 """A split that saves less mean log regret than this, over all cases, is not made."""
 
@@ -87,11 +87,12 @@ def _best_split(
         order = np.argsort(values, kind="stable")
         ranked, running = values[order], np.cumsum(lost[order], axis=0)
         held = np.cumsum(weight[order])
-        places = np.unique(np.linspace(0, len(rows) - 2, CUTS).astype(np.int64))
-        places = places[(ranked[places] < ranked[places + 1]) & (held[places] >= least_share)]
-        places = places[held[-1] - held[places] >= least_share]
+        # Where values differ, since a budget, say, has few of them; then, if those are many, some of them.
+        places = np.flatnonzero(ranked[:-1] < ranked[1:])
+        places = places[(held[places] >= least_share) & (held[-1] - held[places] >= least_share)]
         if not places.size:
             continue
+        places = places[np.unique(np.linspace(0, len(places) - 1, CUTS).astype(np.int64))]
         cost = running[places].min(axis=1) + (running[-1] - running[places]).min(axis=1)
         at = int(np.argmin(cost))
         if found is None or whole - cost[at] > found.gain:

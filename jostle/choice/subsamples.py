@@ -9,10 +9,12 @@ from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
 from jostle.choice.instances import possible_rows
 from jostle.choice.specs import GridSpec, Spec, TableSpec
 
-__all__ = ["RECORDS", "ROWS", "SHAPES", "default_jobs"]
+__all__ = ["CUTS", "RECORDS", "ROWS", "SHAPES", "default_jobs"]
 
 ROWS = (300, 1000, 3000, 10000)
 """Numbers of rows that are learned from, where a table has them, beside all it has."""
+CUTS = 3
+"""How often a whole table is cut into rows to learn from and rows to score on, each time by another seed."""
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
 """Numbers of records that are drawn from a grid's shape: together with the budgets, all that matters of scale."""
 SHAPES = {1: ((1024,), (4096,)), 2: ((64, 64), (128, 128))}
@@ -29,7 +31,7 @@ def default_jobs(databases: Iterable[PublicDatabase]) -> list[tuple[PublicDataba
 def _specs(database: PublicDatabase) -> Iterator[Spec]:
     if isinstance(database, PublicTable):
         for rows in possible_rows(database, ROWS):
-            yield TableSpec(rows=rows)
+            yield from (TableSpec(rows=rows, seed=seed) for seed in range(CUTS if rows is None else 1))
     else:
         for shape in _shapes(database):
             for records in RECORDS:

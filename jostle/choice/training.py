@@ -90,7 +90,7 @@ class Judged:
         if (marks & ~cases.artificial).any():
             marks = marks & ~cases.artificial
         least = max(cases.floor, LEAST)
-        best = np.maximum(cases.losses[marks].mean(axis=2).min(axis=1), least)
+        best = np.maximum(cases.mean[marks].min(axis=1), least)
         regret = np.maximum(self.losses[marks], least) / best
         return float(np.average(regret, weights=weights_of(cases.groups[marks])))
 

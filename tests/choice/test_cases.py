@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
 
-from jostle.choice.cases import Cases, cases_of, floor_of
+from jostle.choice.cases import Cases, floor_of
+from jostle.choice.gathering import cases_of
 from jostle.choice.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.choice.metafeatures import key_of
 from jostle.errors import ChoiceError

@@ -67,6 +67,13 @@ def test_a_planted_rule_is_found_and_its_leaves_hold_means_and_spreads() -> None
     assert path_of(tree, np.array([0.1, 0.3])) == [(0, threshold, False)]
 
 
+def test_an_input_of_few_values_is_split_between_them_however_many_cases_there_are() -> None:
+    rows = np.repeat([[0.0], [1.0], [2.0]], [333, 334, 350], axis=0)
+    regrets = np.stack([rows[:, 0] > 0.5, rows[:, 0] < 0.5], axis=1).astype(np.float64)
+    tree = fit_regret_tree(rows, regrets, np.zeros((1017, 1)), np.ones(1017), most_leaves=4, least_share=0.02)
+    assert tree.threshold[0] == 0.5
+
+
 def test_no_leaf_is_smaller_than_asked_for() -> None:
     chance = np.random.default_rng(3)
     rows, regrets = chance.random((60, 3)), chance.random((60, 4))

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[2] / "jostle"
 @pytest.mark.parametrize("code", codes())
 def test_the_wrong_program_has_the_mistake_and_the_right_one_has_none(code: str) -> None:
     entry = explain(code)
-    if entry.wrong:
+    if entry.wrong and entry.family != "running":
         found = {mistake.code for mistake in check(Source("wrong.jst", entry.wrong)).diagnostics}
         assert found == {code}
     if entry.right:

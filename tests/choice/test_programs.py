@@ -1,0 +1,92 @@
+"""Programs that commands are given: which maker is in them, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jostle.choice.making import Training
+from jostle.choice.pretrained import SHIPPED
+from jostle.choice.programs import load_maker
+from jostle.errors import ChoiceError, JostleError
+
+HEAD = """\
+from small import METAFEATURES, known_by_rows
+from jostle.choice.making import MkChoiceMaker
+
+def made(*among, label="choice"):
+    return MkChoiceMaker(among=among, informed_by=METAFEATURES, trained_on=known_by_rows(), label=label)
+
+"""
+
+
+def program(tmp_path: Path, text: str, name: str = "p.py") -> Path:
+    path = tmp_path / name
+    path.write_text(HEAD + text)
+    return path
+
+
+def test_the_only_maker_is_meant(tmp_path: Path) -> None:
+    maker = load_maker(
+        program(tmp_path, 'mine = made("Majority", "NaiveBayes")\nalias = mine\n_hidden = made("Majority")')
+    )
+    assert [option.name for option in maker.among] == ["Majority", "NaiveBayes"]
+
+
+def test_of_several_one_is_named(tmp_path: Path) -> None:
+    path = program(tmp_path, 'one = made("Majority")\ntwo = made("NaiveBayes")')
+    with pytest.raises(ChoiceError, match="several choice makers") as refusal:
+        load_maker(path)
+    assert refusal.value.fix == "--maker one or --maker two"
+    assert load_maker(path, "two").among[0].name == "NaiveBayes"
+    with pytest.raises(ChoiceError, match="no choice maker three"):
+        load_maker(path, "three")
+
+
+def test_what_a_program_does_when_it_is_run_is_not_done(tmp_path: Path) -> None:
+    load_maker(program(tmp_path, 'mine = made("Majority")\nif __name__ == "__main__":\n    raise SystemExit(5)'))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1", "defines no choice maker"),
+        ("def f(:", r"is no Python: line 7: "),
+        ("1 / 0", "fails: line 7: ZeroDivisionError: division by zero"),
+        ("def f():\n    return 1 / 0\n\nf()", "fails: line 8: ZeroDivisionError"),
+        ('mine = made("Majorty")', "cannot be loaded: there is no Option 'Majorty'"),
+        ("import nothing_of_this_name", "fails: line 7: ModuleNotFoundError"),
+    ],
+)
+def test_mistakes_in_a_program_are_sentences(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ChoiceError, match=words):
+        load_maker(program(tmp_path, text))
+
+
+def test_what_is_no_program_is_told_what_would_be_one(tmp_path: Path) -> None:
+    with pytest.raises(ChoiceError, match="no program, and no maker of this name") as refusal:
+        load_maker("clasification")
+    assert "classification, ranges-1d" in (refusal.value.fix or "")
+    with pytest.raises(ChoiceError, match="there is no file"):
+        load_maker(tmp_path / "none.py")
+    with pytest.raises(ChoiceError, match="no program"):
+        load_maker(tmp_path)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_makers_go_by_name(name: str) -> None:
+    try:
+        maker = load_maker(name)
+    except ChoiceError as refusal:
+        pytest.skip(str(refusal))
+    assert maker.label == name
+    assert maker.task == SHIPPED[name].task
+    assert maker.known or isinstance(maker.trainer, Training)
+
+
+def test_a_program_in_jostles_language_is_read_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "p.jst"
+    path.write_text("x = 1\n")
+    with pytest.raises(JostleError):
+        load_maker(path)
