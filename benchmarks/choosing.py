@@ -20,11 +20,13 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import Cases, cases_of
+from jostle.choice.cases import Cases
+from jostle.choice.gathering import cases_of
 from jostle.choice.learners import LEARNERS, ConstantLearner, ForestLearner
-from jostle.choice.pretrained import SHIPPED, Shipped, rehearsals_of
+from jostle.choice.metafeatures import named
+from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.regret import Figures, figures, honest_best, weights_of
-from jostle.choice.training import Judged, Way, best_way, free_and_paid, judge, judge_all, nested
+from jostle.choice.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
 from jostle.options import get
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -64,37 +66,53 @@ def of_losses(cases: Cases, kept: Marks, losses: NDArray[np.float64], single: ND
     )
 
 
-def compared(cases: Cases, shipped: Shipped, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged]:
+def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged]:
     """Return the figures of all ways of choosing that are compared, and Jostle's own."""
-    known = metafeatures_of(shipped.task)
-    tried = judge_all(cases, known, progress=say)
+    known = metafeatures_of(cases.task)
+    trained = shipped_maker(name)
+    offered = named(known)
+    looked_at = [offered[each] for each, _ in trained.metafeatures]
+    free, paid = free_and_paid(cases, known)
+    share = trained.share
+    if not share:
+        # It looks at nothing that costs: shown is what the first purchase would have done.
+        looked_at, share = [*free, *paid[0]], Fraction(1, 50)
     groups = len(set(cases.groups.tolist()))
 
-    def left_out_one_by_one(way: Way, *, exact: bool = False) -> Judged:
+    def judged(way: Way, *, exact: bool = False) -> dict[float, Judged]:
         say(f"leaving out {groups} groups one by one: {way}")
-        return judge(cases, way, folds=groups, exact=exact)
+        found = foresee(cases, way, folds=groups, exact=exact)
+        return {lead: found.judged(evolve(way, lead=lead)) for lead in LEADS}
 
-    best = best_way(cases, tried).way
-    free, _ = free_and_paid(cases, known)
-    constant = left_out_one_by_one(Way((), Fraction(0), ConstantLearner()))
+    constant = judge(cases, Way((), Fraction(0), ConstantLearner()), folds=groups)
+    public = judged(Way(free, Fraction(0), ForestLearner()))
+    ways = {learner.name: judged(Way(looked_at, share, learner)) for learner in LEARNERS}
+    raw = judged(Way(known, Fraction(0), ForestLearner()), exact=True)
+    tried = [constant, *public.values(), *(each for leads in ways.values() for each in leads.values())]
+    chosen = nested(cases, tried, folds=groups)
     whole = cases.spent(Fraction(0))
+    hindsight = np.full(len(cases), np.nan)
+    hindsight[kept] = honest_best(cases.losses[kept])
+
+    def row(title: str, found: Judged) -> Row:
+        return Row(title, found.figures(cases, kept))
+
     rows = [
         Row("blind: any Option, with equal chances", of_losses(cases, kept, whole.mean(axis=1), constant.single)),
-        Row("the single best Option", of_losses(cases, kept, constant.single, constant.single)),
+        row("the single best Option", constant),
+        *(row(f"public facts only, forest, lead {lead:.0%}", public[lead]) for lead in (0.0, 0.05)),
+        *(
+            row(f"{learner}, {float(share):.0%} on metafeatures, lead {lead:.0%}", leads[lead])
+            for learner, leads in ways.items()
+            for lead in (0.0, 0.05)
+        ),
+        row("**Jostle**: the best of these and other leads on all other groups", chosen),
+        *(
+            row(f"all metafeatures, raw and free (a bound, not private), lead {lead:.0%}", raw[lead])
+            for lead in (0.0, 0.05)
+        ),
+        Row("hindsight", of_losses(cases, kept, hindsight, constant.single)),
     ]
-    public = left_out_one_by_one(Way(free, Fraction(0), ForestLearner()))
-    rows.append(Row("public facts only, forest", public.figures(cases, kept)))
-    for learner in LEARNERS:
-        found = left_out_one_by_one(evolve(best, learner=learner))
-        rows.append(Row(f"{learner.name}, {float(best.share):.0%} on metafeatures", found.figures(cases, kept)))
-    chosen = nested(cases, [each for each in tried if each.way.metafeatures != ()] or tried)
-    rows.append(
-        Row("**Jostle**: what to look at, share and learner chosen in the other folds", chosen.figures(cases, kept))
-    )
-    bound = left_out_one_by_one(Way(known, Fraction(0), ForestLearner()), exact=True)
-    rows.append(Row("all metafeatures, raw and free (a bound, not private)", bound.figures(cases, kept)))
-    hindsight = honest_best(cases.losses)
-    rows.append(Row("hindsight", of_losses(cases, kept, hindsight, constant.single)))
     return rows, chosen
 
 
@@ -120,7 +138,8 @@ def table(rows: Sequence[Row]) -> str:
 
 def by_epsilon(cases: Cases, chosen: Judged, kept: Marks) -> str:
     """Return mean losses and regrets for each budget."""
-    hindsight = honest_best(cases.losses)
+    hindsight = np.full(len(cases), np.nan)
+    hindsight[kept] = honest_best(cases.losses[kept])
     least = max(cases.floor, 1e-300)
     lines = []
     for epsilon in sorted(set(cases.budgets[kept].tolist())):
@@ -142,9 +161,9 @@ def by_epsilon(cases: Cases, chosen: Judged, kept: Marks) -> str:
 
 def by_option(cases: Cases, chosen: Judged, kept: Marks) -> str:
     """Return how often each Option is best, and how often it is chosen."""
-    best = np.argmin(cases.losses.mean(axis=2)[kept], axis=1)
+    best = np.argmin(cases.mean[kept], axis=1)
     taken = chosen.taken[kept].mean(axis=0)
-    mean = cases.losses.mean(axis=2)[kept].mean(axis=0)
+    mean = cases.mean[kept].mean(axis=0)
     order = np.argsort(mean)
     lines = [
         f"| {cases.options[place]} | {mean[place]:.4g} | {np.mean(best == place):.0%} | {taken[place]:.0%} |\n"
@@ -159,7 +178,8 @@ def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None
 
     figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 3.4), squeeze=False)
     for axis, (name, (cases, chosen, kept)) in zip(axes[0], results.items(), strict=True):
-        hindsight = np.maximum(honest_best(cases.losses), max(cases.floor, 1e-300))
+        hindsight = np.full(len(cases), np.nan)
+        hindsight[kept] = np.maximum(honest_best(cases.losses[kept]), max(cases.floor, 1e-300))
         budgets = sorted(set(cases.budgets[kept].tolist()))
         for title, losses in (("single best Option", chosen.single), ("Jostle", chosen.losses)):
             regret = np.maximum(losses, cases.floor) / hindsight
@@ -184,7 +204,7 @@ def main() -> int:
         cases = cases_of(history, [get(each) for each in shipped.among])
         kept = evaluated(cases, shipped.task)
         start = time.perf_counter()
-        rows, chosen = compared(cases, shipped, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True))
+        rows, chosen = compared(cases, name, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True))
         results[name] = cases, chosen, kept
         databases = len(set(cases.databases[kept].tolist()))
         print(f"## {name}\n")

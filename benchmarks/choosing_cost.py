@@ -21,7 +21,7 @@ import pandas as pd
 
 import jostle
 from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import cases_of
+from jostle.choice.gathering import cases_of
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.places import shipped_folder
 from jostle.choice.pretrained import SHIPPED, rehearsals_of

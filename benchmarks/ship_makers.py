@@ -13,12 +13,11 @@ import sys
 from pathlib import Path
 
 from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import cases_of
+from jostle.choice.gathering import cases_of
 from jostle.choice.history import History, KnownDatabase, KnownInstance, read_history
 from jostle.choice.places import shipped_folder
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
-from jostle.choice.trained import trained_on
-from jostle.choice.training import judge_all
+from jostle.choice.trained import learn
 from jostle.options import get
 
 
@@ -50,8 +49,8 @@ def main() -> int:
         shipped = SHIPPED[name]
         options = [get(each) for each in shipped.among]
         cases = cases_of(rehearsals_of(name), options)
-        tried = judge_all(cases, metafeatures_of(shipped.task), progress=lambda said: print(f"  {said}", flush=True))
-        trained = trained_on(cases, options, tried)
+        known = metafeatures_of(shipped.task)
+        trained = learn(cases, options, known, progress=lambda said: print(f"  {said}", flush=True))
         trained.save(shipped_folder() / f"{name}.json")
         print(f"{name}: {trained.summary}")
     return 0

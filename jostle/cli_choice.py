@@ -70,9 +70,6 @@ def train(  # noqa: PLR0917 - a command's options
 
     What is rehearsed is written down at once, so the same command goes on after an interruption.
     """
-    from jostle.choice.programs import load_maker  # noqa: PLC0415 - commands load what they need
-    from jostle.choice.train import train_maker  # noqa: PLC0415
-
     place: Path | None = None
 
     def kept_in(path: Path | None) -> None:
@@ -80,6 +77,9 @@ def train(  # noqa: PLR0917 - a command's options
         place = path
 
     try:
+        from jostle.choice.programs import load_maker  # noqa: PLC0415 - commands load what they need
+        from jostle.choice.train import train_maker  # noqa: PLC0415
+
         done = train_maker(
             load_maker(program, maker),
             corpus=corpus,

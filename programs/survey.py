@@ -1,4 +1,4 @@
-"""Ask a private survey a few questions within one budget, and show what that cost.
+"""Ask a private survey a few questions within one budget, let Jostle choose an algorithm, and show what that cost.
 
 The survey is made up here, so that this runs anywhere: python programs/survey.py
 Its schema is what everybody knows of such a survey; what people answered is private.
@@ -36,7 +36,7 @@ def made_up_survey(rows: int) -> pa.Table:
 
 
 def main() -> None:
-    """Open the survey, ask, be refused, show the trace."""
+    """Open the survey, ask, be refused, let an algorithm be chosen, show the trace."""
     table = jostle.Table.from_frame(made_up_survey(5_000), SCHEMA)
     with tempfile.TemporaryDirectory() as folder:
         trace = jostle.Trace()
@@ -52,7 +52,8 @@ def main() -> None:
         except jostle.JostleError as refusal:
             print(f"refused: {refusal}")
         print(f"smokers by age: {db.histogram('age', 'smokes', epsilon='0.2')[:, 1].tolist()}")
-        print(jostle.options.get("FriedmanSchuster(depth=2)")(db, epsilon=db.left))  # who smokes, as a tree
+        choice = jostle.pretrained("classification")  # learned from rehearsals on public tables
+        print(choice(db, epsilon=db.left))  # who smokes: the model of the Option that should do best
 
         Console(width=110).print(render_trace(trace.records))
 

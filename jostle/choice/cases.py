@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.history import KnownInstance
@@ -57,6 +57,8 @@ class Cases:
     """Of each case, by name."""
     artificial: NDArray[np.bool_] = field(converter=_marks)
     """Which cases are of databases that a generator made."""
+    rows_known: bool = False
+    """Whether schemas declare the number of rows, as a public fact."""
     stalls: dict[str, Stall] = field(factory=dict)
     """What was read off each instance, by its key, with what was worked out of it."""
 
@@ -109,9 +111,7 @@ class Cases:
         """
         found = np.empty((draws, len(self), len(metafeatures)))
         for number, instance in enumerate(self.instances):
-            if instance.key not in self.stalls:
-                self.stalls[instance.key] = Stall(instance.read, instance.sketch.schema())
-            stall = self.stalls[instance.key]
+            stall = self.stall(instance)
             schema = stall.schema
             bought = len(distinct(metafeatures, schema))
             for place, epsilon in enumerate(self.epsilons):
@@ -122,6 +122,21 @@ class Cases:
                     market = Replica(stall, None if exact else each, noise)
                     found[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
         return found
+
+    def stall(self, instance: KnownInstance) -> Stall:
+        """Return what was read off an instance, with its schema."""
+        if instance.key not in self.stalls:
+            schema = instance.sketch.schema()
+            known = evolve(schema, rows=instance.rows) if self.rows_known else schema
+            self.stalls[instance.key] = Stall(instance.read, known)
+        return self.stalls[instance.key]
+
+    def with_rows(self) -> Cases:
+        """Return the same cases, but for schemas that declare the number of rows.
+
+        Losses stay as they were rehearsed without that: what an Option saves by not buying it is little.
+        """
+        return evolve(self, rows_known=True, stalls={})
 
     def only(self, kept: Callable[[KnownInstance], bool]) -> Cases:
         """Return the cases of some instances."""
@@ -136,6 +151,7 @@ class Cases:
             self.groups[rows],
             self.databases[rows],
             self.artificial[rows],
+            self.rows_known,
             self.stalls,
         )
 

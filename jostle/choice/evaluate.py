@@ -141,6 +141,7 @@ def evaluate(
 ) -> Evaluation:
     """Return how a maker does on databases: on all rows but those held out, or on a grid's own records.
 
+    Each trial holds other rows out, so that which Option is best in hindsight is read off other rows than its loss.
     Noise comes from seeds, so that the same evaluation gives the same figures.
     """
     budgets = tuple(dict.fromkeys(epsilon_amount(epsilon) for epsilon in epsilons))
@@ -209,7 +210,8 @@ def _readable(database: PublicDatabase) -> bool:
 def _attempt(trial: Trial) -> list[Outcome] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
     try:
-        instance = make_instance(trial.database, TableSpec() if trial.database.task == "classification" else GridSpec())
+        spec = TableSpec(seed=trial.number) if trial.database.task == "classification" else GridSpec()
+        instance = make_instance(trial.database, spec)
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[Outcome] = []

@@ -330,8 +330,8 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
     return found
 
 
-LEARNERS: tuple[Learner, ...] = (TreeLearner(), ForestLearner(), NearestLearner())
-"""Those that need nothing but examples. The first is quick, and decides what to look at."""
+LEARNERS: tuple[Learner, ...] = (ForestLearner(), TreeLearner(), NearestLearner())
+"""Those that need nothing but examples. The first decides what to look at; the others are tried on that."""
 
 
 def from_facts(

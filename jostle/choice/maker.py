@@ -142,6 +142,7 @@ class ChoiceMaker(Option):
     def choose(self, db: Probe, budget: Fraction, trained: Trained) -> Choosing:
         """Buy what is looked at, and return which Option to run; *db* has at least the budget."""
         schema = db.schema
+        trained = trained.for_schema(schema)
         looked_at = trained.check(self.among, self.informed_by)
         listed = distinct(looked_at, schema)
         each = trained.share * budget / len(listed) if listed else Fraction(0)
@@ -155,7 +156,7 @@ class ChoiceMaker(Option):
             chosen=chosen,
             seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, seen, strict=True)),
             prediction=prediction,
-            why=trained.why(seen, looked_at, chosen),
+            why=trained.why(seen, looked_at, chosen, prediction),
             left=budget - each * len(market.bought),
             rows=market.rows(SURE),
         )

@@ -26,9 +26,8 @@ from jostle.choice.progress import Progress, shown_progress
 from jostle.choice.rehearse import EPSILONS, Judge, Plan, judge_in, rehearse_all
 from jostle.choice.specs import Spec
 from jostle.choice.subsamples import default_jobs
-from jostle.choice.trained import Trained
-from jostle.choice.trained import trained_on as learned_from
-from jostle.choice.training import SHARES, judge_all
+from jostle.choice.trained import Trained, learn
+from jostle.choice.training import SHARES
 from jostle.errors import ChoiceError
 from jostle.options.base import Option, get
 from jostle.privacy.amounts import Amount, exact
@@ -71,8 +70,9 @@ class Training:
         cases = self.cases(maker, history)
         learners = self.learners(maker)
         with progress.stage("learning to choose", None) as said:
-            tried = judge_all(cases, maker.informed_by, shares=self.shares, learners=learners, progress=said.note)
-            return learned_from(cases, maker.among, tried)
+            return learn(
+                cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.note
+            )
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """Return what is learned from."""

@@ -181,10 +181,6 @@ def _on_dask(batches: list[Batch], engine: str) -> Iterator[tuple[Batch, list[Li
             yield waiting.pop(future), future.result()
 
 
-def _numbered(number: int, batch: Batch) -> tuple[int, list[Line]]:
-    return number, perform(batch)
-
-
 def perform(batch: Batch) -> list[Line]:
     """Return what a batch shows: run in a worker."""
     instance = make_instance(batch.database, batch.spec)

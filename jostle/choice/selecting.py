@@ -37,7 +37,7 @@ from jostle.options.trees.random_forest import RandomForest
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
-from jostle.privacy.selection import ETA, GAMMA, SELECTIONS, Scored, Selection, Stopping
+from jostle.privacy.selection import ETA, GAMMA, Scored, Selection, Stopping
 from jostle.tables.schema import Schema
 from jostle.trace.records import Chosen
 
@@ -116,9 +116,6 @@ class TriedClassifiers(Selection):
         model: Model = self.among[place](db, epsilon=each - score)
         right = int(db.measure(hits_of(model), score, site="score")[0])
         return Scored((place, model), right)
-
-
-SELECTIONS.add(TriedClassifiers)
 
 
 @frozen(kw_only=True)

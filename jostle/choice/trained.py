@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.cases import Cases
 from jostle.choice.forest import Forest
-from jostle.choice.learners import Fitted, Predict, from_facts, log_regret
+from jostle.choice.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret
 from jostle.choice.metafeatures import Metafeature, named
 from jostle.choice.regret import Figures
 from jostle.choice.regret_tree import fit_regret_tree, path_of
-from jostle.choice.training import DRAWS, Judged, best_way, fit_way, nested, single_best, with_lead
+from jostle.choice.training import (
+    DRAWS,
+    SHARES,
+    Judged,
+    best_way,
+    fit_way,
+    free_and_paid,
+    judge_all,
+    nested,
+    single_best,
+    with_lead,
+)
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
+from jostle.tables.schema import Schema
 
-__all__ = ["DIGEST", "Prediction", "Trained", "trained_on"]
+__all__ = ["DIGEST", "Prediction", "Trained", "learn", "trained_on"]
 
 VERSION = 1
 DIGEST = 8
@@ -50,7 +63,9 @@ class Prediction:
     losses: tuple[float, ...]
     spreads: tuple[float, ...]
     order: tuple[int, ...]
-    """The Options, the best first."""
+    """The Options, the one to run first, the others by what is expected of them."""
+    held: bool = False
+    """Whether the Option that is best on average goes first since no other is far enough ahead of it."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -81,6 +96,12 @@ class Trained:
     groups: int
     figures: Figures
     """On databases left out of training."""
+    with_rows: Trained | None = None
+    """What it learned for tables whose schema declares the number of rows, which is free to look at there."""
+
+    def for_schema(self, schema: Schema) -> Trained:
+        """Return what it learned for tables of this kind."""
+        return self if schema.rows is None or self.with_rows is None else self.with_rows
 
     def predict(self, seen: Sequence[float]) -> Prediction:
         """Return what is expected where this is seen."""
@@ -89,13 +110,18 @@ class Trained:
         losses = self.fitted.best_loss(row)[0] * np.exp(mean[0] - mean[0].min())
         best = int(with_lead(mean, np.array([self.single]), self.lead)[0])
         order = np.argsort(mean[0], kind="stable")
+        held = best != order[0]
         order = np.concatenate([[best], order[order != best]])
-        return Prediction(tuple(losses.tolist()), tuple((losses * spread[0]).tolist()), tuple(order.tolist()))
+        return Prediction(tuple(losses.tolist()), tuple((losses * spread[0]).tolist()), tuple(order.tolist()), held)
 
-    def why(self, seen: Sequence[float], metafeatures: Sequence[Metafeature], chosen: int) -> str:
+    def why(
+        self, seen: Sequence[float], metafeatures: Sequence[Metafeature], chosen: int, prediction: Prediction
+    ) -> str:
         """Return in words what speaks for a choice."""
         if not len(metafeatures) or self.learner == "single best":
             return "nothing that can be looked at beats the Option that is best on average"
+        if prediction.held and chosen == self.single:
+            return f"best on average, and no other is expected to be {self.lead:.0%} ahead of it"
         row = np.asarray(seen, dtype=np.float64)
         leaf, _ = self.reasons.predict(row[None, :])
         options = len(self.options)
@@ -155,8 +181,11 @@ class Trained:
 
     def to_json(self) -> str:
         """Return the maker as JSON."""
-        facts = {
-            "version": VERSION,
+        return json.dumps({"version": VERSION, **self.facts()}, separators=(",", ":"))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a file of JSON holds of it."""
+        return {
             "task": self.task,
             "options": self.options,
             "metafeatures": self.metafeatures,
@@ -173,8 +202,8 @@ class Trained:
             "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
             "kind": self.fitted.kind,
             "fitted": self.fitted.facts(),
+            "with_rows": None if self.with_rows is None else self.with_rows.facts(),
         }
-        return json.dumps(facts, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str, priors: tuple[Predict | None, ...] = ()) -> Trained:
@@ -183,34 +212,43 @@ class Trained:
             facts: Mapping[str, Any] = json.loads(text)
             if facts["version"] != VERSION:
                 return _refuse_version()
-            names = tuple(name for name, _ in facts["metafeatures"])
-            return cls(
-                task=facts["task"],
-                options=facts["options"],
-                metafeatures=facts["metafeatures"],
-                share=Fraction(facts["share"]),
-                lead=float(facts["lead"]),
-                fitted=from_facts(facts["kind"], facts["fitted"], names, priors),
-                reasons=Forest.from_facts(facts["reasons"]),
-                single=range(len(facts["options"]))[facts["single"]],
-                digests=facts["digests"],
-                usual=facts["usual"],
-                learner=facts["learner"],
-                rehearsals=facts["rehearsals"],
-                databases=facts["databases"],
-                groups=facts["groups"],
-                figures=Figures(**facts["figures"]),
-            )
+            return cls.from_facts(facts, priors)
         except ChoiceError:  # a part's own sentence
             raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise ChoiceError("the maker's file is damaged, or no maker's", fix="jostle train makes it anew") from None
 
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], priors: tuple[Predict | None, ...]) -> Trained:
+        """Return the maker that `facts` came from."""
+        names = tuple(name for name, _ in facts["metafeatures"])
+        return cls(
+            task=facts["task"],
+            options=facts["options"],
+            metafeatures=facts["metafeatures"],
+            share=Fraction(facts["share"]),
+            lead=float(facts["lead"]),
+            fitted=from_facts(facts["kind"], facts["fitted"], names, priors),
+            reasons=Forest.from_facts(facts["reasons"]),
+            single=range(len(facts["options"]))[facts["single"]],
+            digests=facts["digests"],
+            usual=facts["usual"],
+            learner=facts["learner"],
+            rehearsals=facts["rehearsals"],
+            databases=facts["databases"],
+            groups=facts["groups"],
+            figures=Figures(**facts["figures"]),
+            with_rows=None if facts["with_rows"] is None else cls.from_facts(facts["with_rows"], priors),
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the maker to a file."""
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+            # In one step, so that nobody reads half of it.
+            part = Path(f"{path}.{os.getpid()}.part")
+            part.write_text(self.to_json() + "\n", encoding="utf-8")
+            part.replace(path)
         except OSError as mistake:
             raise ChoiceError(f"cannot write the maker {path}: {mistake.strerror}", fix="name another file") from None
 
@@ -258,7 +296,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         digests=sorted({instance.database[:DIGEST] for instance in cases.instances}),
         usual=np.quantile(rows, (1 / 3, 2 / 3), axis=0).T.tolist(),
         learner=way.learner.name,
-        rehearsals=int(cases.losses.size),
+        rehearsals=int(np.count_nonzero(~np.isnan(cases.losses))),
         databases=len(set(cases.databases.tolist())),
         groups=len(set(cases.groups.tolist())),
         figures=nested(cases, tried).figures(cases),
@@ -267,6 +305,27 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
 
 def _refuse_version() -> Trained:
     raise ChoiceError("the maker's file is of another version of Jostle", fix="jostle train makes it anew")
+
+
+def learn(
+    cases: Cases,
+    options: Sequence[Option],
+    metafeatures: Sequence[Metafeature],
+    *,
+    shares: Sequence[Fraction] = SHARES,
+    learners: Sequence[Learner] = LEARNERS,
+    progress: Callable[[str], None] | None = None,
+) -> Trained:
+    """Return what a maker learns, both for tables whose number of rows is bought and for such where it is public."""
+    tried = judge_all(cases, metafeatures, shares=shares, learners=learners, progress=progress)
+    found = trained_on(cases, options, tried)
+    known = cases.with_rows()
+    if len(free_and_paid(known, metafeatures)[0]) == len(free_and_paid(cases, metafeatures)[0]):
+        return found
+    if progress is not None:
+        progress("where the number of rows is public")
+    tried = judge_all(known, metafeatures, shares=shares[:1], learners=learners, progress=progress)
+    return evolve(found, with_rows=trained_on(known, options, tried))
 
 
 def _listed(phrases: list[str]) -> str:

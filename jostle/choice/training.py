@@ -20,7 +20,7 @@ from jostle.choice.metafeatures import Metafeature, distinct
 from jostle.choice.regret import Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
 
-__all__ = ["SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
+__all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
 
 Floats = NDArray[np.float64]
 LEAST = 1e-12
@@ -254,7 +254,7 @@ def free_and_paid(
     cases: Cases, metafeatures: Sequence[Metafeature]
 ) -> tuple[list[Metafeature], list[tuple[Metafeature, ...]]]:
     """Return the free metafeatures, and the others in bundles that buy the same things."""
-    schema = cases.instances[0].sketch.schema()
+    schema = cases.stall(cases.instances[0]).schema
     bundles: dict[tuple[str, ...], list[Metafeature]] = {}
     for each in metafeatures:
         bundles.setdefault(tuple(sorted(distinct([each], schema))), []).append(each)

@@ -51,14 +51,14 @@ class PickLargest(Mechanism):
 
     def kernel(self, schema: Schema) -> Stack:
         """Return all tallies of all candidates, to be made in one pass."""
+        if not self.candidates:
+            raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
         for each in self.candidates:
             check_expression(each)
         return stack_of(self.candidates, schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
         """Refuse candidates that are no single numbers, or do not depend on rows, or are too large."""
-        if not self.candidates:
-            raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
         if self.kernel(schema).cells(schema) > MOST_CELLS:
             raise ExpressionError(
                 f"the candidates are computed from more than {MOST_CELLS:,} cells", fix="use fewer candidates or columns"

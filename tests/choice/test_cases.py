@@ -68,10 +68,30 @@ def test_instances_without_all_options_are_left_out() -> None:
         cases_of(some, AMONG, epsilons=("1/1000",))
 
 
-def test_as_many_repeats_as_all_have() -> None:
+def test_repeats_that_a_case_does_not_have_are_no_numbers() -> None:
     more = four()
     more.add(runs("one", "Majority", 0.1, 0.1, 0.1, repeat=1), runs("one", "NaiveBayes", 0.1, 0.1, 0.1, repeat=1))
-    assert cases_of(more, AMONG).losses.shape == (6, 2, 1)
+    cases = cases_of(more, AMONG)
+    assert cases.losses.shape == (6, 2, 2)
+    assert cases.losses[:3, :, 1].tolist() == [[0.1, 0.1]] * 3
+    assert np.isnan(cases.losses[3:, :, 1]).all()
+    np.testing.assert_allclose(cases.mean[0], [0.3, 0.35])
+    np.testing.assert_allclose(cases.mean[3], [0.5, 0.9])
+
+
+def test_cuts_of_one_database_are_repeats_of_one_case() -> None:
+    """Instances that differ in their seed alone: each cut's mean is a repeat."""
+    lines: list[Line] = [KnownDatabase("one", "one", "people", "classification")]
+    for seed in range(3):
+        key = f"one seed={seed} bins=16 v1"
+        lines.append(KnownInstance(key, "one", 30, SKETCH, {key_of(ROWS): (10.0, 20.0)}))
+        for option, loss in (("Majority", 0.5), ("NaiveBayes", 0.1)):
+            for repeat in range(2):
+                found = [loss + seed / 10 + repeat / 100] * 3
+                lines.append(Runs(key, option, 1, repeat, EPSILONS, found, [0.1] * 3))
+    cases = cases_of(History(lines), AMONG)
+    assert len(cases.instances) == 1
+    np.testing.assert_allclose(cases.losses[0], [[0.505, 0.605, 0.705], [0.105, 0.205, 0.305]])
 
 
 def test_budgets_that_only_some_were_rehearsed_at_are_left_out() -> None:
@@ -83,7 +103,7 @@ def test_budgets_that_only_some_were_rehearsed_at_are_left_out() -> None:
 
 def test_spending_moves_losses_along_the_logarithm_of_epsilon() -> None:
     cases = cases_of(four(), AMONG)
-    np.testing.assert_allclose(cases.spent(Fraction(0)), cases.losses.mean(axis=2))
+    np.testing.assert_allclose(cases.spent(Fraction(0)), cases.mean)
     # Nine tenths spent: the loss at a tenth of the budget, which was rehearsed.
     spent = cases.spent(Fraction(9, 10))
     np.testing.assert_allclose(spent[1:3], cases.losses[0:2, :, 0])

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from small import METAFEATURES, grid, known_by_rows, options, planted, table, tables
 
-from jostle.choice.gathering import cases_of
 from jostle.choice.corpus import Corpus
 from jostle.choice.evaluate import MAKER, evaluate
 from jostle.choice.folders import read_folder
+from jostle.choice.gathering import cases_of
 from jostle.choice.history import History
 from jostle.choice.instances import make_instance
 from jostle.choice.making import MkChoiceMaker
@@ -45,11 +45,13 @@ def test_every_figure_follows_from_runs_that_can_be_done_again() -> None:
         (f"t{number}", Fraction(epsilon)) for number in range(3) for epsilon in BUDGETS
     ]
     for cell in found.cells:
-        instance = make_instance(corpus[cell.database], TableSpec())
-        key, epsilon = f"{instance.key} evaluated", str(cell.epsilon)
+        cuts = [make_instance(corpus[cell.database], TableSpec(seed=number)) for number in range(3)]
+        epsilon = str(cell.epsilon)
 
         def again(option: Any, what: str, number: int) -> float:
-            loss, failure = run_once(option, instance, epsilon, seed_of(key, what, epsilon, number))  # noqa: B023 - used at once
+            cut = cuts[number]  # noqa: B023 - used at once
+            seed = seed_of(f"{cut.key} evaluated", what, epsilon, number)  # noqa: B023 - used at once
+            loss, failure = run_once(option, cut, epsilon, seed)  # noqa: B023 - used at once
             assert loss is not None, failure
             return loss
 

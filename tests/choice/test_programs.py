@@ -9,7 +9,7 @@ import pytest
 from jostle.choice.making import Training
 from jostle.choice.pretrained import SHIPPED
 from jostle.choice.programs import load_maker
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import ChoiceError, ProgramError
 
 HEAD = """\
 from small import METAFEATURES, known_by_rows
@@ -86,7 +86,13 @@ def test_shipped_makers_go_by_name(name: str) -> None:
 
 
 def test_a_program_in_jostles_language_is_read_as_well(tmp_path: Path) -> None:
+    maker = load_maker(Path(__file__).parents[2] / "programs" / "histogram.jst")
+    assert [option.name for option in maker.among] == ["DAWA", "MWEM", "AdaptiveGrid", "Flat"]
+    assert [each.name for each in maker.informed_by] == ["uniformity", "sparsity"]
+    assert isinstance(maker.trainer, Training)
+    assert maker.trainer.corpus is not None
+    assert len(maker.trainer.corpus.grids) > 1
     path = tmp_path / "p.jst"
-    path.write_text("x = 1\n")
-    with pytest.raises(JostleError):
+    path.write_text("x = y\n")
+    with pytest.raises(ProgramError):
         load_maker(path)

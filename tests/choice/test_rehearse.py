@@ -171,8 +171,8 @@ choice = MkChoiceMaker(among=["Majority", "NaiveBayes"], trained_on=tables(40))
 """
 
 
-def start(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
-    """Start `jostle train`, and wait until it has rehearsed a little."""
+def start(tmp_path: Path, written: int) -> tuple[subprocess.Popen[str], Path]:
+    """Start `jostle train`, and wait until it has written so many bytes."""
     program = tmp_path / "p.py"
     program.write_text(PROGRAM)
     places = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -186,13 +186,17 @@ def start(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
         text=True,
         start_new_session=True,  # a terminal's Ctrl-C goes to all processes of a group: this one's own
     )
-    while process.poll() is None and not (path.exists() and path.stat().st_size > 20_000):
+    while process.poll() is None and not (path.exists() and path.stat().st_size >= written):
         time.sleep(0.01)
     return process, path
 
 
-def test_ctrl_c_leaves_a_valid_file_and_says_how_to_go_on(tmp_path: Path) -> None:
-    process, path = start(tmp_path)
+@pytest.mark.parametrize(
+    ("written", "later"), [(1, 0.0), (1, 0.3), (20_000, 0.0)], ids=["before workers start", "as they start", "at work"]
+)
+def test_ctrl_c_leaves_a_valid_file_and_says_how_to_go_on(tmp_path: Path, written: int, later: float) -> None:
+    process, path = start(tmp_path, written)
+    time.sleep(later)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
@@ -200,7 +204,7 @@ def test_ctrl_c_leaves_a_valid_file_and_says_how_to_go_on(tmp_path: Path) -> Non
     assert "Traceback" not in err
     assert f"stopped: what was rehearsed is kept in {path}, and the same command goes on from there" in err
     history = read_history(path)
-    assert 0 < len(history) < 40 * 2 * 20 * 7
+    assert (written > 1) <= len(history) < 3 * 40 * 2 * 20 * 7
     assert set(history.instances) <= {database.key(spec) for database, spec in jobs_at_default()}
 
 

@@ -415,7 +415,8 @@ class Open(TriedClassifiers):
 
 def test_a_selection_of_ones_own_is_refused() -> None:
     db = fresh()
-    for wrong in (Open(["Majority"]), "Majority", None, Laplace(1)):
+    twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
+    for wrong in (Open(["Majority"]), twin(["Majority"]), "Majority", None, Laplace(1)):
         with pytest.raises(ProbeError):
             db.select(wrong, HALF)  # type: ignore[arg-type]
     assert db.spent == 0
