@@ -25,7 +25,7 @@ from jostle.choice.gathering import cases_of
 from jostle.choice.learners import LEARNERS, ConstantLearner, ForestLearner
 from jostle.choice.metafeatures import named
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.regret import Figures, figures, honest_best, weights_of
+from jostle.choice.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.choice.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
 from jostle.options import get
 
@@ -140,7 +140,7 @@ def by_epsilon(cases: Cases, chosen: Judged, kept: Marks) -> str:
     """Return mean losses and regrets for each budget."""
     hindsight = np.full(len(cases), np.nan)
     hindsight[kept] = honest_best(cases.losses[kept])
-    least = max(cases.floor, 1e-300)
+    least = max(cases.floor, LEAST)
     lines = []
     for epsilon in sorted(set(cases.budgets[kept].tolist())):
         here = kept & np.isclose(cases.budgets, epsilon)
@@ -179,7 +179,7 @@ def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None
     figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 3.4), squeeze=False)
     for axis, (name, (cases, chosen, kept)) in zip(axes[0], results.items(), strict=True):
         hindsight = np.full(len(cases), np.nan)
-        hindsight[kept] = np.maximum(honest_best(cases.losses[kept]), max(cases.floor, 1e-300))
+        hindsight[kept] = np.maximum(honest_best(cases.losses[kept]), max(cases.floor, LEAST))
         budgets = sorted(set(cases.budgets[kept].tolist()))
         for title, losses in (("single best Option", chosen.single), ("Jostle", chosen.losses)):
             regret = np.maximum(losses, cases.floor) / hindsight

@@ -69,7 +69,7 @@ class Setting:
     def among(self, options: tuple[str, ...]) -> tuple[str, ...]:
         """Return what is tried, of the Options worth trying: one that is listed twice is drawn twice as often."""
         times = self.tried - 1 if self.often else 1
-        return (*options[:1] * times, *options[1 : self.tried])
+        return tuple(sorted((*options[:1] * times, *options[1 : self.tried])))
 
     @property
     def stopping(self) -> Stopping:
@@ -92,7 +92,6 @@ SETTINGS = tuple(
     for tried, eta, gamma, share, often in (
         (3, "0", "1/20", "1/10", False),
         (3, "1/2", "1/50", "1/10", True),
-        (8, "1/2", "1/50", "1/30", False),
         (8, "1/2", "1/50", "1/10", False),
         (8, "1/2", "1/50", "1/3", False),
         (18, "1/2", "1/100", "1/10", False),

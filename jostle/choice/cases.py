@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from jostle.choice.history import KnownInstance
 from jostle.choice.metafeatures import Metafeature, Replica, Stall, View, distinct, seeded
-from jostle.choice.regret import weights_of
+from jostle.choice.regret import LEAST, weights_of
 
 __all__ = ["Cases", "floor_of"]
 
 Floats = NDArray[np.float64]
-LEAST = 1e-12
 ARTIFICIAL = 0.25
 """What a generated database says, next to a real one."""
 FLOORS = {"classification": 0.01}

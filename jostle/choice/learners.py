@@ -15,14 +15,13 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.forest import Forest, fit_forest
+from jostle.choice.regret import LEAST
 from jostle.choice.regret_tree import fit_regret_tree
 from jostle.errors import ChoiceError
 
 __all__ = ["LEARNERS", "Example", "Fitted", "Learner", "from_facts", "log_regret"]
 
 Floats = NDArray[np.float64]
-LEAST = 1e-12
-"""Losses of 0 have a logarithm all the same."""
 MOST_LOG = 4.0
 """Regrets above e**4 are as bad as that: one hopeless run does not outweigh everything else."""
 

@@ -169,5 +169,5 @@ class ChoiceMaker(Option):
         }
         taken = self.among[choosing.chosen].name
         db.note_choice(
-            Chosen.one(self.label, self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=choosing.why)
+            Chosen.one("choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=choosing.why)
         )

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
 
-__all__ = ["Figures", "figures", "honest_best", "weights_of"]
+__all__ = ["LEAST", "Figures", "figures", "honest_best", "weights_of"]
 
 Floats = NDArray[np.float64]
+LEAST = 1e-9
+"""Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
 WORSE = 0.02
 """A cell counts as worse than the single best Option where the loss is higher by more than this part of it."""
 
@@ -69,7 +71,7 @@ def figures(
     if not known.any():
         raise ChoiceError("there are no cells to judge by")
     chosen, single, hindsight = chosen[known], single[known], hindsight[known]
-    least = max(floor, np.finfo(np.float64).tiny)
+    least = max(floor, LEAST)
     weight = np.ones(len(chosen)) if weights is None else weights[known]
     regret = np.maximum(chosen, least) / np.maximum(hindsight, least)
     means = [float(np.average(losses, weights=weight)) for losses in (chosen, single, hindsight)]

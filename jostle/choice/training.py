@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from jostle.choice.cases import Cases
 from jostle.choice.learners import LEARNERS, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.metafeatures import Metafeature, distinct
-from jostle.choice.regret import Figures, figures, honest_best, weights_of
+from jostle.choice.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
 
 __all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
 
 Floats = NDArray[np.float64]
-LEAST = 1e-12
-"""Losses of 0 have a logarithm all the same."""
 MOST_REGRET = 50.0
 """Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
