@@ -194,7 +194,7 @@ def run_missing(
 
 
 def compare(cases: Cases, judged: Judged, keys: tuple[str, ...], held: dict[str, list[float]]) -> dict[str, Floats]:
-    """Return each way's errors, instances by budgets."""
+    """Return each way's errors, instances by budgets; NaN where hindsight is not known."""
     budgets = [cases.epsilons.index(epsilon) for epsilon in EPSILONS]
     rows = np.array([[place_of(cases, key) + budget for budget in budgets] for key in keys])
     whole, best = cases.spent(Fraction(0)), honest_best(cases.losses)
@@ -214,21 +214,21 @@ def compare(cases: Cases, judged: Judged, keys: tuple[str, ...], held: dict[str,
 
 
 def draw(losses: dict[str, Floats], path: Path) -> None:
-    """Draw the mean errors above hindsight, over epsilon."""
+    """Draw the mean errors above the learned choice's, over epsilon."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     axes = figure.add_subplot()
     epsilons = [float(Fraction(epsilon)) for epsilon in EPSILONS]
-    styles = {LEARNED: ("black", "-", 2.5), BEST: ("tab:gray", "--", 2.5)}
+    styles = {HINDSIGHT: ("black", ":", 2.0), BEST: ("tab:gray", "--", 2.5)}
     for way, errors in losses.items():
-        if way not in {HINDSIGHT, ANY}:
+        if way not in {LEARNED, ANY}:
             colour, line, width = styles.get(way, (None, "-", 1.2))
-            above = (errors - losses[HINDSIGHT]).mean(axis=0)
+            above = (errors - losses[LEARNED]).mean(axis=0)
             axes.plot(epsilons, above, color=colour, linestyle=line, linewidth=width, marker="o", label=way)
-    axes.axhline(0, color="black", linewidth=0.5)
+    axes.axhline(0, color="black", linewidth=2.5, label=LEARNED)
     axes.set_xscale("log")
     axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axes.set_xlabel("epsilon")
-    axes.set_ylabel("share of wrong predictions above hindsight")
+    axes.set_ylabel("share of wrong predictions above the learned choice's")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     figure.savefig(path, dpi=120)
 
@@ -260,10 +260,15 @@ def page(losses: dict[str, Floats], cases: Cases, given: argparse.Namespace) -> 
     lowest = {budget: min(losses[way][:, budget].mean() for way in losses if way != HINDSIGHT) for budget in range(6)}
     for way, errors in losses.items():
         means = [
-            f"**{mean:.3f}**" if way != HINDSIGHT and mean == lowest[budget] else f"{mean:.3f}"
+            "not known"
+            if np.isnan(mean)
+            else f"**{mean:.3f}**"
+            if way != HINDSIGHT and mean == lowest[budget]
+            else f"{mean:.3f}"
             for budget, mean in enumerate(errors.mean(axis=0))
         ]
-        lines.append(f"| {way} | {' | '.join(means)} | {errors.mean():.3f} |")
+        overall = "not known" if np.isnan(errors).any() else f"{errors.mean():.3f}"
+        lines.append(f"| {way} | {' | '.join(means)} | {overall} |")
     lines += ["", *WINS.splitlines(), "", f"| way | beats | {' | '.join(shown())} |", f"|---|---|{'---|' * 6}"]
     for way in selections:
         for other in (BEST, LEARNED):
@@ -275,11 +280,31 @@ def page(losses: dict[str, Floats], cases: Cases, given: argparse.Namespace) -> 
         errors = apart.std(axis=0, ddof=1) / np.sqrt(tables)
         cells = (f"{mean:+.3f} ± {error:.3f}" for mean, error in zip(apart.mean(axis=0), errors, strict=True))
         lines.append(f"| {way} | {' | '.join(cells)} |")
+    lines += ["", *verdict(losses).splitlines()]
     lines += ["", "## What a setting means", "", "| setting | a run gets | runs in the mean |", "|---|---|---|"]
     for setting in SETTINGS:
         part = float((1 - setting.score_share) / (2 + setting.eta))
         lines.append(f"| {setting} | {part:.2f} ε | {setting.mean_runs:.1f} |")
-    return "\n".join(lines) + "\n\n![Errors above hindsight over epsilon](selection.png)\n"
+    return "\n".join(lines) + "\n\n![Errors above the learned choice over epsilon](selection.png)\n"
+
+
+def verdict(losses: dict[str, Floats]) -> str:
+    """Return at which budgets private selection does clearly better, or worse, than the learned choice."""
+    counts = {"above": [0] * len(EPSILONS), "below": [0] * len(EPSILONS)}
+    for setting in SETTINGS:
+        apart = losses[str(setting)] - losses[LEARNED]
+        sure = 2 * apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+        for budget, mean in enumerate(apart.mean(axis=0)):
+            counts["above"][budget] += bool(mean > sure[budget])
+            counts["below"][budget] += bool(mean < -sure[budget])
+    said = [
+        ", ".join(f"{each} at {head}" for each, head in zip(found, shown(), strict=True)) for found in counts.values()
+    ]
+    return (
+        f"Of the {len(SETTINGS)} settings, so many are more than two standard errors above the learned choice: "
+        f"{said[0]}.\n"
+        f"So many are more than two standard errors below it: {said[1]}."
+    )
 
 
 def shown() -> list[str]:
@@ -289,13 +314,14 @@ def shown() -> list[str]:
 
 HEAD = """{tables} tables, up to {rows} rows to learn from; errors are shares of wrong predictions on held-out rows.
 *Hindsight* is the best of {options} Options on each table at each ε, read off all repeats but one and scored on
-that one ({others} repeats). The *single best Option* is the one with the least mean error on other tables. The
-*learned choice* is a forest that predicts every Option's error from what it looks at, which costs {share} of ε.
-Both are learned on groups of tables in turn left out ({folds} folds), from rehearsals; between rehearsed
-budgets, errors are interpolated. A *private selection* runs a random number of Options out of a list of so
-many, each on ε/(2 + η) less the score's share, and keeps the one with the highest noisy score
-(`SelectPrivately`); the list is learned on other tables as well: greedily, the Options whose best has the least
-mean error. Means of {repeats} runs each."""
+that one (up to {others} repeats; not known where a table has one). The *single best Option* is the one with the
+least mean error on other tables. The *learned choice* is a forest that predicts every Option's error from what
+it looks at, which costs {share} of ε. Both are learned on groups of tables in turn left out ({folds} folds),
+from rehearsals; between rehearsed budgets, errors are interpolated. A *private selection* runs a random number
+of Options out of a list of so many, each on ε/(2 + η) less the score's share, and keeps the one with the
+highest noisy score (`SelectPrivately`); the list is learned on other tables as well: greedily, the Options
+whose best has the least mean error. Means of {repeats} runs each, on the first cut into rows to learn from and
+rows held out; rehearsals are on that cut and others."""
 WINS = """## How often private selection wins
 
 Share of the tables on which its error is less than the other way's."""

@@ -80,8 +80,9 @@ class Judged:
         )
 
     def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:
-        """Return the mean regret, against the best mean losses: what ways are compared by.
+        """Return the geometric mean of regrets, against the best mean losses: what ways are compared by.
 
+        Geometric, so that a few cells in which everything is hopeless, or nearly perfect, do not decide for all others.
         What generators made is learned from, but where there is anything real, that alone is judged by.
         """
         marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
@@ -90,7 +91,7 @@ class Judged:
         least = max(cases.floor, LEAST)
         best = np.maximum(cases.mean[marks].min(axis=1), least)
         regret = np.maximum(self.losses[marks], least) / best
-        return float(np.average(regret, weights=weights_of(cases.groups[marks])))
+        return float(np.exp(np.average(np.log(regret), weights=weights_of(cases.groups[marks]))))
 
 
 @frozen(eq=False)
@@ -212,7 +213,7 @@ def judge_all(
             tried.extend(found)
             known[key] = best_way(cases, found)
             if progress is not None:
-                progress(f"mean regret {known[key].score(cases):.3f}: {known[key].way}")
+                progress(f"geometric mean of regrets {known[key].score(cases):.3f}: {known[key].way}")
         return known[key]
 
     first, others = learners[0], learners[1:]
@@ -226,13 +227,17 @@ def judge_all(
         best = found
         looked_at.extend(bundle)
         left.remove(bundle)
-    for learner in others if best.way.metafeatures else ():
-        attempt(best.way.metafeatures, best.way.share, learner)
+    for learner in others:
+        if learner.looks_at_all:  # a programmer's prediction is of what it names, bought or free
+            share = best.way.share or (next((each for each in shares if each), Fraction(0)) if paid else Fraction(0))
+            attempt(metafeatures, share, learner)
+        elif best.way.metafeatures:
+            attempt(best.way.metafeatures, best.way.share, learner)
     return tried
 
 
 def best_way(cases: Cases, tried: Sequence[Judged], kept: NDArray[np.bool_] | None = None) -> Judged:
-    """Return the way with the least mean regret; of ways about as good, the one that was tried first."""
+    """Return the way with the best score; of ways about as good, the one that was tried first."""
     scores = [each.score(cases, kept) for each in tried]
     least = min(scores)
     return next(each for each, score in zip(tried, scores, strict=True) if score <= least * SAVED)

@@ -198,7 +198,7 @@ def _follows(maker: ChoiceMaker, schema: Schema, records: Sequence[Record]) -> C
         maker.among[found.order[0]].name,
         seen={each.name: value for each, value in zip(looked_at, seen, strict=True)},
         predicted={maker.among[place].name: (found.losses[place], found.spreads[place]) for place in found.order},
-        why=maker.trained.why(seen, looked_at, found.order[0]),
+        why=maker.trained.why(seen, looked_at, found.order[0], found),
     )
 
 

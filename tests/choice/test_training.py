@@ -157,7 +157,7 @@ def test_what_is_trained_reads_back_and_remembers_what_it_learned_from() -> None
     for seen, taken, words in ((few, 0, "there are few rows"), (many, 1, "there are many rows")):
         row = [seen[METAFEATURES.index(each)] for each in looked_at]
         assert trained.predict(row).order[0] == taken
-        assert words in trained.why(row, looked_at, taken)
+        assert words in trained.why(row, looked_at, taken, trained.predict(row))
 
 
 @pytest.mark.parametrize(
