@@ -44,7 +44,7 @@ class Row:
 
 
 def evaluated(cases: Cases, task: str) -> Marks:
-    """Return the cases that figures are about: nothing generated; of tables, all rows not held out, at usual budgets."""
+    """Return the cases that figures are about: none generated; of tables, all rows not held out, at usual budgets."""
     if task != "classification":
         return np.asarray(~cases.artificial)
     most: dict[str, int] = {}

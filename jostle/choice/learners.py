@@ -67,6 +67,8 @@ class Learner(ABC):
     """Learns from examples."""
 
     name: ClassVar[str]
+    looks_at_all: ClassVar[bool] = False
+    """Whether it needs every metafeature there is, and does not do with those that pay."""
 
     @abstractmethod
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:
@@ -300,6 +302,7 @@ class PriorLearner(Learner):
     """The programmer's own `predict` of each Option, corrected by a forest for what it misses."""
 
     name: ClassVar[str] = "prior"
+    looks_at_all: ClassVar[bool] = True
     names: tuple[str, ...]
     priors: tuple[Predict | None, ...]
 

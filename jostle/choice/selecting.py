@@ -26,7 +26,6 @@ from jostle.options.classifiers.majority import Majority
 from jostle.options.classifiers.naive_bayes import NaiveBayes
 from jostle.options.classifiers.pooled_bayes import PooledBayes
 from jostle.options.classifiers.pooled_tree import PooledTree
-from jostle.options.classifiers.shrunk_bayes import ShrunkBayes
 from jostle.options.model import Model
 from jostle.options.trees.fletcher_islam import FletcherIslam
 from jostle.options.trees.friedman_schuster import FriedmanSchuster
@@ -56,7 +55,6 @@ CANDIDATES: frozenset[type[Classifier]] = frozenset(
         PooledBayes,
         PooledTree,
         RandomForest,
-        ShrunkBayes,
     }
 )
 """The Options that may be run unseen: Jostle's own, which keep nothing of a run anywhere but in their model."""

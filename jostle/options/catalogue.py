@@ -6,7 +6,6 @@ from jostle.options.classifiers import (
     naive_bayes,
     pooled_bayes,
     pooled_tree,
-    shrunk_bayes,
 )
 from jostle.options.histograms import (
     adaptive_grid,
@@ -57,7 +56,6 @@ __all__ = [
     "privelet",
     "quad_tree",
     "random_forest",
-    "shrunk_bayes",
     "shrunk_tree",
     "thresholded_histogram",
     "uniform",

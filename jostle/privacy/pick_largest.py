@@ -37,11 +37,12 @@ class PickLargest(Mechanism):
 
     *Proof.* Permute-and-flip at rate r depends on the gaps between scores alone, so it does not change when all scores
     are shifted by one number. Between neighbours let score i change by v_i. If v_i - v_j <= D for all i and j, then,
-    shifted by the middle of the v_i, no score changes by more than D/2, and the pick is 2 * r * D/2 = (r * D)-private (see
-    `pick_rate`). Each v_i lies between the bounds `low` and `high` that are inferred for its expression (`Change`), so D is
-    at most the greatest `high` less the least `low`; for scores that all grow with a row, just the greatest `high`. Under
-    add_remove these are the bounds for a row that enters (one that leaves changes the sign of every v_i, and D not at
-    all); under replace_one also those for one that is swapped, and the larger D counts. The rate is epsilon / D.
+    shifted by the middle of the v_i, no score changes by more than D/2, and the pick is 2 * r * D/2 = (r * D)-private
+    (see `pick_rate`). Each v_i lies between the bounds `low` and `high` that are inferred for its expression
+    (`Change`), so D is at most the greatest `high` less the least `low`; for scores that all grow with a row, just the
+    greatest `high`. Under add_remove these are the bounds for a row that enters (one that leaves changes the sign of
+    every v_i, and D not at all); under replace_one also those for one that is swapped, and the larger D counts. The
+    rate is epsilon / D.
 
     *Rounding.* Scores are compared as whole numbers of a common unit. Where the exact ones do not fit 62 bits they are
     rounded down to multiples of a power of two u: v_i then changes by less than u, and D by less than 2 * u.
@@ -61,7 +62,8 @@ class PickLargest(Mechanism):
         """Refuse candidates that are no single numbers, or do not depend on rows, or are too large."""
         if self.kernel(schema).cells(schema) > MOST_CELLS:
             raise ExpressionError(
-                f"the candidates are computed from more than {MOST_CELLS:,} cells", fix="use fewer candidates or columns"
+                f"the candidates are computed from more than {MOST_CELLS:,} cells",
+                fix="use fewer candidates or columns",
             )
         for each in self.candidates:
             if shape := known_of(each, schema).shape:
@@ -69,9 +71,13 @@ class PickLargest(Mechanism):
                     f"a candidate has {' by '.join(map(str, shape))} cells, not one number", fix="total(x), largest(x)"
                 )
         if not self._spread(schema):
-            raise ExpressionError("the candidates are the same whatever the rows are", fix="compare them without a probe")
+            raise ExpressionError(
+                "the candidates are the same whatever the rows are", fix="compare them without a probe"
+            )
         if self._steps(schema) / epsilon > LARGEST_SCALE:
-            raise ExpressionError("epsilon is too little for this pick", fix="use a larger epsilon, or scale scores down")
+            raise ExpressionError(
+                "epsilon is too little for this pick", fix="use a larger epsilon, or scale scores down"
+            )
 
     def event(self, epsilon: Fraction) -> Event:
         """Return a permute-and-flip event."""
@@ -81,7 +87,9 @@ class PickLargest(Mechanism):
         """Return the index of the candidate picked."""
         unit = self._unit(schema)
         numbers = evaluated(self.candidates, tally, schema)
-        scores = [int(next(iter(each.flat()))) * unit.denominator // (each.denominator * unit.numerator) for each in numbers]
+        scores = [
+            int(next(iter(each.flat()))) * unit.denominator // (each.denominator * unit.numerator) for each in numbers
+        ]
         return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
 
     def shown(self, answer: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 The tree (`PooledTree`) knows how the attributes it splits by work together; naive Bayes has a say of every attribute.
 A leaf is a box: a range of codes for each attribute. Under naive Bayes, P(class | codes) is P(class | box) times, for
-each attribute, P(code | class, range). The second factors come from tables of all rows, shrunk as in `ShrunkBayes`,
+each attribute, P(code | class, range). The second factors come from tables of all rows, shrunk as `shrunk_tables` says,
 and so does a first guess of P(class | box). What no table can know, the leaf counts tell:
 
 - Attributes that repeat each other count too often. The logarithms of what tables say are multiplied by a weight w, the
@@ -48,7 +48,7 @@ __all__ = ["PooledBayes"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-WEIGHTS = np.arange(11) / 10
+WEIGHTS = tuple(tenth / 10 for tenth in range(11))
 AT_LEAST = 1.0
 """Rows that every class is given."""
 SMALLEST = 1e-12
@@ -172,7 +172,7 @@ def _fitting_weight(start: Floats, boxes: Floats, counted: Floats) -> tuple[floa
 
     The log-likelihood is linear in the counts, so noise, whose mean is 0, does not favour any weight.
     """
-    odds = start + WEIGHTS[:, None, None] * boxes
+    odds = start + np.array(WEIGHTS)[:, None, None] * boxes
     odds -= np.logaddexp.reduce(odds, axis=2, keepdims=True)
     best = int(np.argmax((odds * counted).sum(axis=(1, 2))))
-    return float(WEIGHTS[best]), np.exp(odds[best])
+    return WEIGHTS[best], np.exp(odds[best])

@@ -25,7 +25,7 @@ from jostle.privacy.noise import Noise, SeededBits
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
 
-NOISE_AWARE = ("ShrunkBayes", "PooledTree", "PooledBayes")
+NOISE_AWARE = ("PooledTree", "PooledBayes")
 SIZES = np.array([3, 2], dtype=np.int64)
 
 
@@ -52,14 +52,6 @@ def test_where_noise_drowns_the_tables_but_not_the_classes_they_say_the_commones
     codes = every_row(schema)
     majority = learnt("Majority", schema, rows, "1/100", seed).chances(codes).argmax(axis=1)
     assert np.array_equal(learnt(name, schema, rows, "1/100", seed).chances(codes).argmax(axis=1), majority)
-
-
-def test_shrunk_bayes_is_naive_bayes_where_rows_are_many_and_noise_is_little() -> None:
-    schema, rows = correlated(20_000)
-    codes = every_row(schema)
-    shrunk, naive = (learnt(name, schema, rows, 1000).chances(codes) for name in ("ShrunkBayes", "NaiveBayes"))
-    assert np.abs(shrunk - naive).max() < 0.02
-    assert np.array_equal(shrunk.argmax(axis=1), naive.argmax(axis=1))
 
 
 @pytest.mark.parametrize("name", ["PooledTree", "PooledBayes"])
