@@ -14,6 +14,8 @@ from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Relea
 
 __all__ = ["render_trace"]
 
+MOST_ALTERNATIVES = 5
+"""Alternatives shown for a choice, beside those taken; the JSON has all, and so has `jostle trace why`."""
 MOST_SHOWN = 6
 """Released numbers shown on a line; the JSON has more."""
 
@@ -85,11 +87,15 @@ def _chosen(record: Chosen) -> Iterator[str]:
     seen = ", ".join(f"{name} {_span(least, most)}" for name, least, most in record.seen)
     yield (f"saw {seen}" if seen else "saw nothing") + ("" if record.places == 1 else f", at {record.places:,} places")
     predicted = {name: (loss, spread) for name, loss, spread in record.predicted}
-    width = max(map(len, [*predicted, *taken]), default=0)
-    for name in [*predicted, *(name for name in taken if name not in predicted)]:
+    named = [*predicted, *(name for name in taken if name not in predicted)]
+    shown = [name for place, name in enumerate(named) if place < MOST_ALTERNATIVES or name in taken]
+    width = max(map(len, shown), default=0)
+    for name in shown:
         loss = f"  {predicted[name][0]:.4f} ± {predicted[name][1]:.4f}" if name in predicted else ""
         arrow = "" if name not in taken else "  <- taken" if record.places == 1 else f"  <- taken at {taken[name]:,}"
         yield f"  {name:<{width}}{loss}{arrow}".rstrip()
+    if len(named) > len(shown):
+        yield f"  ... and {len(named) - len(shown)} more, expected to be worse"
     if record.why:
         yield f"  {record.why}"
 

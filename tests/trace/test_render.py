@@ -75,3 +75,15 @@ def test_golden(name: str) -> None:
     if os.environ.get("JOSTLE_REWRITE"):
         golden.write_text(shown, encoding="utf-8")
     assert shown == golden.read_text(encoding="utf-8")
+
+
+def test_of_many_alternatives_the_first_are_shown_and_whatever_was_taken() -> None:
+    expected = {f"Option{number}": (0.1 + number / 100, 0.01) for number in range(9)}
+    console = Console(file=io.StringIO(), width=110)
+    console.print(render_trace([Chosen.one("choice", "choice", "Option7", predicted=expected)]))
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    assert [line.split()[0] for line in text.splitlines() if "Option" in line] == [
+        *(f"Option{number}" for number in range(5)),
+        "Option7",
+    ]
+    assert "... and 3 more, expected to be worse" in text
