@@ -109,7 +109,12 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
             for learner, leads in ways.items()
             for lead in (0.0, 0.05)
         ),
-        row("**Jostle**: the best of these and other leads on all other groups", chosen),
+        *(
+            row(f"**Jostle, as shipped**: {learner}, {float(share):.0%}, lead {trained.lead:.0%}", leads[trained.lead])
+            for learner, leads in ways.items()
+            if learner == trained.learner
+        ),
+        row("the best of these and other leads on all other groups", chosen),
         row(
             "**Jostle where the number of rows is public**: free facts only, forest, lead from all other groups",
             where_public,

@@ -23,6 +23,7 @@ from jostle.errors import ChoiceError
 __all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
 
 Floats = NDArray[np.float64]
+MOST_SCORED = 3.0
 MOST_REGRET = 50.0
 """Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
@@ -80,18 +81,19 @@ class Judged:
         )
 
     def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:
-        """Return the geometric mean of regrets, against the best mean losses: what ways are compared by.
+        """Return the mean regret, against the best mean losses: what ways are compared by.
 
-        Geometric, so that a few cells in which everything is hopeless, or nearly perfect, do not decide for all others.
-        What generators made is learned from, but where there is anything real, that alone is judged by.
+        Regrets above `MOST_SCORED` count as that, so that a few cells in which everything is hopeless, or nearly
+        perfect, do not decide for all others. What generators made is learned from, but where there is anything real,
+        that alone is judged by.
         """
         marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
         if (marks & ~cases.artificial).any():
             marks = marks & ~cases.artificial
         least = max(cases.floor, LEAST)
         best = np.maximum(cases.mean[marks].min(axis=1), least)
-        regret = np.maximum(self.losses[marks], least) / best
-        return float(np.exp(np.average(np.log(regret), weights=weights_of(cases.groups[marks]))))
+        regret = np.minimum(np.maximum(self.losses[marks], least) / best, MOST_SCORED)
+        return float(np.average(regret, weights=weights_of(cases.groups[marks])))
 
 
 @frozen(eq=False)
@@ -213,7 +215,7 @@ def judge_all(
             tried.extend(found)
             known[key] = best_way(cases, found)
             if progress is not None:
-                progress(f"geometric mean of regrets {known[key].score(cases):.3f}: {known[key].way}")
+                progress(f"score {known[key].score(cases):.3f}: {known[key].way}")
         return known[key]
 
     first, others = learners[0], learners[1:]
