@@ -32,10 +32,25 @@ def as_text(answer: Any) -> str:
         sides = " x ".join(map(str, answer.shape))
         return f"an estimate of {sides} cells, {answer.total:.6g} records in all; the first cells: {first} ..."
     if isinstance(answer, list) and answer and all(isinstance(each, list | tuple) for each in answer):
-        return "\n".join("  ".join(shown(cell) for cell in row) for row in answer)
+        return "\n".join("  ".join(row) for row in _aligned(answer))
     if isinstance(answer, Leaf | Node):
         return "\n".join(_tree(answer, ""))
     return shown(answer)
+
+
+def _aligned(rows: list[Any]) -> list[list[str]]:
+    """Return rows of cells as wide as their columns; with a head, where all rows end in alike dictionaries."""
+    last = [row[-1] if row else None for row in rows]
+    keys = list(last[0]) if isinstance(last[0], dict) else []
+    if keys and all(isinstance(each, dict) and list(each) == keys for each in last):
+        head = ["" for _ in rows[0][:-1]] + [shown(key) for key in keys]
+        cells = [head] + [[*map(shown, row[:-1]), *(shown(row[-1][key]) for key in keys)] for row in rows]
+    else:
+        cells = [[shown(cell) for cell in row] for row in rows]
+    widths = [
+        max((len(row[place]) for row in cells if place < len(row)), default=0) for place in range(max(map(len, cells)))
+    ]
+    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in cells]
 
 
 def _tree(tree: Any, indent: str) -> list[str]:
@@ -47,7 +62,7 @@ def _tree(tree: Any, indent: str) -> list[str]:
     return lines
 
 
-def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
+def as_data(answer: Any) -> Any:  # noqa: C901, PLR0911 - one per kind
     """Return an answer as plain data."""
     if isinstance(answer, Model):
         return json.loads(answer.to_json())

@@ -13,13 +13,17 @@ from jostle.privacy.amounts import exact
 
 __all__ = ["BINARY", "fraction", "is_number", "negated", "plain_number"]
 
+NUMBERS = (int, float, Fraction)
+EXACT = frozenset(NUMBERS)
+"""Exactly these, which is quickly seen."""
 MOST_BITS = 4096
 """Exact numbers with more digits go on as doubles."""
 
 
 def is_number(value: object) -> bool:
     """Return whether a value is a public number."""
-    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    kind = type(value)
+    return kind is int or kind is Fraction or kind is float or (isinstance(value, NUMBERS) and kind is not bool)
 
 
 def fraction(value: object, what: str) -> Fraction:
@@ -131,9 +135,9 @@ def _multiply(left: Any, right: Any) -> Any:
 def _divided(a: Any, b: Any) -> Any:
     if b == 0:
         raise _by_zero()
-    if isinstance(a, float) or isinstance(b, float):
+    if type(a) is float or type(b) is float:
         return float(a) / float(b)
-    return Fraction(a) / b
+    return a / b if type(a) is Fraction else Fraction(a, b) if type(b) is int and type(a) is int else Fraction(a) / b
 
 
 def _by_zero() -> Stop:
@@ -173,13 +177,16 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _numbers(operator: str, left: Any, right: Any, compute: Callable[[Any, Any], Any]) -> Any:
-    if isinstance(left, Private) or isinstance(right, Private):
-        return _private(operator, left, right)
-    if not (is_number(left) and is_number(right)):
-        raise _wrong_kind(f"one side of {operator}", right if is_number(left) else left)
+    if not (type(left) in EXACT and type(right) in EXACT):
+        if isinstance(left, Private) or isinstance(right, Private):
+            return _private(operator, left, right)
+        if not (is_number(left) and is_number(right)):
+            raise _wrong_kind(f"one side of {operator}", right if is_number(left) else left)
     found = compute(left, right)
-    if isinstance(found, float) and not math.isfinite(found):
-        raise Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
+    if type(found) is float:
+        if not math.isfinite(found):
+            raise Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
+        return found
     return plain_number(found)
 
 

@@ -17,6 +17,8 @@ from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
+from jostle.lang.price import check_price
+from jostle.lang.worlds import check_worlds
 
 __all__ = ["PASSES", "WHOLE_PASSES", "Checked", "check"]
 
@@ -24,7 +26,7 @@ Pass = Callable[[nodes.Module], Iterable[Diagnostic]]
 
 PASSES: tuple[Pass, ...] = (check_places, check_names, check_choices)
 """These stand lines that could not be read: what is in them is left alone."""
-WHOLE_PASSES: tuple[Pass, ...] = ()
+WHOLE_PASSES: tuple[Pass, ...] = (check_worlds, check_price)
 """These need every line; they run if there is no syntax mistake."""
 
 

@@ -56,7 +56,10 @@ class Entry:
         parts = [f"{self.code} ({self.family}): {self.title}", self.rule]
         if self.wrong:
             source = Source("wrong.jst", self.wrong)
-            parts += ["wrong:", indent(self.wrong, "    "), indent(render(source, check(source).diagnostics), "    ")]
+            parts += ["wrong:", indent(self.wrong, "    ")]
+            # Some mistakes show only while running.
+            if found := check(source).diagnostics:
+                parts.append(indent(render(source, found), "    "))
         if self.right:
             parts += ["right:", indent(self.right, "    ")]
         return "\n\n".join(parts)

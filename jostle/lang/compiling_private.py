@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jostle.errors import JostleError, ProgramError, Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import fraction, is_number, kind_of, plain_number
 from jostle.lang.builtins import BUILTINS, Builtin
@@ -17,7 +18,7 @@ from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
 from jostle.lang.lowering import OfColumns, Query, axis_size, lower
 from jostle.lang.operations import OPERATIONS, items
-from jostle.lang.stops import Stop
+from jostle.lang.stops import Stop, placed
 from jostle.lang.values import (
     Features,
     KnownAttribute,
@@ -26,7 +27,6 @@ from jostle.lang.values import (
     PrivateNumber,
     Table,
     attribute_of,
-    code_of,
     numbered,
 )
 from jostle.options.base import Option
@@ -51,9 +51,9 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     function = node.function
     given = [compiler.expression(each, scope) for each in node.arguments]
     named = {each.name: compiler.expression(each.value, scope) for each in node.keywords}
-    if isinstance(function, nodes.Name) and function.name not in scope.slots:
-        if function.name not in compiler.own and function.name in OPERATIONS:
-            return _builtin(compiler, node, BUILTINS[function.name], given, named, scope)
+    known = function.name if isinstance(function, nodes.Name) else ""
+    if known in OPERATIONS and known not in scope.slots and known not in compiler.own:
+        return _builtin(compiler, node, BUILTINS[known], given, named, scope)
     site = site_of(scope, node, text_of(function))
     value = compiler.expression(function, scope)
 
@@ -69,7 +69,7 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     return compiler.guarded(run, node.span)
 
 
-def _builtin(
+def _builtin(  # noqa: PLR0917 - a clause each
     compiler: Compiler, node: nodes.Call, builtin: Builtin, given: list[Go], named: Mapping[str, Go], scope: Scope
 ) -> Go:
     operation = OPERATIONS[builtin.name]
@@ -82,13 +82,28 @@ def _builtin(
             ordered[place] = named[name]
     if all(ordered):
         parts: list[Any] = ordered
-        return compiler.guarded(lambda frame: operation(frame, site, *[part(frame) for part in parts]), node.span)
+        return _in_order(compiler, operation, site, parts, node.span)
     filled = [(plain[place], part) for place, part in enumerate(ordered) if part is not None]
 
     def run(frame: Frame) -> Any:
         return operation(frame, site, **{name: part(frame) for name, part in filled})
 
     return compiler.guarded(run, node.span)
+
+
+def _in_order(compiler: Compiler, operation: Callable[..., Any], site: str, parts: Sequence[Go], span: Span) -> Go:
+    """Return what calls an operation with all its values; guarded in place, since there are many."""
+    source = compiler.source
+
+    def run(frame: Frame) -> Any:
+        try:
+            return operation(frame, site, *[part(frame) for part in parts])
+        except ProgramError:
+            raise
+        except (Stop, JostleError, ArithmeticError) as mistake:
+            raise placed(mistake, source, span) from None
+
+    return run
 
 
 def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mapping[str, Any]) -> Any:
@@ -188,7 +203,7 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
                 shown = f"`{name}`" if isinstance(name, str) else kind_of(name)
                 listed = ", ".join(found.schema.names[:12])
                 raise Stop("J503", f"there is no column {shown}", f"the table has {listed}", "name one of these")
-            found = found.part(name, code_of(found.schema, name, value(frame)))
+            found = found.part(name, found.coded(name, value(frame)))
         return found
 
     return compiler.guarded(run, node.span)
@@ -378,7 +393,7 @@ def make_choice_maker(compiler: Compiler, node: nodes.MakeChoiceMaker, scope: Sc
 
 def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
     """Return what makes a labelled choice."""
-    alternatives = [each for each in items_of(node.among)]
+    alternatives = items_of(node.among)
     names = tuple(each.name for each in alternatives if isinstance(each, nodes.Name))
     values = [compiler.expression(each, scope) for each in alternatives]
     informed = [] if node.informed_by is None else items_of(node.informed_by)

@@ -19,6 +19,9 @@ class Runner(Protocol):
     def say(self, text: str) -> None:
         """Print a line."""
 
+    def policy(self, label: str) -> Any:
+        """Return what answers a labelled choice where no handler does."""
+
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
         """Return what a function of the program, or one that it knows, gives."""
 

@@ -30,7 +30,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "PatilSingh",
         "RandomForest",
     ),
-    "classifiers": ("BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree", "ShrunkBayes"),
+    "classifiers": ("BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"),
     "public": ("gridCorpus", "tableCorpus"),
 }
 """The Options by kind, and public databases."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from attrs import frozen
@@ -68,8 +69,8 @@ def column_values(column: Column) -> tuple[Any, ...]:
     labels = column.labels
     if isinstance(column, Numeric):
         cuts = [Fraction(repr(float(cut))) for cut in column.cut_points]
-        whole = all(right - left == 1 for left, right in zip(cuts, cuts[1:], strict=False))
-        inner: list[Any] = [left if whole else (left + right) / 2 for left, right in zip(cuts, cuts[1:], strict=False)]
+        whole = all(right - left == 1 for left, right in pairwise(cuts))
+        inner: list[Any] = [left if whole else (left + right) / 2 for left, right in pairwise(cuts)]
         shown = [int(each) if each.denominator == 1 else each for each in inner]
         return (*shown, *(None for _ in labels[len(shown) :]))
     plain = [None if label in {OTHER, MISSING} else label for label in labels]
@@ -159,7 +160,7 @@ def _label(value: Any, *, whole: bool) -> Any:
 
 
 def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, tuple[int, ...]]]:
-    found = []
+    found: list[tuple[str, tuple[int, ...]]] = []
     for each in where:
         columns = tuple(name for name in each.columns if not _missing_axis(schema, name))
         if len(columns) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from jostle.choice import about_grids, about_tables
 from jostle.choice.corpus import Corpus
 from jostle.choice.databases import PublicGrid, PublicTable
 from jostle.choice.making import MkChoiceMaker
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["make", "metafeature_of"]
 
+FREE = {"grid": about_grids.PUBLIC, "classification": about_tables.PUBLIC}
 
-def make(
+
+def make(  # noqa: PLR0917 - a clause each
     program: Any,
     label: str,
     among: list[Any],
@@ -38,13 +41,20 @@ def make(
             raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
     maker = MkChoiceMaker(
         among=among,
-        informed_by=None if informed_by is None else [metafeature_of(program, each) for each in informed_by],
+        informed_by=None if informed_by is None else _informed(program, informed_by, among[0].task if among else ""),
         trained_on=_corpus(trained_on),
         spending=spending,
-        judged_by=_judge(program, judged_by),
+        judged_by=_judge(judged_by),
         label=label,
     )
     return quickly(maker)
+
+
+def _informed(program: Any, given: list[Any], task: str) -> list[Metafeature]:
+    """Return what a program names, and the public facts that Jostle knows for the task: these are free."""
+    named = [metafeature_of(program, each) for each in given]
+    known = {each.name for each in named}
+    return [*named, *(each for each in FREE.get(task, ()) if each.name not in known)]
 
 
 def metafeature_of(program: Any, given: Any) -> Metafeature:
@@ -79,7 +89,7 @@ def _corpus(given: Any) -> Any:
     return Corpus(databases)
 
 
-def _judge(program: Any, given: Any) -> Judge | None:
+def _judge(given: Any) -> Judge | None:
     if given is None:
         return None
-    raise Stop("J599", "`judged by` does not run yet", "losses are those of the task", "leave it out")
+    raise Stop("J901", "`judged by` does not run yet", "losses are those of the task", "leave it out")

@@ -1,4 +1,4 @@
-"""The functions that every program knows, as they run. Each is given where it is called from, and its values in order."""
+"""The functions that every program knows, as they run. Each is given where it is called, and its values in order."""
 
 from __future__ import annotations
 
@@ -83,6 +83,11 @@ def _several(name: str, how: Callable[[list[Expression]], Expression]) -> Callab
     return made
 
 
+def _mean(listed: list[Any]) -> Any:
+    total = sum(listed)
+    return total / len(listed) if isinstance(total, float) else Fraction(total) / len(listed)
+
+
 _SEVERAL = {
     "max": _several("max", largest),
     "min": _several("min", smallest),
@@ -93,14 +98,9 @@ _PLAIN: dict[str, Callable[[list[Any]], Any]] = {
     "max": max,
     "min": min,
     "sum": sum,
-    "mean": lambda listed: _mean(listed),
+    "mean": _mean,
     "stddev": lambda listed: math.sqrt(float(sum((each - _mean(listed)) ** 2 for each in listed)) / len(listed)),
 }
-
-
-def _mean(listed: list[Any]) -> Any:
-    total = sum(listed)
-    return total / len(listed) if isinstance(total, float) else Fraction(total) / len(listed)
 
 
 def _aggregate(name: str) -> Operation:
@@ -255,7 +255,7 @@ def shown(value: Any) -> str:
 def _epsilon(frame: Frame, given: Any) -> Fraction:
     if given is None:
         return frame.budget()
-    return fraction(given, "epsilon")
+    return given if type(given) is Fraction else fraction(given, "epsilon")
 
 
 def _noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any:
@@ -268,7 +268,7 @@ def _noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> An
     if not isinstance(table, Table):
         raise Stop("J501", f"`noisyCount` is given {kind_of(table)}", "it counts rows", "noisyCount(db, epsilon / 2)")
     found = table.probe.count(budget, site=site)
-    table.rows_bound = max(1, found + int(SURE / budget) + 1)
+    table.bought_rows = (found, budget)
     return found
 
 
@@ -307,20 +307,20 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
         return int(table.probe.below(DRAWN_BELOW, 1)[0]) % len(scores)
     schema = table.schema
     budget = _epsilon(frame, epsilon)
-    names = [each.attribute for each in scores]
+    names, attributes = [each.attribute for each in scores], schema.attributes
     if kind == "maxScore" and (first.label != schema.label or len(set(names)) < len(names)):
         rules = PickLargest(tuple(one_rule(name, first.label) for name in names))
         return int(table.probe.perform(rules, budget, site=site))
-    if first.label != schema.label or any(name not in schema.attributes for name in names):
+    if first.label != schema.label or any(name not in attributes for name in names):
         raise Stop(
             "J504",
             f"`{kind}` looks at `{first.label}`",
             f"{kind} is for the label of the table, and its attributes",
             "maxScore is for any two columns",
         )
-    places = [schema.attributes.index(name) for name in names]
+    places = [attributes.index(name) for name in names]
     nothing = np.zeros(0, dtype=np.int64)
-    alone = Routing(schema.attributes, np.array([0]), np.array([-1]), np.array([0]), nothing, depth=0)
+    alone = Routing(attributes, np.array([0]), np.array([-1]), np.array([0]), nothing, depth=0)
     score = SplitScore(
         alone,
         np.array([0]),
@@ -328,9 +328,17 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
         np.array(places),
         np.zeros(len(places), dtype=np.int64),
         np.ones((1, len(places)), dtype=np.bool_),
-        schema.rows or table.rows_bound or UNKNOWN_ROWS,
+        schema.rows or _rows_bound(table),
     )
     return int(table.probe.perform(PickEach(score), budget, site=site)[0])
+
+
+def _rows_bound(table: Table) -> int:
+    """Return a bound on the rows, from a count that was bought of them or of a table they are a part of."""
+    if table.bought_rows is None:
+        return UNKNOWN_ROWS
+    found, budget = table.bought_rows
+    return max(1, found + int(SURE / budget) + 1)
 
 
 def _column(value: Any, what: str) -> str:
@@ -378,6 +386,12 @@ def _map(frame: Frame, site: str, function: Any, xs: Any) -> list[Any]:
     return [frame.program.call(frame, site, function, [each]) for each in items(xs)]
 
 
+def _fail(frame: Frame, site: str, message: Any) -> None:  # noqa: ARG001
+    if not isinstance(message, str):
+        raise Stop("J501", f"a message is {kind_of(message)}", "it is a text", 'fail("there are no attributes")')
+    raise Stop("J514", message, "the program says so itself", "see the line that is marked")
+
+
 def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001
     from jostle.choice.folders import public  # noqa: PLC0415 - reads Arrow, which most programs need not
 
@@ -386,7 +400,7 @@ def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001
     return public(path)
 
 
-def _rehearse(frame: Frame, site: str, option: Any, database: Any, scale: Any, epsilon: Any) -> float | None:  # noqa: ARG001
+def _rehearse(frame: Frame, site: str, option: Any, database: Any, scale: Any, epsilon: Any) -> float | None:  # noqa: ARG001, PLR0917 - as called
     from jostle.lang.rehearsing import error_of  # noqa: PLC0415 - as above
 
     return error_of(option, database, scale, fraction(epsilon, "epsilon"))
@@ -400,6 +414,7 @@ OPERATIONS: dict[str, Operation] = {
     "argmin": lambda frame, site, scores: _best(scores, min, "argmin"),  # noqa: ARG005
     "ceil": lambda frame, site, x: math.ceil(_number(x, "ceil")),  # noqa: ARG005
     "exp": _exp,
+    "fail": _fail,
     "floor": lambda frame, site, x: math.floor(_number(x, "floor")),  # noqa: ARG005
     "len": _len,
     "list": lambda frame, site, xs: list(items(xs)),  # noqa: ARG005

@@ -6,7 +6,7 @@ Only what is in this folder touches a probe on a program's behalf. A program is 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
@@ -25,6 +25,7 @@ from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import Stop, placed
 from jostle.lang.values import Table
+from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 
 if TYPE_CHECKING:
@@ -103,13 +104,21 @@ class Program:
         with deep_enough():
             if isinstance(function, Option):
                 return function(*given, epsilon=epsilon, **named)
-            tables = [Table(each) if isinstance(each, Probe) else each for each in given]
             if not isinstance(function, Function):
                 raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
+            if any(isinstance(each, Probe) for each in given):
+                self.check_entry(function, [place for place, each in enumerate(given) if isinstance(each, Probe)])
+            tables = [Table(each) if isinstance(each, Probe) else each for each in given]
             try:
                 return function.run(self, tables, named, epsilon)
             except Stop as mistake:
                 raise placed(mistake, self.source, function.definition.name_span) from None
+
+    def check_entry(self, function: Function, tables: Sequence[int]) -> None:
+        """Refuse to call a function with databases in other places than it was checked for."""
+        mistakes = check_entry(self.module, function.name, tables)
+        if mistakes:
+            raise ProgramError(self.source, mistakes)
 
     # What its functions use
 

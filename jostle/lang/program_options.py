@@ -11,7 +11,7 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.functions import Function
 from jostle.lang.operations import holds_private
-from jostle.lang.printer import show
+from jostle.lang.scopes import defined_in
 from jostle.lang.stops import Stop, placed
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, Node, Table
@@ -71,7 +71,7 @@ class ProgramOption(Option):
                         self.program, [Table(probe), *self._wanted(probe, questions)], named, budget
                     )
                 if holds_private(found):
-                    raise Stop(
+                    raise Stop(  # noqa: TRY301 - given its place below
                         "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
                     )
                 if isinstance(found, Leaf | Node):
@@ -83,7 +83,7 @@ class ProgramOption(Option):
         return self.perform(db, epsilon, run, site=site)
 
     def _wanted(self, probe: Probe, questions: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield what it is asked beside the table: where that is no workload, the one that all Options of grids have."""
+        """Yield what it is asked beside the table: where that is nothing, the usual workload of grids."""
         if questions or self.task != "grid" or len(self.answer.parameters) < 2:
             yield from questions
             return
@@ -95,12 +95,11 @@ class ProgramOption(Option):
     def _predicted(self, seen: Mapping[str, float]) -> float:
         """Return the programmer's own prediction of the loss."""
         if self._predict is None:
-            raise Stop("J599", "no prediction", "a mistake of ours", "please report it")
-        features = {name: number for name, number in seen.items()}
+            raise Stop("J901", "no prediction", "a mistake of ours", "please report it")
         try:
-            found = self._predict.run(self.program, [Features(features)], {}, None)
+            found = self._predict.run(self.program, [Features(dict(seen))], {}, None)
             if not is_number(found):
-                raise Stop("J501", f"`predict` gives {kind_of(found)}", "it gives a number", "return 0.1")
+                raise Stop("J501", f"`predict` gives {kind_of(found)}", "it gives a number", "return 0.1")  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self._predict.definition.name_span) from None
         return float(found)
@@ -127,7 +126,7 @@ class Measure:
         try:
             found = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
             if not is_number(found):
-                raise Stop("J501", f"a metafeature is {kind_of(found)}", "it is a number", "return {{ len(db) }}")
+                raise Stop("J501", f"a metafeature is {kind_of(found)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
         return float(found)
@@ -164,25 +163,22 @@ def needed_by(program: Program, name: str) -> list[nodes.Statement]:
     """Return the statements of a program that one of its names depends on, in order."""
     definitions: dict[str, nodes.Statement] = {}
     for statement in program.module.body:
-        from jostle.lang.scopes import defined_in  # noqa: PLC0415 - for this alone
-
         for defined, _, _ in defined_in([statement]):
             definitions[defined] = statement
     waiting, found = [name], dict[int, nodes.Statement]()
     while waiting:
-        statement = definitions.get(waiting.pop())
-        if statement is None or id(statement) in found:
+        defining = definitions.get(waiting.pop())
+        if defining is None or id(defining) in found:
             continue
-        found[id(statement)] = statement
-        waiting += [node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name)]
+        found[id(defining)] = defining
+        waiting += [node.name for node in nodes.walk(defining) if isinstance(node, nodes.Name)]
     return [each for each in program.module.body if id(each) in found]
 
 
 def version_of(program: Program, name: str) -> str:
-    """Return a mark of what one of a program's names stands for: of its canonical text, and of what that uses."""
-    text = show(nodes.Module(tuple(needed_by(program, name))))
-    bare = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#"))
-    return hashlib.blake2b(bare.encode(), digest_size=4).hexdigest()
+    """Return a mark of what one of a program's names stands for: of its tree, and of what that uses."""
+    # A tree as text has neither places nor comments.
+    return hashlib.blake2b(repr(needed_by(program, name)).encode(), digest_size=4).hexdigest()
 
 
 def task_of(program: Program, definition: nodes.FunctionDefinition) -> str:

@@ -6,6 +6,7 @@ So that a program that was never trained answers within a minute. `jostle train`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from attrs import evolve, fields, frozen
 
@@ -49,8 +50,8 @@ def quickly(maker: ChoiceMaker) -> ChoiceMaker:
     return evolve(maker, trainer=QuickStart(**_shared(training)))
 
 
-def _shared(training: Training) -> dict[str, object]:
-    return {each.alias: getattr(training, each.name) for each in fields(Training)}
+def _shared(training: Training) -> dict[str, Any]:
+    return {str(each.alias): getattr(training, each.name) for each in fields(Training)}
 
 
 def few_jobs(databases: Iterable[PublicDatabase]) -> list[tuple[PublicDatabase, Spec]]:

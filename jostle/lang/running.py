@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from jostle.errors import JostleError
+from jostle.errors import BudgetError, JostleError
 from jostle.lang.answers import as_data, as_text
 from jostle.lang.functions import Function
+from jostle.lang.price import prices
 from jostle.lang.program import Program, load
 from jostle.lang.program_options import ProgramOption, task_of
 from jostle.options.base import Option
@@ -64,7 +65,9 @@ class Outcome:
         """Return it for people."""
         lines = [as_text(self.answer)]
         if self.example is not None and self.epsilon is not None:
-            head = f"NOT PRIVATE: a rehearsal on the public database {self.example}, epsilon {show_amount(self.epsilon)}"
+            head = (
+                f"NOT PRIVATE: a rehearsal on the public database {self.example}, epsilon {show_amount(self.epsilon)}"
+            )
             lines.insert(0, head)
         if self.loss is not None:
             lines.append(f"loss on this database: {self.loss:.4g}")
@@ -109,24 +112,33 @@ def run_program(
             fix="--epsilon 1",
         )
     budget = epsilon_amount(epsilon or "1")
-    ready(program, target)
+    ready(program)
     opened = (
-        _example(program, target, budget, records)
-        if data is None
-        else _private(data, schema, budget, vault, records)
+        _example(program, target, budget, records) if data is None else _private(data, schema, budget, vault, records)
     )
     questions = _asked(opened, needed, name)
+    check_price(program, name, opened.probe.schema, budget)
     answer = program.run(name, opened.probe, *questions, epsilon=budget)
     loss = _loss(opened, answer)
     return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
 
 
-def ready(program: Program, target: Any) -> None:
+def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction) -> None:
+    """Refuse a function that may spend more than is promised, before it spends anything."""
+    price = prices(program.module, schema).get(name) or prices(program.module, schema).get(f"{name}.answer")
+    amount = None if price is None else price.amount.at(epsilon)
+    if price is not None and amount is not None and amount > epsilon:
+        raise BudgetError(
+            f"{name} may spend epsilon {show_amount(amount)}, and {show_amount(epsilon)} is promised",
+            why=f"it {price.text.removeprefix(name).strip()}, on this table's schema",
+            fix="promise more, or spend less at each step",
+        )
+
+
+def ready(program: Program) -> None:
     """Let the makers learn that a run may call, before any data are opened."""
-    makers = program.makers
-    for each in makers.values():
+    for each in program.makers.values():
         _ = each.trained
-    del target
 
 
 def _needed(target: Any) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
+from jostle.lang.scopes import target_names
 
 __all__ = ["table_parameters"]
 
@@ -30,9 +31,7 @@ def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition)
             if found - known[name]:
                 known[name] |= found
                 changed = True
-    return tuple(
-        place for place, each in enumerate(definition.parameters) if each.name in known[definition.name]
-    )
+    return tuple(place for place, each in enumerate(definition.parameters) if each.name in known[definition.name])
 
 
 def _used(
@@ -60,12 +59,11 @@ def _options(module: nodes.Module) -> set[str]:
         ):
             found.add(statement.name)
         elif isinstance(statement, nodes.Assign) and isinstance(statement.value, nodes.MakeChoiceMaker):
-            if isinstance(statement.target, nodes.Name):
-                found.add(statement.target.name)
+            found.update(each.name for each in target_names(statement.target))
     return found
 
 
-def _places(
+def _places(  # noqa: C901 - one case per kind
     node: nodes.Node, functions: dict[str, nodes.FunctionDefinition], known: dict[str, set[str]], options: set[str]
 ) -> Iterator[nodes.Expression]:
     """Yield the expressions in a node that stand where a database does."""

@@ -74,7 +74,7 @@ def to_model(tree: Tree, schema: Schema, made_by: str, epsilon: Fraction | None)
     attribute, first, children, shares = list[int](), list[int](), list[int](), list[list[float]]()
 
     def add(node: Tree, level: int, above: list[float]) -> tuple[int, int]:
-        """Number a node and all below it; return its number, and how deep it goes."""
+        """Return the number that a node is given, with all below it, and how deep it goes."""
         number = len(attribute)
         held = _class_counts(node, classes)
         shown = [count / sum(held) for count in held] if sum(held) > 0 else above

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NoReturn, Protocol
 
 from attrs import field, frozen
@@ -15,6 +16,7 @@ from attrs import field, frozen
 from jostle.lang.stops import Stop
 from jostle.privacy.expressions import Expression, one_rule
 from jostle.privacy.probe import Probe
+from jostle.tables.columns import Column as ColumnOfTable
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
@@ -68,7 +70,7 @@ class Private:
 
     def _refuse(self, *_: object) -> NoReturn:
         raise Stop(
-            "J201",
+            "J202",
             "a private value is looked at",
             "what follows from it would show it without noise",
             "buy it first: n = {{ ... }}",
@@ -80,7 +82,18 @@ class Private:
 class Table(Private):
     """Rows that a program may ask about: all of a database, or the part with some values."""
 
-    __slots__ = ("_parts", "_probe", "_probes", "code", "column", "market", "parent", "rows_bound")
+    __slots__ = (
+        "_codes",
+        "_parts",
+        "_probe",
+        "_probes",
+        "_schema",
+        "bought_rows",
+        "code",
+        "column",
+        "market",
+        "parent",
+    )
 
     def __init__(
         self,
@@ -98,20 +111,20 @@ class Table(Private):
         self.code = code
         self._parts: dict[str, list[Table | None]] = {}
         self._probes: dict[str, tuple[Probe, ...]] = {}
-        self.rows_bound: int | None = None if parent is None else parent.rows_bound
-        """A released or public bound on the rows, if there is one."""
+        self.bought_rows: tuple[int, Fraction] | None = None if parent is None else parent.bought_rows
+        """A noisy number of these rows, or of more, and what it cost, if one was bought."""
+        self._codes: dict[str, dict[str, int]] = {} if parent is None else parent._codes  # noqa: SLF001 - a part shares them
+        self._schema: Schema | None = None if parent is None else parent.schema
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts."""
-        table = self
-        while table.parent is not None:
-            table = table.parent
-        if table._probe is not None:
-            return table._probe.schema
-        if table.market is None:
-            raise Stop("J599", "a table without a probe", "this is a mistake of ours", "please report it")
-        return table.market.schema
+        """Return the public facts. They are looked up once: they do not change."""
+        if self._schema is None:
+            found = self._probe or self.market
+            if found is None:
+                raise Stop("J901", "a table without a probe", "this is a mistake of ours", "please report it")
+            self._schema = found.schema
+        return self._schema
 
     @property
     def root(self) -> Table:
@@ -150,6 +163,14 @@ class Table(Private):
         if found is None:
             found = parts[code] = Table(parent=self, column=column, code=code)
         return found
+
+    def coded(self, column: str, value: object) -> int:
+        """Return the code of a value of a column."""
+        codes = self._codes.get(column)
+        if codes is None:
+            codes = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
+        code = codes.get(value) if type(value) is str else None
+        return code_of(self.schema, column, value) if code is None else code
 
     def path(self) -> list[Table]:
         """Return the tables it is a part of, from the database down to itself."""
@@ -254,17 +275,16 @@ class Features:
 
 def attribute_of(schema: Schema, name: str) -> KnownAttribute:
     """Return a column as a program sees it."""
-    return KnownAttribute(name, schema[name].labels)
+    return _attribute(name, schema[name])
 
 
 def code_of(schema: Schema, name: str, value: object) -> int:
     """Return the code of a value of a column: one of its texts, or a number in one of its bins."""
     column = schema[name]
     labels = column.labels
-    if isinstance(value, str):
-        if value in labels:
-            return labels.index(value)
-    elif isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+    if isinstance(value, str) and value in labels:
+        return labels.index(value)
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
         if isinstance(column, Numeric):
             cuts = column.cut_points
             if cuts[0] <= value <= cuts[-1]:
@@ -283,6 +303,11 @@ def code_of(schema: Schema, name: str, value: object) -> int:
         f"it can have {_listed(labels)}",
         "use one of these",
     )
+
+
+@lru_cache(maxsize=1024)
+def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
+    return KnownAttribute(name, column.labels)
 
 
 def _listed(labels: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 __all__ = ["NOTHING", "PUBLIC", "World", "container", "function", "joined", "mapping", "private", "text"]
 
@@ -56,7 +56,7 @@ class World:
 
     def join(self, other: World) -> World:
         """Return what may be either."""
-        if self == other or other == NOTHING:
+        if other in (self, NOTHING):
             return self
         if self == NOTHING:
             return other

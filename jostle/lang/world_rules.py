@@ -30,6 +30,7 @@ __all__ = [
     "unary",
 ]
 
+BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
 BUY_FIRST = "buy it first: n = {{ ... }}"
 PLAIN = {"sqrt", "log", "exp", "floor", "ceil", "round", "size"}
 AGGREGATES = {"max", "min", "mean", "sum", "stddev"}
@@ -48,7 +49,7 @@ ON_ROWS = {
 # Operations
 
 
-def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World:
+def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World:  # noqa: C901, PLR0911 - one case per kind
     """Return what is known of a sum, product and so on."""
     left, right = checker.value(node.left, place), checker.value(node.right, place)
     if not (left.is_private or right.is_private):
@@ -63,7 +64,7 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
             checker.report(
                 "J207",
                 "a private value in a text",
-                node.span,
+                node.left if left.is_private else node.right,
                 "whoever reads the text sees it without noise",
                 BUY_FIRST,
             )
@@ -72,12 +73,12 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
             checker.report(
                 "J219",
                 "a database is computed with",
-                side.span,
+                side,
                 "a database is not a number",
                 f"len({show_expression(side)}) is how many rows it has",
                 label="a database",
             )
-            return PUBLIC
+            return NOTHING
     both = left.is_private and right.is_private
     why = None
     if "score" in left.kinds | right.kinds:
@@ -93,7 +94,8 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
         why = "how far one row can change the result has no small bound"
         fix = BUY_FIRST
     if why is not None:
-        checker.report("J214", f"`{node.operator}` on a private value", node.span, why, fix)
+        culprit = node if both else node.left if left.is_private else node.right
+        checker.report("J214", f"`{node.operator}` on a private value", culprit, why, fix)
         return private("number")
     return World(frozenset({"groups" if "groups" in left.kinds | right.kinds else "number"}))
 
@@ -102,7 +104,7 @@ def unary(checker: Checker, node: nodes.UnaryOperation, place: Place) -> World:
     """Return what is known of a value with a sign."""
     world = checker.value(node.operand, place)
     if world.kinds & {"table", "score"}:
-        checker.report("J219", f"{world.word} is computed with", node.span, "it is not a number", BUY_FIRST, label="")
+        checker.report("J219", f"{world.word} is computed with", node, "it is not a number", BUY_FIRST, label="")
         return PUBLIC
     if place.in_query and world.is_private:
         checker.in_query(node.operand)
@@ -114,13 +116,15 @@ def index(checker: Checker, node: nodes.Index, place: Place) -> World:
     world, at = checker.value(node.value, place), checker.value(node.index, place)
     if at.holds_private:
         checker.report(
-            "J206", "a private value is an index", node.index.span, "which item it is shows it without noise", BUY_FIRST
+            "J206", "a private value is an index", node.index, "which item it is shows it without noise", BUY_FIRST
         )
+    if "table" in world.kinds and _is_test(node.index):
+        return private("table")  # meant as a part, and reported as such
     if world.kinds & {"table", "number", "score"}:
         checker.report(
             "J206",
             f"an item of {world.word}",
-            node.value.span,
+            node.value,
             "rows and private values are not looked into",
             "ask for a part, D[region = v], or buy a number: {{ ... }}",
         )
@@ -134,11 +138,15 @@ def index(checker: Checker, node: nodes.Index, place: Place) -> World:
     return PUBLIC if world.inside is None else world.inside
 
 
+def _is_test(node: nodes.Expression) -> bool:
+    return any(isinstance(each, nodes.Comparison) and "==" in each.operators for each in nodes.walk(node))
+
+
 def attribute(checker: Checker, node: nodes.Attribute, place: Place) -> World:
     """Return what is known of a named part: facts about databases are public."""
     world = checker.value(node.value, place)
     if world.kinds & {"number", "groups", "score"}:
-        checker.report("J219", "a part of a private value", node.span, "it has no parts with names", BUY_FIRST)
+        checker.report("J219", "a part of a private value", node, "it has no parts with names", BUY_FIRST)
         return PUBLIC
     if "table" in world.kinds:
         if place.mode == "predict":
@@ -159,12 +167,12 @@ def part(checker: Checker, node: nodes.Part, place: Place) -> World:
             checker.report(
                 "J206",
                 "a private value says which part",
-                condition.value.span,
+                condition.value,
                 "which rows are looked at next shows it without noise",
                 BUY_FIRST,
             )
     if "table" not in world.kinds and world.is_private:
-        checker.report("J219", "a part of a private value", node.table.span, "a database has parts", "D[region = v]")
+        checker.report("J219", "a part of a private value", node.table, "a database has parts", "D[region = v]")
     if place.in_query and world.is_private:
         checker.in_query(node)
     return private("table")
@@ -183,7 +191,7 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
     if place.in_query:
         for world, written in [*zip(given, node.arguments, strict=True)]:
             if world.holds_private:
-                checker.in_query(written)
+                checker.in_query(node if world.kinds == {"table"} else written)
                 return PUBLIC
     if not callee.functions:
         return _unknown(checker, node, callee, [*given, *named.values()])
@@ -192,13 +200,13 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
 
 def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[World]) -> World:
     if callee.is_private:
-        checker.report("J219", "a private value is called", node.function.span, "it is no function", BUY_FIRST)
+        checker.report("J219", "a private value is called", node.function, "it is no function", BUY_FIRST)
         return PUBLIC
     if any(world.holds_private for world in given):
         checker.report(
             "J217",
             "a private value is passed to an unknown function",
-            node.function.span,
+            node.function,
             "what it does with it cannot be seen from here",
             "call a function of the program by its name",
             label="unknown",
@@ -206,7 +214,7 @@ def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[Worl
     return PUBLIC
 
 
-def _one(
+def _one(  # noqa: PLR0917 - a clause each
     checker: Checker, name: str, node: nodes.Call, given: list[World], named: dict[str, World], place: Place
 ) -> World:
     kind, _, called = name.partition(" ")
@@ -220,7 +228,7 @@ def _one(
     return PUBLIC if rule is None else rule(checker, called, node, _bound(called, given, named), place)
 
 
-def _option(
+def _option(  # noqa: PLR0917 - a clause each
     checker: Checker, node: nodes.Call, name: str, given: list[World], named: dict[str, World], place: Place
 ) -> World:
     _buys(checker, node.span, place, f"`{name}`")
@@ -233,7 +241,7 @@ def _option(
             checker.report(
                 "J220",
                 f"`{name}` is given {world.word}",
-                written.span,
+                written,
                 "an Option is given a database first; what else it is asked is public",
                 BUY_FIRST,
             )
@@ -255,7 +263,7 @@ def _budget(checker: Checker, world: World, written: nodes.Expression) -> None:
         checker.report(
             "J221",
             "a private value is a budget",
-            written.span,
+            written,
             "how much noise there is would show it",
             "give a public amount: epsilon / 2",
         )
@@ -285,10 +293,13 @@ Rule = Callable[["Checker", str, nodes.Call, list[World], "Place"], World]
 
 def _must_be_public(code: str, title: str, why: str, fix: str = BUY_FIRST) -> Rule:
     def rule(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
-        for number, world in enumerate(given):
-            if world.holds_private:
-                checker.report(code, title.format(name=name, what=world.word), _written(node, name, number).span, why, fix)
-        return PUBLIC
+        wrong = [(number, world) for number, world in enumerate(given) if world.holds_private]
+        for number, world in wrong:
+            what = world.word if world.is_private else "a list of private values"
+            way_out = fix if world.is_private or "{{" not in fix else BUY_EACH
+            checker.report(code, title.format(name=name, what=what), _written(node, name, number), why, way_out)
+        # Nothing is said about what is computed from a mistake.
+        return NOTHING if wrong else PUBLIC
 
     return rule
 
@@ -303,7 +314,7 @@ def _aggregate(checker: Checker, name: str, node: nodes.Call, given: list[World]
     kinds = joined(worlds).kinds | joined(world.each() for world in worlds if world.inside is not None).kinds
     if kinds & {"table", "score"}:
         checker.report(
-            "J219", f"`{name}` of {joined(worlds).word}", node.span, "it takes numbers", "len(D) is how many rows D has"
+            "J219", f"`{name}` of {joined(worlds).word}", node, "it takes numbers", "len(D) is how many rows D has"
         )
     return private("number")
 
@@ -318,7 +329,7 @@ def _len(checker: Checker, name: str, node: nodes.Call, given: list[World], plac
     if "table" in world.kinds:
         return private("number")
     if world.kinds & {"number", "score"}:
-        checker.report("J219", f"`len` of {world.word}", node.span, "a number has no length", "len(db)")
+        checker.report("J219", f"`len` of {world.word}", node, "a number has no length", "len(db)")
     return PUBLIC
 
 
@@ -327,7 +338,7 @@ def _passed_on(checker: Checker, name: str, node: nodes.Call, given: list[World]
         if world.is_private:
             written = _written(node, name, number)
             checker.report(
-                "J205", f"`{name}` of {world.word}", written.span, "its items would show it without noise", BUY_FIRST
+                "J205", f"`{name}` of {world.word}", written, "its items would show it without noise", BUY_FIRST
             )
     if name == "zip":
         return container([container([world.each() for world in given], fixed=True)])
@@ -349,23 +360,25 @@ def _map(checker: Checker, name: str, node: nodes.Call, given: list[World], plac
 
 def _noisy_count(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:
     _buys(checker, node.span, place, f"`{name}`")
+    if place.mode == "predict":
+        return PUBLIC
     world = given[0] if given else NOTHING
     if len(given) > 1:
         _budget(checker, given[1], _written(node, name, 1))
     if world != NOTHING and not world.is_private:
-        _nothing_private(checker, name, _written(node, name, 0).span)
+        _nothing_private(checker, name, _written(node, name, 0))
     elif world.kinds & {"score", "groups"}:
         checker.report(
             "J219",
             f"`{name}` of {world.word if 'score' in world.kinds else 'several groups'}",
-            _written(node, name, 0).span,
+            _written(node, name, 0),
             "it gives one number of rows",
             "noisyCount(D, epsilon / 2)",
         )
     return PUBLIC
 
 
-def _nothing_private(checker: Checker, name: str, span: Span) -> None:
+def _nothing_private(checker: Checker, name: str, span: nodes.Expression) -> None:
     checker.report(
         "J213",
         f"`{name}` of a public value",
@@ -378,6 +391,8 @@ def _nothing_private(checker: Checker, name: str, span: Span) -> None:
 
 def _noisy_max(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:
     _buys(checker, node.span, place, f"`{name}`")
+    if place.mode == "predict":
+        return PUBLIC
     domain, utilities = (*given, NOTHING, NOTHING)[:2]
     if len(given) > 2:
         _budget(checker, given[2], _written(node, name, 2))
@@ -385,7 +400,7 @@ def _noisy_max(checker: Checker, name: str, node: nodes.Call, given: list[World]
         checker.report(
             "J220",
             "`noisyMax` picks among private values",
-            _written(node, name, 0).span,
+            _written(node, name, 0),
             "what is picked is shown as it is, so candidates are public",
             "noisyMax(domain=atts, utilities=U, epsilon=e)",
         )
@@ -393,21 +408,21 @@ def _noisy_max(checker: Checker, name: str, node: nodes.Call, given: list[World]
         checker.report(
             "J219",
             f"the utilities are {utilities.word}, not a list",
-            _written(node, name, 1).span,
+            _written(node, name, 1),
             "there is one for each candidate",
             "U = [maxScore(a, clss, D) for a in atts]",
         )
     elif utilities.inside is not None and not utilities.inside.is_private:
-        _nothing_private(checker, "noisyMax", _written(node, name, 1).span)
+        _nothing_private(checker, "noisyMax", _written(node, name, 1))
     elif utilities.inside is not None and utilities.inside.kinds & {"table", "groups"}:
         checker.report(
             "J219",
             "a utility is no single number",
-            _written(node, name, 1).span,
+            _written(node, name, 1),
             "candidates are compared by one number each",
             "[len(D[a = v]) for v in a]",
         )
-    return PUBLIC if domain.is_private else domain.each()
+    return NOTHING if domain.holds_private else domain.each()
 
 
 def _score(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:
@@ -418,7 +433,7 @@ def _score(checker: Checker, name: str, node: nodes.Call, given: list[World], pl
             checker.report(
                 "J206",
                 "a private value says which column",
-                _written(node, name, number).span,
+                _written(node, name, number),
                 "which column is looked at shows it without noise",
                 BUY_FIRST,
             )
@@ -462,7 +477,10 @@ RULES: dict[str, Rule] = {
     "Node": _tree,
     "C45_Prune": _must_be_public("J217", "a tree with private values is pruned", "pruning compares them"),
     "rehearse": _must_be_public(
-        "J211", "{what} goes into a rehearsal", "rehearsals are on public databases, and show everything", "use public ones"
+        "J211",
+        "{what} goes into a rehearsal",
+        "rehearsals are on public databases, and show everything",
+        "use public ones",
     ),
     "public": _must_be_public("J211", "a private value is a file name", "which file is opened shows it"),
 }
@@ -472,6 +490,15 @@ RULES: dict[str, Rule] = {
 
 
 def _buys(checker: Checker, span: Span, place: Place, what: str) -> None:
+    if place.in_query:
+        checker.report(
+            "J210",
+            "a query buys something",
+            span,
+            "its conditions and groups are worked out for every value of a column, and would buy each time",
+            "buy it before the query: n = {{ len(db) }}",
+            label="",
+        )
     if place.mode == "predict":
         _predict_looks(checker, span)
     elif place.mode == "metafeature":
@@ -498,6 +525,9 @@ def _predict_looks(checker: Checker, span: Span) -> None:
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
     """Return what is known of a bought value."""
+    if place.in_query:
+        _buys(checker, node.span, evolve(place, mode="plain"), "")
+        return PUBLIC
     world = checker.value(node.value, place)
     if node.spending is not None:
         _budget(checker, checker.value(node.spending, place), node.spending)
@@ -508,7 +538,7 @@ def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
         checker.report(
             "J219",
             f"{world.word} is bought",
-            node.value.span,
+            node.value,
             "{{ ... }} gives a number with noise",
             "{{ len(db) }}" if "table" in world.kinds else "noisyMax(domain, utilities, epsilon)",
         )
@@ -516,10 +546,10 @@ def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
     if not world.is_private and world != NOTHING:
         if world.holds_private:
             checker.report(
-                "J219", "a list is bought", node.value.span, "{{ ... }} gives one number", "[{{ x }} for x in xs]"
+                "J219", "a list is bought", node.value, "{{ ... }} gives one number", "[{{ x }} for x in xs]"
             )
         else:
-            _nothing_private(checker, "{{ ... }}", node.value.span)
+            _nothing_private(checker, "{{ ... }}", node.value)
     return mapping([PUBLIC]) if "groups" in world.kinds else PUBLIC
 
 
@@ -534,7 +564,7 @@ def select(checker: Checker, node: nodes.Select, place: Place) -> World:
         if child is not None and checker.value(child, inner).holds_private:
             checker.in_query(child)
     if table.is_private and "table" not in table.kinds:
-        checker.report("J219", f"a query of {table.word}", node.table.span, "rows are selected from a database", "from db")
+        checker.report("J219", f"a query of {table.word}", node.table, "rows are selected from a database", "from db")
     columns = {each.name for each in nodes.walk(node.value) if isinstance(each, nodes.Name)} if node.value else set()
     if node.aggregate in ON_ROWS and columns and "values" not in columns:
         why, fix = ON_ROWS[node.aggregate]
@@ -549,7 +579,7 @@ def over(checker: Checker, node: nodes.Over, place: Place) -> World:
             checker.report(
                 "J217",
                 "an estimate of private values",
-                each.span,
+                each,
                 "answers are shown as they are, so they are made of released numbers",
                 BUY_FIRST,
             )
@@ -563,7 +593,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
     """Return what is known of a choice maker."""
     for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
         if child is not None and checker.value(child, place).holds_private:
-            checker.report("J220", "a choice maker is given a private value", child.span, "it is learned in public", "db")
+            checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
     return evolve(PUBLIC, functions=frozenset({"o choice"}))
 
 
@@ -575,7 +605,7 @@ def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
             checker.report(
                 "J201",
                 f"choice {node.label} looks at private data",
-                each.span,
+                each,
                 "what a choice sees decides what runs next, so it shows in the output",
                 "buy a noisy count first and look at that: n = noisyCount(D, e / 2)",
             )

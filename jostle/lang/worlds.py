@@ -12,6 +12,7 @@ that has no caller is taken to be called with a database for each parameter it u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -20,6 +21,7 @@ from attrs import define, evolve, field, frozen
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, symbols, target_names
 from jostle.lang.tables_used import table_parameters
 from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, mapping, private, text
@@ -27,6 +29,9 @@ from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joine
 __all__ = ["Checker", "check_entry", "check_worlds"]
 
 Mode = Literal["plain", "metafeature", "predict"]
+BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
+MOST_WORDS = 40
+"""Longer expressions are not repeated in titles."""
 MOST_VARIANTS = 24
 """Ways in which one function is called; beyond that, they are looked at together."""
 ROUNDS = 20
@@ -40,14 +45,14 @@ def check_worlds(module: nodes.Module) -> Iterator[Diagnostic]:
     yield from checker.found.values()
 
 
-def check_entry(module: nodes.Module, entry: str) -> tuple[Diagnostic, ...]:
-    """Return what is wrong if this function is given a database first, and public values besides."""
+def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) -> tuple[Diagnostic, ...]:
+    """Return what is wrong if this function is given databases in these places, and public values besides."""
     checker = Checker(module)
     checker.check_top()
     definition = checker.functions.get(entry)
-    if definition is not None and definition.parameters:
-        checker.check_root(definition, [0], "plain")
-    return tuple(checker.found.values())
+    if definition is not None:
+        checker.check_root(definition, tables, "plain")
+    return tuple(sorted(checker.found.values(), key=lambda each: each.span))
 
 
 @frozen
@@ -92,7 +97,7 @@ class Checker:
     lambdas: dict[int, Lambda] = field(factory=dict)
     variants: dict[tuple[str, Mode], dict[tuple[World, ...], Variant]] = field(factory=dict)
     callers: list[Span] = field(factory=list)
-    returned: list[list[tuple[Span, World]]] = field(factory=list)
+    returned: list[list[tuple[nodes.Expression | Span, World]]] = field(factory=list)
     reached: set[str] = field(factory=set)
 
     def __attrs_post_init__(self) -> None:
@@ -110,7 +115,7 @@ class Checker:
 
     # The program
 
-    def check_program(self) -> None:
+    def check_program(self) -> None:  # noqa: C901 - one case per kind
         """Go through everything that may run."""
         self.check_top()
         metafeatures = self._metafeatures()
@@ -124,9 +129,9 @@ class Checker:
             elif isinstance(statement, nodes.FunctionDefinition):
                 if statement.is_option:
                     self.check_root(statement, [0], "plain")
-                if statement.name in metafeatures:
+                elif statement.name in metafeatures:
                     self.check_root(statement, [0], "metafeature")
-                elif statement.name not in used and not statement.is_option:
+                elif statement.name not in used:
                     self.check_root(statement, table_parameters(self.module, statement), "plain")
         for statement in self.functions.values():
             if statement.name not in self.reached:
@@ -148,15 +153,15 @@ class Checker:
         given = [private("table") if place in tables else PUBLIC for place in range(len(definition.parameters))]
         names = {each.name: world for each, world in zip(definition.parameters, given, strict=True)}
         self.reached.add(definition.name)
-        for span, world in self._through(definition, names, mode):
+        for written, world in self._through(definition, names, mode):
             if world.holds_private and not may_return:
                 who = "a metafeature" if mode == "metafeature" else f"`{definition.name}`"
                 self.report(
                     "J203",
                     f"{who} returns {world.word if world.is_private else 'private values'}",
-                    span,
+                    written,
                     "whoever called it would see it without noise",
-                    "buy it first: return {{ ... }}",
+                    "buy it first: return {{ ... }}" if world.is_private else BUY_EACH,
                 )
 
     def _metafeatures(self) -> set[str]:
@@ -177,22 +182,27 @@ class Checker:
 
     def _through(
         self, definition: nodes.FunctionDefinition | nodes.Lambda, names: dict[str, World], mode: Mode
-    ) -> list[tuple[Span, World]]:
+    ) -> list[tuple[nodes.Expression | Span, World]]:
         """Go through a function's body; return what it may return, and where."""
         self.returned.append([])
         place = Place(names, mode)
         if isinstance(definition, nodes.Lambda):
-            self.returned[-1].append((definition.body.span, self.value(definition.body, place)))
+            self.returned[-1].append((definition.body, self.value(definition.body, place)))
         else:
             for statement in definition.body:
                 self.statement(statement, place)
         return self.returned.pop()
 
-    def report(  # noqa: D417 - the parts of a diagnostic
-        self, code: str, title: str, span: Span, why: str, fix: str, label: str = "private"
+    def report(  # noqa: PLR0917 - a clause each
+        self, code: str, title: str, culprit: nodes.Expression | Span, why: str, fix: str, label: str = "private"
     ) -> None:
-        """Report a mistake, once for each place."""
-        others = ()
+        """Report a mistake, once for each place; a culprit that is short enough goes by its own words."""
+        span = culprit if isinstance(culprit, Span) else culprit.span
+        words = "" if isinstance(culprit, Span) else show_expression(culprit)
+        if 0 < len(words) <= MOST_WORDS:
+            title = re.sub(r"^(a private value|a database) is\b", lambda _: f"`{words}` is", title)
+            fix = fix.replace("{{ ... }}", f"{{{{ {words} }}}}") if label == "private" else fix
+        others: tuple[Label, ...] = ()
         if self.callers:
             others = (Label(self.callers[-1], "called with a private value here"),)
         self.found.setdefault((code, span), Diagnostic(code, title, span, why, fix, label=label, others=others))
@@ -206,8 +216,7 @@ class Checker:
                 self.store(statement.target, self.value(statement.value, place), place)
             case nodes.Return():
                 world = PUBLIC if statement.value is None else self.value(statement.value, place)
-                span = statement.span if statement.value is None else statement.value.span
-                self.returned[-1].append((span, world))
+                self.returned[-1].append((statement.value or statement.span, world))
             case nodes.ExpressionStatement():
                 self.value(statement.value, place)
             case nodes.If():
@@ -270,7 +279,7 @@ class Checker:
         self.report(
             "J202",
             f"{world.word} is compared, or tested",
-            node.span,
+            node,
             "what follows from it would show it without noise",
             "buy it first, and look at that: n = {{ ... }}",
         )
@@ -280,9 +289,9 @@ class Checker:
         self.report(
             "J210",
             "a query looks at a private value",
-            node.span,
-            "its conditions and groups are public functions of one row; with a private value, one row changes all others'",
-            "buy it first: n = {{ ... }}, then where age > n",
+            node,
+            "its conditions and groups are public functions of one row; a private value is changed by all others",
+            "buy it before: n = {{ ... }}, and write n in the query",
         )
 
     def items(self, node: nodes.Expression, place: Place) -> World:
@@ -292,7 +301,7 @@ class Checker:
             self.report(
                 "J205",
                 f"a loop over {world.word}",
-                node.span,
+                node,
                 "how often a loop runs shows in the output",
                 "go through public values: for v in db.label",
             )
@@ -302,13 +311,13 @@ class Checker:
             return PUBLIC
         return world.each()
 
-    def public(self, node: nodes.Expression | None, place: Place, code: str, title: str, why: str, fix: str) -> World:
+    def public(self, node: nodes.Expression | None, place: Place, code: str, title: str, why: str, fix: str) -> World:  # noqa: PLR0917 - a clause each
         """Return what is known of something that has to be public; report it if it is not."""
         if node is None:
             return PUBLIC
         world = self.value(node, place)
         if world.holds_private:
-            self.report(code, title, node.span, why, fix)
+            self.report(code, title, node, why, fix if world.is_private else BUY_EACH)
             return PUBLIC
         return world
 
@@ -485,7 +494,6 @@ class Checker:
                     "a function can be passed anywhere, and would take the private value along",
                     f"give it as a parameter, or write def at the top of the program with a parameter {name.name}",
                 )
-                place = evolve(place, names={**place.names, name.name: PUBLIC})
         number = len(self.lambdas)
         known = [key for key, each in self.lambdas.items() if each.node is node]
         number = known[0] if known else number

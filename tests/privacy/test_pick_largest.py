@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from attrs import evolve
 
@@ -30,9 +32,10 @@ CANDIDATES: dict[str, tuple[Expression, ...]] = {
 
 
 def table(codes: tuple[tuple[int, int], ...], schema: Schema = SCHEMA) -> Table:
-    import pyarrow as pa
-
-    columns = {"a": pa.array([str(a) for a, _ in codes], pa.string()), "b": pa.array([b + 0.5 for _, b in codes], pa.float64())}
+    columns = {
+        "a": pa.array([str(a) for a, _ in codes], pa.string()),
+        "b": pa.array([b + 0.5 for _, b in codes], pa.float64()),
+    }
     return Table.from_frame(pa.table(columns), schema)
 
 
@@ -89,7 +92,7 @@ def test_draws_are_distributed_as_computed() -> None:
     public = table(codes)
     expected = chances([values[0] for values in raw(public, pick.candidates)], rate_of(pick, SCHEMA, Fraction(1)))
     noise = Noise(SeededBits(5))
-    tally = public._source.tally(pick.kernel(SCHEMA), ())
+    tally: Any = public._source.tally(pick.kernel(SCHEMA), ())
     draws = 2_000
     picks = [pick.release(tally, SCHEMA, Fraction(1), noise) for _ in range(draws)]
     for place, chance in enumerate(expected):
@@ -111,9 +114,7 @@ def test_a_pick_is_charged_once() -> None:
     assert db.spent == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    "candidates", [(), (cells("a"),), (0 * rows(),)], ids=["none", "several numbers", "public"]
-)
+@pytest.mark.parametrize("candidates", [(), (cells("a"),), (0 * rows(),)], ids=["none", "several numbers", "public"])
 def test_what_cannot_be_picked_from_is_refused_before_any_charge(candidates: tuple[Expression, ...]) -> None:
     db = rehearse(table(((0, 0),)), epsilon=1)
     with pytest.raises(ExpressionError):

@@ -1,0 +1,152 @@
+"""Choice makers of programs: their Options and metafeatures travel to other processes, and learn there."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_tables import opened
+
+from jostle import Table, load, rehearse
+from jostle.choice.generators import generated_grids
+from jostle.choice.instances import GridInstance, make_instance
+from jostle.choice.metafeatures import read_raw
+from jostle.choice.specs import GridSpec
+from jostle.errors import ProgramError, Source
+from jostle.lang.program import Program, load_source
+from jostle.trace.records import Chosen, Trace
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+CHOICE = """
+from histograms import Identity, Uniform
+from public import gridCorpus
+
+def sparsity(db):
+    num_nonzero = {{ select count(values) from db where values > 0 }}
+    return num_nonzero / (db.x_range * db.y_range)
+
+#Option
+def Flat(db, queries):
+    total = noisyCount(db, epsilon / 2)
+    return queries over [total / (db.x_range * db.y_range)]
+
+class Cells(Option):
+    def answer(db, queries):
+        return Identity(db, queries)
+
+    def predict(F):
+        return 1 / 10 + F.sparsity / 100
+
+choice = MkChoiceMaker among {Cells, Uniform, Flat} informed by {sparsity} trained on public("FOLDER") spending 10%
+
+def answer(db, queries):
+    return choice(db, queries)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep what is learned in a place of its own."""
+    monkeypatch.setenv("JOSTLE_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def grids(folder: Path) -> Path:
+    """Return a folder of small public grids, of which half are flat."""
+    random = np.random.default_rng(4)
+    folder.mkdir()
+    for number in range(6):
+        flat = random.integers(90, 110, (8, 8))
+        peaks = np.where(random.random((8, 8)) < 0.1, 5000, 0) + random.integers(0, 2, (8, 8))
+        np.save(folder / f"grid{number}.npy", flat if number % 2 else peaks)
+    return folder
+
+
+def made(folder: Path) -> Program:
+    return load_source(Source("choice.jst", CHOICE.replace("FOLDER", str(folder))))
+
+
+def instance() -> GridInstance:
+    grid = next(each for each in generated_grids(4).grids if len(each.shape) == 2)
+    found = make_instance(grid, GridSpec(records=5000, shape=(32, 32)))
+    assert isinstance(found, GridInstance)
+    return found
+
+
+def test_options_and_metafeatures_are_pickled_as_their_text(home: Path) -> None:
+    program = made(grids(home / "grids"))
+    flat = pickle.loads(pickle.dumps(program.options["Flat"]))
+    assert (flat.name, flat.task, flat.version) == ("Flat", "grid", program.options["Flat"].version)
+    public = instance()
+    maker = program.makers["choice"]
+    measure = pickle.loads(pickle.dumps(maker.informed_by[0]))
+    assert read_raw([measure], public.table) == read_raw(maker.informed_by[:1], public.table)
+    answer = flat(rehearse(public.table, epsilon=1, seed=1), public.workload, epsilon=1)
+    assert public.loss(answer) > 0
+
+
+def test_an_option_s_version_goes_by_what_it_does(home: Path) -> None:
+    program = made(grids(home / "grids"))
+    text = CHOICE.replace("FOLDER", str(home / "grids"))
+    again = load_source(Source("other.jst", text.replace("epsilon / 2)", "epsilon / 2)  # half")))
+    other = load_source(Source("other.jst", text.replace("epsilon / 2", "epsilon / 3")))
+    assert program.options["Flat"].version == again.options["Flat"].version
+    assert program.options["Flat"].version != other.options["Flat"].version
+    assert program.options["Cells"].version == other.options["Cells"].version
+
+
+def test_an_option_may_spend_less_than_it_is_given(home: Path) -> None:
+    program = made(grids(home / "grids"))
+    public = instance()
+    db = rehearse(public.table, epsilon=1, seed=1)
+    program.options["Flat"](db, public.workload, epsilon=1)
+    assert db.spent == 1  # an allotment is spent whole
+
+
+def test_predictions_see_metafeatures(home: Path) -> None:
+    program = made(grids(home / "grids"))
+    prior, none, _ = program.makers["choice"].priors()
+    assert prior is not None
+    assert none is None
+    assert prior({"sparsity": 0.5}) == pytest.approx(0.105)
+
+
+def test_a_maker_learns_in_other_processes_and_is_kept(home: Path) -> None:
+    folder = grids(home / "grids")
+    public = instance()
+    trace = Trace()
+    db = rehearse(public.table, epsilon=1, seed=1, trace=trace)
+    answer = made(folder).run("answer", db, public.workload, epsilon=Fraction(1))
+    assert public.loss(answer) < 1
+    (chosen,) = [each for each in trace.records if isinstance(each, Chosen)]
+    assert chosen.taken[0][0] in {"Cells", "Uniform", "Flat"}
+    assert db.spent == 1
+    assert list((home / "home" / "makers").iterdir())
+    again = made(folder).makers["choice"]
+    assert again.trained.options[0][0] == "Cells"
+
+
+def test_something_else_than_an_option_is_not_chosen_among() -> None:
+    text = "def f(db):\n    return noisyCount(db, epsilon)\n\nxs = [f]\nchoice = MkChoiceMaker among xs\n"
+    with pytest.raises(ProgramError) as caught:
+        load_source(Source("p.jst", text))
+    assert [each.code for each in caught.value.diagnostics] == ["J408"]
+
+
+def test_figure_1_2_reads_its_metafeatures_off_grids_of_one_and_two_axes() -> None:
+    maker = load(PROGRAMS / "histogram.jst").makers["noisyHistChoice"]
+    assert [each.name for each in maker.informed_by[:2]] == ["uniformity", "sparsity"]
+    for counts in ([[0, 3], [2, 0]], [5, 0, 1, 0]):
+        table = Table.from_grid(counts)
+        found = read_raw(maker.informed_by[1:2], table)
+        assert list(found.values()) == [(2.0,)]
+
+
+def test_the_default_entry_is_what_nothing_else_uses() -> None:
+    assert load(PROGRAMS / "histogram.jst").entry == "answerHistQueries"
+    assert load(PROGRAMS / "tree.jst").entry == "FriedmanSchuster"
+    assert load_source(Source("p.jst", "def main():\n    return 1\n\ndef other():\n    return 2\n")).entry == "main"
+    assert opened().spent == 0

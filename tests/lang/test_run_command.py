@@ -1,0 +1,142 @@
+"""`jostle run`: on private data within a promise, on public examples without."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_tables import ROWS, SCHEMA
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> list[str]:
+    """Return the arguments that name a private table."""
+    lines = [",".join(SCHEMA.names), *(",".join(map(str, row)) for row in ROWS)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    SCHEMA.write(tmp_path / "rows.toml")
+    return ["--data", str(tmp_path / "rows.csv"), "--schema", str(tmp_path / "rows.toml")]
+
+
+def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Return what `jostle run` did."""
+    environment = {**os.environ, "JOSTLE_HOME": str(tmp_path / "home"), "COLUMNS": "120"}
+    return subprocess.run(
+        [sys.executable, "-m", "jostle", "run", *words], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "program.jst"
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def answered(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_program_runs_on_private_rows(tmp_path: Path, private: list[str]) -> None:
+    done = answered(run(tmp_path, written(tmp_path, COUNT), *private, "--epsilon", "2", "--json"))
+    assert done["private"]
+    assert done["epsilon"] == "2"
+    assert abs(done["answer"] - len(ROWS)) < 60
+    assert done["example"] is None
+
+
+def test_a_vault_remembers_what_was_spent(tmp_path: Path, private: list[str]) -> None:
+    program, vault = written(tmp_path, COUNT), ["--vault", str(tmp_path / "v.vault")]
+    assert run(tmp_path, program, *private, "--epsilon", "1", *vault).returncode == 0
+    refused = run(tmp_path, program, *private, "--epsilon", "1", *vault)
+    assert refused.returncode == 3
+    assert "0.5 is left" in refused.stderr
+
+
+def test_a_trace_and_an_answer_are_written(tmp_path: Path, private: list[str]) -> None:
+    words = ["--epsilon", "1", "--trace", str(tmp_path / "t.jsonl"), "--out", str(tmp_path / "model.json")]
+    done = run(tmp_path, str(PROGRAMS / "tree.jst"), *private, *words)
+    assert done.returncode == 0, done.stderr
+    assert "FriedmanSchuster" in (tmp_path / "t.jsonl").read_text("utf-8")
+    assert json.loads((tmp_path / "model.json").read_text("utf-8"))["kind"] == "trees"
+
+
+def test_a_private_grid_is_a_npy_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "grid.npy", np.arange(16).reshape(4, 4))
+    words = ["--entry", "Flat", "--data", str(tmp_path / "grid.npy"), "--epsilon", "100", "--json"]
+    text = "#Option\ndef Flat(db, queries):\n    total = noisyCount(db, epsilon)\n"
+    text += "    return queries over [total / (db.x_range * db.y_range)]\n"
+    done = answered(run(tmp_path, written(tmp_path, text), *words))
+    assert done["answer"]["shape"] == [4, 4]
+    assert abs(sum(map(sum, done["answer"]["cells"])) - 120) < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "status", "said"),
+    [
+        ("def answer(db):\n    return len(db)\n", ["--epsilon", "1"], 1, "J203"),
+        (COUNT, [], 1, "no epsilon is promised"),
+        (COUNT, ["--epsilon", "1", "--entry", "nothing"], 1, "nothing"),
+        ("def answer(db):\n    return {{ len(db) }} spending 2\n", ["--epsilon", "1"], 3, "may spend epsilon 2"),
+        (
+            "def answer(db):\n    n = {{ len(db) }} spending 10%\n    return noisyCount(db, abs(n) + 5)\n",
+            ["--epsilon", "1"],
+            3,
+            "J510",
+        ),
+        ('def answer(db):\n    return noisyCount(db[region = "west"], epsilon)\n', ["--epsilon", "1"], 1, "J507"),
+        ("def answer(db, x, y, z):\n    return noisyCount(db, epsilon)\n", ["--epsilon", "1"], 1, "takes 4 values"),
+    ],
+)
+def test_mistakes_end_with_a_sentence_and_a_status(
+    tmp_path: Path, private: list[str], text: str, words: list[str], status: int, said: str
+) -> None:
+    done = run(tmp_path, written(tmp_path, text), *private, *words)
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_refused_beforehand_costs_nothing(tmp_path: Path, private: list[str]) -> None:
+    vault = ["--vault", str(tmp_path / "v.vault")]
+    text = "def answer(db):\n    n = {{ len(db) }} spending 0.9\n    return {{ len(db) }} spending 0.9\n"
+    assert run(tmp_path, written(tmp_path, text), *private, "--epsilon", "1", *vault).returncode == 3
+    left = run(tmp_path, written(tmp_path, COUNT), *private, "--epsilon", "1", *vault)
+    assert left.returncode == 0, left.stderr
+
+
+def test_a_program_without_a_database_just_runs(tmp_path: Path) -> None:
+    done = run(tmp_path, written(tmp_path, 'def main(n=3):\n    print("n", n)\n    return [(1, n), (22, n * n)]\n'))
+    assert done.stdout.splitlines() == ["n 3", "1   3", "22  9"]
+
+
+@pytest.mark.parametrize("name", ["tree", "jostled_tree"])
+def test_a_program_that_learns_nothing_rehearses_at_once(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, str(PROGRAMS / f"{name}.jst"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("NOT PRIVATE")
+    assert "loss on this database" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["histogram", "dawa_class", "trees", "dpcomp"])
+def test_every_program_runs_as_it_stands(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, str(PROGRAMS / f"{name}.jst"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("NOT PRIVATE") or name == "dpcomp"
+
+
+def test_every_program_says_in_three_lines_what_it_is() -> None:
+    for path in PROGRAMS.glob("*.jst"):
+        head = path.read_text("utf-8").splitlines()[:4]
+        assert [line[:2] for line in head] == ["# ", "# ", "# ", ""]
+        assert head[2].startswith(f"# Run: jostle run programs/{path.name}")
