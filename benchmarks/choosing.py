@@ -90,6 +90,7 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
     raw = judged(Way(known, Fraction(0), ForestLearner()), exact=True)
     tried = [constant, *public.values(), *(each for leads in ways.values() for each in leads.values())]
     chosen = nested(cases, tried, folds=groups)
+    shipped = ways[trained.learner][trained.lead] if trained.learner in ways else constant
     declared = cases.with_rows()
     freely = judged(Way(free_and_paid(declared, known)[0], Fraction(0), ForestLearner()), among=declared)
     where_public = nested(declared, [constant, *freely.values()], folds=groups)
@@ -109,11 +110,7 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
             for learner, leads in ways.items()
             for lead in (0.0, 0.05)
         ),
-        *(
-            row(f"**Jostle, as shipped**: {learner}, {float(share):.0%}, lead {trained.lead:.0%}", leads[trained.lead])
-            for learner, leads in ways.items()
-            if learner == trained.learner
-        ),
+        row(f"**Jostle, as shipped**: {trained.learner}, {float(trained.share):.0%}, lead {trained.lead:.0%}", shipped),
         row("the best of these and other leads on all other groups", chosen),
         row(
             "**Jostle where the number of rows is public**: free facts only, forest, lead from all other groups",
@@ -125,7 +122,7 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
         ),
         Row("hindsight", of_losses(cases, kept, hindsight, constant.single)),
     ]
-    return rows, chosen, where_public
+    return rows, shipped, where_public
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -208,10 +205,10 @@ def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None
 def main() -> int:
     """Write the tables to standard output and the picture to docs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("makers", nargs="*", default=list(SHIPPED), choices=[*SHIPPED, []])
+    parser.add_argument("makers", nargs="*", metavar="MAKER", help=", ".join(SHIPPED))
     arguments = parser.parse_args()
     results: dict[str, tuple[Cases, Judged, Marks]] = {}
-    for name in arguments.makers:
+    for name in arguments.makers or SHIPPED:
         shipped = SHIPPED[name]
         history = rehearsals_of(name)
         cases = cases_of(history, [get(each) for each in shipped.among])

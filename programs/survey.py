@@ -53,7 +53,7 @@ def main() -> None:
             print(f"refused: {refusal}")
         print(f"smokers by age: {db.histogram('age', 'smokes', epsilon='0.2')[:, 1].tolist()}")
         choice = jostle.pretrained("classification")  # learned from rehearsals on public tables
-        print(choice(db, epsilon=db.left))  # who smokes: the model of the Option that should do best
+        print(choice(db, epsilon="0.3"))  # who smokes: the model of the Option that should do best
 
         Console(width=110).print(render_trace(trace.records))
 

@@ -88,7 +88,8 @@ def test_shipped_makers_go_by_name(name: str) -> None:
 def test_a_program_in_jostles_language_is_read_as_well(tmp_path: Path) -> None:
     maker = load_maker(Path(__file__).parents[2] / "programs" / "histogram.jst")
     assert [option.name for option in maker.among] == ["DAWA", "MWEM", "AdaptiveGrid", "Flat"]
-    assert [each.name for each in maker.informed_by] == ["uniformity", "sparsity"]
+    # Public facts are free, and come with what the program names.
+    assert [each.name for each in maker.informed_by[:2]] == ["uniformity", "sparsity"]
     assert isinstance(maker.trainer, Training)
     assert maker.trainer.corpus is not None
     assert len(maker.trainer.corpus.grids) > 1
