@@ -21,7 +21,7 @@ from jostle.choice.learners import LEARNERS, Learner, PriorLearner
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.metafeatures import Metafeature
 from jostle.choice.places import here
-from jostle.choice.pretrained import shipped_history
+from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
 from jostle.choice.progress import Progress, shown_progress
 from jostle.choice.rehearse import EPSILONS, Judge, Plan, judge_in, rehearse_all
 from jostle.choice.specs import Spec
@@ -88,9 +88,10 @@ class Training:
     def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
         """Return a history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
-            return self._judged(self.history if self.history is not None else shipped_history(maker.task))
+            return self._judged(self._known(maker))
         history = self.history if self.history is not None else History.open(here("histories", f"{maker.task}.jsonl"))
-        jobs = [job for job in self.jobs(self.corpus) if job[0].task == maker.task]
+        # Databases that share people are to be one group, whoever put them together.
+        jobs = [job for job in self.jobs(self.corpus.grouped()) if job[0].task == maker.task]
         if not jobs:
             raise ChoiceError(
                 f"there is no public database of the task {maker.task!r} to learn from",
@@ -106,6 +107,12 @@ class Training:
         with progress.stage("rehearsing on public databases", None) as said:
             rehearse_all(jobs, plan, history, engine=self.engine, workers=self.workers, progress=said.at)
         return history.of(plan.key(database, spec) for database, spec in jobs)
+
+    def _known(self, maker: ChoiceMaker) -> History:
+        """Return what is learned from where no databases are named."""
+        if self.history is not None:
+            return self.history
+        return rehearsals_of(maker.label) if maker.label in SHIPPED else shipped_history(maker.task)
 
     def _judged(self, history: History) -> History:
         """Return the part of a history that was judged as this training judges."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import traceback
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jostle.choice.about import metafeatures_of
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.making import Training
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
+from jostle.choice.subsamples import default_jobs
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.base import get
 
@@ -65,9 +67,11 @@ def shipped_choice(name: str) -> ChoiceMaker:
     among = [get(each) for each in shipped.among]
     maker = ChoiceMaker(among=among, informed_by=metafeatures_of(shipped.task), label=name)
     try:
-        return maker.with_trained(shipped_maker(name))
+        known = maker.with_trained(shipped_maker(name))
     except ChoiceError:
         return evolve(maker, trainer=Training(history=rehearsals_of(name)))
+    # Where it is trained anew, it is on databases of its own kind.
+    return evolve(known, trainer=Training(jobs=partial(default_jobs, axes=shipped.axes)))
 
 
 def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:

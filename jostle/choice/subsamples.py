@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import prod
 
 from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
@@ -23,9 +23,14 @@ MOST_CELLS = 2**14
 """Larger grids are not rehearsed on as they are: the slowest Options would take minutes."""
 
 
-def default_jobs(databases: Iterable[PublicDatabase]) -> list[tuple[PublicDatabase, Spec]]:
-    """Return the instances of public databases to be rehearsed on."""
-    return [(database, spec) for database in databases for spec in _specs(database)]
+def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = ()) -> list[tuple[PublicDatabase, Spec]]:
+    """Return the instances of public databases to be rehearsed on; of grids, only those with so many axes, if said."""
+    return [
+        (database, spec)
+        for database in databases
+        if not axes or not isinstance(database, PublicGrid) or len(database.shape) in axes
+        for spec in _specs(database)
+    ]
 
 
 def _specs(database: PublicDatabase) -> Iterator[Spec]:

@@ -270,10 +270,11 @@ class Trained:
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
     """Return the best of the ways that were tried, learned from all cases."""
     chosen_so = nested(cases, tried)
-    # Where choosing among ways, judged in its turn, does no better than no choice, there is none.
-    helps = chosen_so.score(cases) < tried[0].score(cases)
-    way = best_way(cases, tried if helps else tried[:1]).way
     real = ~cases.artificial
+    judged = chosen_so.figures(cases, real if real.any() else None)
+    # Where choosing, judged in its turn, does no better than no choice, by regret and by loss, there is none.
+    helps = chosen_so.score(cases) < tried[0].score(cases) and not judged.gap_closed <= 0
+    way = best_way(cases, tried if helps else tried[:1]).way
     fitted = fit_way(cases, way)
     inputs = cases.inputs(way.metafeatures, way.share, draws=DRAWS if way.share else 1, seed=1)
     rows = np.concatenate(inputs)
@@ -302,7 +303,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         rehearsals=int(np.count_nonzero(~np.isnan(cases.losses))),
         databases=len(set(cases.databases.tolist())),
         groups=len(set(cases.groups.tolist())),
-        figures=(chosen_so if helps else tried[0]).figures(cases, real if real.any() else None),
+        figures=judged if helps else tried[0].figures(cases, real if real.any() else None),
     )
 
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.describing import describe
 from jostle.lang.library import MODULES
 from jostle.lang.printer_expressions import show_expression, show_parameters
 from jostle.lang.scopes import Definition, defined_in, target_names
@@ -17,8 +18,8 @@ __all__ = ["DESCRIBERS", "Found", "look_up"]
 
 Describe = Callable[[nodes.Module, nodes.Node], str | None]
 
-DESCRIBERS: tuple[Describe, ...] = ()
-"""Further things to say about a node: its type, its price; each may have nothing to say."""
+DESCRIBERS: tuple[Describe, ...] = (describe,)
+"""Further things to say about a node: its world, its price; each may have nothing to say."""
 MOST_SHOWN = 100
 """Longer definitions are cut."""
 

@@ -99,6 +99,8 @@ class Checker:
     callers: list[Span] = field(factory=list)
     returned: list[list[tuple[nodes.Expression | Span, World]]] = field(factory=list)
     reached: set[str] = field(factory=set)
+    worlds: dict[Span, World] = field(factory=dict)
+    """What each expression may be, in all the ways that its function is called."""
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
@@ -369,8 +371,13 @@ class Checker:
 
     # Expressions
 
-    def value(self, node: nodes.Expression, place: Place) -> World:  # noqa: C901, PLR0911, PLR0912 - one per kind
+    def value(self, node: nodes.Expression, place: Place) -> World:
         """Return what is known of an expression's value, and report what is wrong in it."""
+        world = self._value(node, place)
+        self.worlds[node.span] = self.worlds.get(node.span, NOTHING).join(world)
+        return world
+
+    def _value(self, node: nodes.Expression, place: Place) -> World:  # noqa: C901, PLR0911, PLR0912 - one per kind
         from jostle.lang import world_rules as rules  # noqa: PLC0415 - half of this class, in a module of its own
 
         match node:

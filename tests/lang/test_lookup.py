@@ -80,3 +80,34 @@ def test_every_place_of_every_text_can_be_asked_about() -> None:
         for line, row in enumerate(text.splitlines(), start=1):
             for column in range(1, len(row) + 2):
                 look_up(module, line, column)
+
+
+CHECKED = """\
+def total(db):
+    rows = len(db)
+    known = {{ rows }} spending 10%
+    more = {{ select count(*) from db where age > 3 }} spending 20%
+    return known + more
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "said"),
+    [
+        (1, 5, "total spends at most 3/10 of epsilon"),
+        (3, 16, "private: a private value"),
+        (5, 12, "public, or released"),
+        (2, 16, "private: a database"),
+        (4, 23, "private: one row changes it by 1 at most, over all groups together"),
+    ],
+)
+def test_a_word_is_said_to_be_private_or_not_and_what_it_costs(line: int, column: int, said: str) -> None:
+    found = look_up(parse_text(Source("text", CHECKED)).module, line, column)
+    assert found is not None
+    assert found.text.split("\n\n")[-1] == said
+
+
+def test_a_program_with_a_mistake_of_form_says_less_but_something() -> None:
+    found = look_up(parse_text(Source("text", "def f(db):\n    return db\nx = = 3\n")).module, 2, 12)
+    assert found is not None
+    assert "\n\n" not in found.text
