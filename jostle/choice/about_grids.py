@@ -65,7 +65,8 @@ def group_counts(db: View) -> np.ndarray:
 
 def bought_records(db: View) -> float:
     """Return how many records there are, at least 1: as declared, or the sum of the groups' noisy counts."""
-    return float(db.schema.rows or max(1.0, group_counts(db).sum()))
+    rows = db.schema.rows
+    return max(1.0, group_counts(db).sum() if rows is None else float(rows))
 
 
 @metafeature(low="there are few records", high="there are many records")

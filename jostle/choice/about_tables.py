@@ -77,7 +77,8 @@ def class_counts(db: View) -> np.ndarray:
 
 def bought_rows(db: View) -> float:
     """Return how many rows there are, at least 1: as declared, or the sum of the classes' noisy counts."""
-    return float(db.schema.rows or max(1.0, db.buy_cells(classes_of(db.label)).sum()))
+    rows = db.schema.rows
+    return max(1.0, db.buy_cells(classes_of(db.label)).sum() if rows is None else float(rows))
 
 
 @metafeature(low="there are few rows", high="there are many rows")

@@ -23,9 +23,6 @@ from jostle.tables.stacks import Stack
 
 __all__ = ["PickLargest"]
 
-LEAST_STEPS = 2**16
-"""Where scores are rounded to fit, a row still moves them apart by as many units."""
-
 
 def _expressions(items: Iterable[Expression]) -> tuple[Expression, ...]:
     return tuple(items)
@@ -111,8 +108,9 @@ class PickLargest(Mechanism):
         largest = max(max(-each.least, each.most) for each in known)
         if largest / exact <= MOST_UNITS:
             return exact
-        # A power of two, and one to spare for rounding down.
-        return Fraction(2) ** (math.ceil(math.log2(largest / MOST_UNITS)) + 1)
+        # A power of two, and one to spare for rounding down; in whole numbers, which no denominator is too long for.
+        over = largest / MOST_UNITS
+        return Fraction(2) ** (over.numerator.bit_length() - over.denominator.bit_length() + 2)
 
     def _steps(self, schema: Schema) -> Fraction:
         """Return D in units."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from attrs import evolve
 from small import METAFEATURES, ROWS, attributes, budget, first_share, size, table
 
 import jostle
@@ -54,6 +55,17 @@ def test_public_facts_are_free() -> None:
         assert each.purchases(SCHEMA) == ()
         each(view(None))
     assert attributes(view(None)) == len(SCHEMA.attributes)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5000])
+def test_a_number_of_rows_that_is_declared_is_not_bought_even_if_it_is_none(rows: int) -> None:
+    declared = evolve(SCHEMA, rows=rows)
+    assert log_rows.purchases(declared) == ()
+    assert log_rows.purchases(SCHEMA) != ()
+    (grid,) = generated_grids(1)
+    shape = evolve(make_instance(grid, GridSpec()).table.schema, rows=rows)
+    (records,) = (each for each in metafeatures_of("grid") if each.name == "log_records")
+    assert records.purchases(shape) == ()
 
 
 def test_two_metafeatures_of_one_purchase_pay_it_once() -> None:
