@@ -2,7 +2,8 @@
 
 Public facts about a table: `Schema`, `Categorical`, `Numeric`. The table itself: `Table`. Questions about a private
 one, within a budget: `protect`; about a public one, to try things out: `rehearse`. Algorithms
-that could answer: `options`.
+that could answer: `options`. What is computed from rows without being looked at: `expressions`. Public databases to
+learn from: `public`. Decision trees that a program grows itself: `trees`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING
 from jostle.errors import JostleError
 
 if TYPE_CHECKING:
-    from jostle import options
-    from jostle.api import MkChoiceMaker, metafeature, option, pretrained
+    from jostle import expressions, options, public, trees
+    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, quickly
     from jostle.choosing import choose
     from jostle.lang.program import load
     from jostle.privacy.opening import protect, rehearse
@@ -32,17 +33,24 @@ __all__ = [
     "Table",
     "Trace",
     "choose",
+    "expressions",
+    "free_facts",
     "load",
     "metafeature",
     "option",
     "options",
     "pretrained",
     "protect",
+    "public",
+    "quickly",
     "rehearse",
+    "trees",
 ]
 
 _HOMES = {
     "pretrained": "jostle.api",
+    "free_facts": "jostle.api",
+    "quickly": "jostle.api",
     "option": "jostle.api",
     "metafeature": "jostle.api",
     "MkChoiceMaker": "jostle.api",
@@ -57,12 +65,18 @@ _HOMES = {
     "protect": "jostle.privacy.opening",
     "rehearse": "jostle.privacy.opening",
 }
+_MODULES = {
+    "expressions": "jostle.expressions",
+    "options": "jostle.options",
+    "public": "jostle.public",
+    "trees": "jostle.trees",
+}
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
 
 
 def __getattr__(name: str) -> object:
-    if name == "options":
-        return import_module("jostle.options")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'jostle' has no attribute {name!r}")
     value: object = getattr(import_module(_HOMES[name]), name)

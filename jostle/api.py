@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from jostle.choice import about_grids, about_tables
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.making import MkChoiceMaker
-from jostle.choice.metafeatures import metafeature
+from jostle.choice.metafeatures import Metafeature, metafeature
 from jostle.choice.programs import shipped_choice
 from jostle.errors import OptionError
+from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.functions import FunctionOption, Predict, function_option
 
-__all__ = ["MkChoiceMaker", "metafeature", "option", "pretrained"]
+__all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "quickly"]
 
 Kind = TypeVar("Kind", bound=type[base.Option])
 
@@ -51,3 +53,12 @@ def pretrained(name: str) -> ChoiceMaker:
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
     """
     return shipped_choice(name)
+
+
+def free_facts(task: str) -> tuple[Metafeature, ...]:
+    """Return the metafeatures of a task that are public facts: looking at them costs nothing.
+
+    >>> [each.name for each in free_facts("grid")]
+    ['log_epsilon', 'axes', 'log_cells']
+    """
+    return {"grid": about_grids.PUBLIC, "classification": about_tables.PUBLIC}.get(task, ())

@@ -47,22 +47,27 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs inst
 @app.command()
 def check(
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
-    schema: Annotated[Path | None, typer.Option(help="Public facts about a table, to price it for.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="Public facts about a table; if left out, those that the program names.")
+    ] = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Report all mistakes in a program that can be found without data, and what its functions spend at most."""
     from jostle.lang.check import check as check_program  # noqa: PLC0415
     from jostle.lang.parser import read_source  # noqa: PLC0415
     from jostle.lang.price import prices  # noqa: PLC0415
+    from jostle.lang.schema_named import check_named  # noqa: PLC0415
 
-    checked = check_program(read_source(program))
+    source = read_source(program)
+    if schema is None:
+        checked, known = check_named(source)
+    else:
+        from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
+
+        known = Schema.read(schema)
+        checked = check_program(source, known)
     _report(checked.source, checked.diagnostics, as_json=json_)
     if not json_:
-        known = None
-        if schema is not None:
-            from jostle.tables import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
-
-            known = Schema.read(schema)
         typer.echo(f"{program}: no mistakes found")
         for each in prices(checked.module, known).values():
             typer.echo(f"  {each.text}")

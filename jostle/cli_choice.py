@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +23,12 @@ AMOUNT = re.compile(r"\d[\d.]*(e-?\d+)?(/\d+)?%?|\.\d+")
 """What is a further value of --epsilon rather than the next argument."""
 INTERRUPTED = 130
 Program = Annotated[
-    str, typer.Argument(help='A .jst or .py file with a choice maker, or "classification", "ranges-1d", "ranges-2d".')
+    str,
+    typer.Argument(
+        help='A .jst or .py file with a maker or labelled choices, or "classification", "ranges-1d", "ranges-2d".'
+    ),
 ]
+Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]
 Maker = Annotated[str | None, typer.Option("--maker", help="Which maker, if the program has several.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; one per processor if left out.", min=1)]
 
@@ -54,21 +58,29 @@ class SeveralEpsilons(TyperCommand):
 
 def train(  # noqa: PLR0917 - a command's options
     program: Program,
+    entry: Entry = None,
     corpus: Annotated[
         Path | None, typer.Option(help="A folder of public databases, instead of those the program names.")
     ] = None,
     engine: Annotated[str, typer.Option(help="processes, threads, or dask://HOST:PORT.")] = "processes",
-    out: Annotated[Path | None, typer.Option(help="Also write the trained maker to this file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write what was learned to this file.")] = None,
     history: Annotated[Path | None, typer.Option(help="Read rehearsals from this file, and add to it.")] = None,
     workers: Workers = None,
-    repeats: Annotated[int | None, typer.Option(help="How often each Option runs at each budget.", min=2)] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="How often each Option runs at each budget, or the entry in each round.", min=2)
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(help="Budgets to learn labelled choices at: one or more after the flag.")
+    ] = None,
     maker: Maker = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Rehearse a program's Options on public databases, and learn which to choose; the program then finds it learned.
+    """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
 
-    What is rehearsed is written down at once, so the same command goes on after an interruption.
+    A choice maker learns from rehearsals of its Options on public databases. The labelled choices inside a function or
+    an Option, --entry, are learned from running it whole. What is run is written down at once, so the same command goes
+    on after an interruption.
     """
     place: Path | None = None
 
@@ -77,21 +89,41 @@ def train(  # noqa: PLR0917 - a command's options
         place = path
 
     try:
-        from jostle.choice.programs import load_maker  # noqa: PLC0415 - commands load what they need
-        from jostle.choice.train import train_maker  # noqa: PLC0415
+        from jostle.choice.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
+        from jostle.choice.programs import load_trainable  # noqa: PLC0415
 
-        done = train_maker(
-            load_maker(program, maker),
-            corpus=corpus,
-            engine=engine,
-            history=history,
-            workers=workers,
-            repeats=repeats,
-            aslib=aslib,
-            kept_in=kept_in,
-        )
-        if out is not None:
-            done.trained.save(out)
+        wanted = load_trainable(program, maker, entry)
+        done: Any
+        if isinstance(wanted, ChoiceMaker):
+            from jostle.choice.train import train_maker  # noqa: PLC0415
+
+            _refuse("choice makers", {"--epsilon": epsilon})
+            done = train_maker(
+                wanted,
+                corpus=corpus,
+                engine=engine,
+                history=history,
+                workers=workers,
+                repeats=repeats,
+                aslib=aslib,
+                kept_in=kept_in,
+            )
+            if out is not None:
+                done.trained.save(out)
+        else:
+            from jostle.choice.train_policies import EPSILONS, RUNS, train_policies  # noqa: PLC0415
+
+            _refuse("labelled choices", {"--history": history, "--aslib": aslib})
+            done = train_policies(
+                wanted,
+                corpus=corpus,
+                epsilons=epsilon or EPSILONS,
+                engine=engine,
+                workers=workers,
+                runs=repeats or RUNS,
+                out=out,
+                kept_in=kept_in,
+            )
     except KeyboardInterrupt:
         kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
         typer.echo(f"stopped: {kept}, and the same command goes on from there", err=True)
@@ -104,6 +136,13 @@ def train(  # noqa: PLR0917 - a command's options
         typer.echo(f"written to {out}")
 
 
+def _refuse(what: str, given: dict[str, Any]) -> None:
+    """Refuse options that are for the other kind of training."""
+    for name, value in given.items():
+        if value:
+            raise ChoiceError(f"{name} is not for {what}", fix=f"leave {name} out")
+
+
 def evaluate(  # noqa: PLR0917 - a command's options
     program: Program,
     databases: Annotated[
@@ -112,18 +151,27 @@ def evaluate(  # noqa: PLR0917 - a command's options
     epsilon: Annotated[list[str], typer.Option(help="Budgets: one or more after the flag.")],
     trials: Annotated[int, typer.Option(help="How often everything runs.", min=1)] = 5,
     workers: Workers = None,
+    entry: Entry = None,
     maker: Maker = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file; - prints it.")
     ] = None,
 ) -> None:
-    """Measure how well a maker chooses on databases it was not trained on, everything it spends being charged."""
+    """Measure how well a maker chooses on databases it was not trained on, everything it spends being charged.
+
+    Of a function or an Option with labelled choices, --entry, say what each label is worth: the loss of what was
+    learned against that of each alternative taken everywhere.
+    """
     from jostle.choice.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.folders import public  # noqa: PLC0415
-    from jostle.choice.programs import load_maker  # noqa: PLC0415
+    from jostle.choice.maker import ChoiceMaker  # noqa: PLC0415
+    from jostle.choice.programs import load_trainable  # noqa: PLC0415
     from jostle.choice.progress import shown_progress  # noqa: PLC0415
 
-    chosen, corpus, shown = load_maker(program, maker), public(databases), shown_progress()
+    chosen, corpus, shown = load_trainable(program, maker, entry), public(databases), shown_progress()
+    if not isinstance(chosen, ChoiceMaker):
+        _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)
+        return
     _ = chosen.trained  # what it has to learn first has a progress of its own
     try:
         with shown.stage("evaluating", None) as said:
@@ -142,15 +190,35 @@ def evaluate(  # noqa: PLR0917 - a command's options
     if json_ is None:
         _print_evaluation(found)
         return
-    text = json.dumps({"program": program, **found.as_data()}, indent=2)
-    if json_ == "-":
+    _write_json({"program": program, **found.as_data()}, json_, _headline(found))
+
+
+def _evaluate_labels(  # noqa: PLR0917 - a command's options
+    entry: Any, corpus: Any, epsilon: list[str], trials: int, workers: int | None, json_: str | None
+) -> None:
+    from jostle.choice.train_policies import evaluate_policies  # noqa: PLC0415
+
+    try:
+        found = evaluate_policies(entry, corpus, epsilon, trials=trials, workers=workers)
+    except KeyboardInterrupt:
+        typer.echo("stopped: an evaluation keeps nothing of its trials", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    if json_ is None:
+        typer.echo(found.as_text())
+        return
+    _write_json({"program": entry.program, **found.as_data()}, json_, f"{entry.name}: {len(found.worths)} labels")
+
+
+def _write_json(facts: dict[str, Any], place: str, headline: str) -> None:
+    text = json.dumps(facts, indent=2)
+    if place == "-":
         typer.echo(text)
         return
     try:
-        Path(json_).write_text(text + "\n", encoding="utf-8")
+        Path(place).write_text(text + "\n", encoding="utf-8")
     except OSError as mistake:
-        raise ChoiceError(f"cannot write {json_}: {mistake.strerror}", fix="--json - prints it") from None
-    typer.echo(f"{_headline(found)}\nwritten to {json_}")
+        raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
+    typer.echo(f"{headline}\nwritten to {place}")
 
 
 def why(
@@ -209,7 +277,6 @@ def _print_evaluation(found: Evaluation) -> None:
 
 def add_to(app: typer.Typer, trace_app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    add: Callable[..., Any] = app.command()
-    add(train)
+    app.command(cls=SeveralEpsilons)(train)
     app.command(cls=SeveralEpsilons)(evaluate)
     trace_app.command("why")(why)

@@ -16,6 +16,7 @@ from jostle.choice.databases import PublicDatabase, PublicGrid, PublicTable
 from jostle.choice.folders import public
 from jostle.choice.gathering import cases_of
 from jostle.choice.history import History, read_history
+from jostle.choice.judging import Loss, judge_of
 from jostle.choice.kept import keep, kept
 from jostle.choice.learners import LEARNERS, Learner, PriorLearner
 from jostle.choice.maker import ChoiceMaker
@@ -133,7 +134,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     informed_by: Iterable[Metafeature] | None = None,
     trained_on: Sources | None = None,
     spending: Amount | None = None,
-    judged_by: Judge | None = None,
+    judged_by: Judge | Loss | None = None,
     label: str = "choice",
 ) -> ChoiceMaker:
     """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
@@ -141,8 +142,9 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
     rehearsals that came with Jostle, which have all built-in Options; it can be given databases, a folder of them, a
     history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
-    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer;
-    otherwise the task does. It learns when it is first called, or beforehand with `jostle train`.
+    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer: a
+    function of two lists, the answers and the truth (see `jostle.choice.judging`); otherwise the task does. It learns
+    when it is first called, or beforehand with `jostle train`.
     """
     options = tuple(_option(each) for each in among)
     if not options:
@@ -155,11 +157,12 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         return maker.with_trained(Trained.read(file, maker.priors()))
     if file.endswith((".jsonl", ".jsonl.gz")):
         trained_on = read_history(file)
+    judge = judge_of(judged_by)
     if isinstance(trained_on, History):
-        training = Training(history=trained_on, shares=shares, judged_by=judged_by)
+        training = Training(history=trained_on, shares=shares, judged_by=judge)
     else:
         corpus = None if trained_on is None else _corpus(trained_on)
-        training = Training(corpus=corpus, shares=shares, judged_by=judged_by)
+        training = Training(corpus=corpus, shares=shares, judged_by=judge)
     return ChoiceMaker(among=options, informed_by=looked_at, label=label, trainer=training)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.forest import Forest
-from jostle.choosing import Choice, Decision, ship
+from jostle.choosing import Choice, Decision, Policy, ship
 from jostle.errors import ChoiceError
 
-__all__ = ["PRETRAINED", "LearnedPolicy", "read_policies", "write_policies"]
+__all__ = ["PRETRAINED", "LearnedPolicy", "mark_of", "read_policies", "read_with_facts", "write_policies"]
 
 Floats = NDArray[np.float64]
 VERSION = 1
@@ -71,7 +72,9 @@ class LearnedPolicy:
         missing = [name for name in self.inputs if name not in choice.seen]
         if missing:
             raise ChoiceError(f"the policy of {self.label} looks at {missing[0]!r}, which the choice does not see")
-        rows = np.stack([choice.seen[name] for name in self.inputs], axis=1)
+        rows = np.zeros((choice.count, len(self.inputs)))
+        for place, name in enumerate(self.inputs):
+            rows[:, place] = choice.seen[name]
         # Many sites see the same: they are predicted once.
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
         predicted = [forest.predict(distinct) for forest in self.forests]
@@ -106,22 +109,42 @@ class LearnedPolicy:
             raise ChoiceError(f"a policy's file is damaged: {mistake}", fix="learn it anew") from None
 
 
-def write_policies(path: Path, policies: Mapping[str, LearnedPolicy], *, about: str) -> None:
-    """Write policies, by label, to a file of JSON that says in words what they are."""
-    held = {"version": VERSION, "about": about, "policies": [policies[label].facts() for label in sorted(policies)]}
+def write_policies(
+    path: Path, policies: Mapping[str, LearnedPolicy], *, about: str, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write policies, by label, to a file of JSON that says in words what they are; *facts* go with them."""
+    listed = [policies[label].facts() for label in sorted(policies)]
+    held = {"version": VERSION, "about": about, **(facts or {}), "policies": listed}
     path.write_text(json.dumps(held, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def read_policies(path: Path) -> dict[str, LearnedPolicy]:
     """Return the policies in a file, by label."""
+    return read_with_facts(path)[0]
+
+
+def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:
+    """Return the policies in a file, by label, and what else it says."""
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ChoiceError(f"cannot read the policies {path}", fix="check the path, or learn them anew") from None
-    if not isinstance(held, dict) or held.get("version") != VERSION:
+    if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("policies"), list):
         raise ChoiceError(f"{path} holds no policies of this version", fix="learn them anew")
-    policies = [LearnedPolicy.from_facts(each) for each in held["policies"]]
-    return {policy.label: policy for policy in policies}
+    policies = [LearnedPolicy.from_facts(each) for each in held.pop("policies")]
+    return {policy.label: policy for policy in policies}, held
+
+
+def mark_of(policies: Mapping[str, Policy | None]) -> str:
+    """Return a mark of what some learned policies say; nothing of others, which are a program's own."""
+    learned = [getattr(policies[label], "policy", policies[label]) for label in sorted(policies)]
+    marks = [_mark(each) for each in learned if isinstance(each, LearnedPolicy)]
+    return hashlib.sha256(" ".join(marks).encode()).hexdigest()[:16] if marks else ""
+
+
+@lru_cache(maxsize=256)
+def _mark(policy: LearnedPolicy) -> str:
+    return hashlib.sha256(json.dumps(policy.facts(), sort_keys=True).encode()).hexdigest()
 
 
 if (JOSTLED_TREE := PRETRAINED / "jostled_tree.json").exists():

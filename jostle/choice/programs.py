@@ -5,22 +5,26 @@ from __future__ import annotations
 import runpy
 import traceback
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from jostle.choice.about import metafeatures_of
 from jostle.choice.maker import ChoiceMaker
 from jostle.choice.making import Training
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.subsamples import default_jobs
+from jostle.choice.train_policies import Labelled
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.base import get
+from jostle.options.functions import FunctionOption
+from jostle.privacy.probe import Probe
 
-__all__ = ["load_maker", "makers_in", "shipped_choice"]
+__all__ = ["load_maker", "load_trainable", "makers_in", "shipped_choice"]
 
 NAMED = "jostle_program"
 """What a Python file sees as its __name__: not __main__, so that what it does when it is run is not done."""
@@ -28,7 +32,19 @@ NAMED = "jostle_program"
 
 def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
     """Return the maker in a .jst or .py file, or a shipped one; *name* says which, if a program has several."""
-    if str(program) in SHIPPED:
+    found = load_trainable(program, name)
+    if isinstance(found, ChoiceMaker):
+        return found
+    raise _no_maker(Path(program))
+
+
+def load_trainable(program: str | Path, maker: str | None = None, entry: str | None = None) -> ChoiceMaker | Labelled:
+    """Return what is trained of a program: a choice maker, or what makes labelled choices.
+
+    *maker* names a maker, *entry* a function or an Option that chooses inside. Without either, it is the program's only
+    maker; where it has none, what it runs if nobody says what, if that makes choices.
+    """
+    if str(program) in SHIPPED and entry is None:
         return shipped_choice(str(program))
     path = Path(program)
     if path.suffix not in {".jst", ".py"}:
@@ -38,25 +54,75 @@ def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
         )
     if not path.is_file():
         raise ChoiceError(f"there is no file {path}", fix="check the path")
-    found = makers_in(path)
-    if not found:
-        raise ChoiceError(
-            f"{path} defines no choice maker",
-            why="that is what is trained and evaluated",
-            fix="choice = MkChoiceMaker(among=[...], informed_by=[...])",
-        )
-    if name is None and len(found) > 1:
-        raise ChoiceError(f"{path} defines several choice makers", fix=f"--maker {' or --maker '.join(found)}")
+    if maker is not None and entry is not None:
+        raise ChoiceError("--maker and --entry are two things to train", fix="give one of them")
+    loaded = _loaded(path) if path.suffix == ".jst" else _ran(path)
+    makers = _makers(loaded if isinstance(loaded, Mapping) else loaded.makers)
+    if entry is not None and entry in makers:
+        maker, entry = entry, None
+    if entry is None and (maker is not None or makers):
+        return _one_of(makers, maker, path)
+    found = _chooses(loaded, entry, path)
+    if found is None:
+        raise _no_maker(path)
+    return found
+
+
+def _one_of(makers: Mapping[str, ChoiceMaker], name: str | None, path: Path) -> ChoiceMaker:
+    if not makers:
+        raise _no_maker(path)
+    if name is None and len(makers) > 1:
+        raise ChoiceError(f"{path} defines several choice makers", fix=f"--maker {' or --maker '.join(makers)}")
     if name is None:
-        return next(iter(found.values()))
-    if name not in found:
-        raise ChoiceError(f"{path} defines no choice maker {name}", fix=f"--maker {' or --maker '.join(found)}")
-    return found[name]
+        return next(iter(makers.values()))
+    if name not in makers:
+        raise ChoiceError(f"{path} defines no choice maker {name}", fix=f"--maker {' or --maker '.join(makers)}")
+    return makers[name]
+
+
+def _no_maker(path: Path) -> ChoiceError:
+    return ChoiceError(
+        f"{path} defines no choice maker",
+        why="that is what is trained and evaluated, or the labelled choices inside a function",
+        fix="choice = MkChoiceMaker(among=[...], informed_by=[...]), or --entry NAME",
+    )
+
+
+def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
+    """Return what makes labelled choices; None where nobody named it and nothing does."""
+    if not isinstance(loaded, Mapping):
+        language: Any = import_module("jostle.lang.labelled")  # by name: the language is built on choosing
+        if entry is None and (loaded.entry is None or not language.labels_of(loaded, loaded.entry)):
+            return None
+        found: Labelled = language.labelled(loaded, entry)
+        return found
+    options = {name: each for name, each in loaded.items() if isinstance(each, FunctionOption) and name[0] != "_"}
+    if entry is None:
+        return None
+    if entry not in options:
+        raise ChoiceError(
+            f"{path} defines no Option {entry}",
+            why="choices in Python are learned by running the Option that they are made in",
+            fix="@jostle.option(task=...), on the line above def " + entry + "(db, *, epsilon)",
+        )
+    option = options[entry]
+    return Labelled(option.called, option.mark, option.program, option.task, OptionRun(option))
+
+
+@frozen(eq=False)
+class OptionRun:
+    """An Option as a program that is trained: run with a probe, a budget, and what is asked."""
+
+    option: FunctionOption
+
+    def __call__(self, db: Probe, epsilon: Fraction, *questions: Any) -> Any:
+        """Return its answer."""
+        return self.option(db, *questions, epsilon=epsilon)
 
 
 def makers_in(path: Path) -> dict[str, ChoiceMaker]:
     """Return the choice makers that a program defines at its top level, by the names it gives them."""
-    return _makers(_ran(path) if path.suffix == ".py" else _loaded(path))
+    return _makers(_ran(path) if path.suffix == ".py" else _loaded(path).makers)
 
 
 def shipped_choice(name: str) -> ChoiceMaker:
@@ -99,9 +165,7 @@ def _ran(path: Path) -> dict[str, Any]:
         raise ChoiceError(f"{path} fails: {place}{type(mistake).__name__}: {mistake}", fix=f"python {path}") from None
 
 
-def _loaded(path: Path) -> Mapping[str, Any]:
-    """Return the values that a .jst file defines."""
+def _loaded(path: Path) -> Any:
+    """Return the program in a .jst file."""
     language: Any = import_module("jostle.lang.program")  # by name: the language is built on choosing
-    program: Any = language.load(path, say=None)
-    makers: Mapping[str, Any] = program.makers
-    return makers
+    return language.load(path, say=None)

@@ -12,24 +12,33 @@ these unless it does clearly better.
 
 from __future__ import annotations
 
-import hashlib
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.forest import Forest, fit_forest
-from jostle.choice.policies import LearnedPolicy
-from jostle.choosing import Policy, Taken, explore, follow, record
+from jostle.choice.label_work import REFUSED, Lesson, Perform, Program, Situation, Taught, Teach, Try, in_turn
+from jostle.choice.policies import LearnedPolicy, mark_of
+from jostle.choosing import Policy
 from jostle.errors import ChoiceError
-from jostle.privacy.opening import rehearse
-from jostle.privacy.probe import Probe
-from jostle.tables.table import Table
 
-__all__ = ["Lesson", "Program", "Situation", "fit_policies", "lessons_of", "settled", "train_labels"]
+__all__ = [
+    "LEARNED",
+    "LOSS_FLOOR",
+    "Lesson",
+    "Program",
+    "Situation",
+    "Worth",
+    "fit_policies",
+    "lessons_of",
+    "settled",
+    "train_labels",
+]
 
 Floats = NDArray[np.float64]
 LOSS_FLOOR = 0.01
@@ -43,38 +52,23 @@ LEAST_LESSONS = 5
 """Of each alternative."""
 
 
-class Situation(Protocol):
-    """A public instance: what `make_instance` gives, or anything like it."""
-
-    @property
-    def key(self) -> str:
-        """Return a name that no other instance has."""
-
-    @property
-    def table(self) -> Table:
-        """Return the rows to learn from."""
-
-    def loss(self, answer: Any, /) -> float:
-        """Return how bad an answer is: from 0, the less the better."""
-
-
-Program = Callable[[Probe, Fraction], Any]
-"""A program with choices: it gives an answer for a budget."""
-
-
-@frozen(eq=False)
-class Lesson:
-    """One decision, for all sites of a message that saw the same and took the same."""
+@frozen
+class Worth:
+    """What a label's policy is worth, against each alternative taken everywhere; the other labels being as they are."""
 
     label: str
-    among: tuple[str, ...]
-    names: tuple[str, ...]
-    seen: tuple[float, ...]
-    taken: int
-    loss: float
-    """Of the whole run, over the mean of the situation."""
-    weight: float
-    """The share of the message's sites."""
+    learned: bool
+    """Whether what was learned is kept, rather than the best fixed alternative."""
+    usual: str
+    """The best of the fixed alternatives."""
+    losses: tuple[tuple[str, float, float], ...]
+    """Alternative, mean loss, and loss as a multiple of what was learned: a geometric mean over situations and budgets.
+
+    The first one, `LEARNED`, is what was learned.
+    """
+
+
+LEARNED = "learned"
 
 
 def train_labels(
@@ -91,14 +85,21 @@ def train_labels(
     trials: int = 1,
     seed: int = 0,
     first: Sequence[Lesson] = (),
+    settled_on: Sequence[Situation] | None = None,
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    told: Callable[[Worth], None] | None = None,
+    rare_left_out: bool = False,
 ) -> dict[str, LearnedPolicy]:
     """Return a policy for every label that the program's runs met.
 
     *rates* say how often a message is explored in the first round and in the others, *learned_from* how many of the
     last rounds count in the end, *inputs* which of what a label sees its policy looks at (all of it, if not said), and
     *caution* how cautious it is (see `LearnedPolicy`). With as many *trials* in every situation, what was learned is
-    settled at the end (see `settled`); with 0, it is not. *first* are lessons of a first round that was run elsewhere,
-    as `lessons_of` gives them.
+    settled at the end (see `settled`), in the situations *settled_on* or those it was learned in; with 0, it is not.
+    *first* are lessons of a first round that was run elsewhere, as `lessons_of` gives them. *floor* is added to losses
+    before they are compared. *perform* does the work, and *told* is told what each label is worth. A label that was met
+    too rarely to be learned is refused, unless such ones are left out.
     """
     budgets = tuple(Fraction(epsilon) for epsilon in epsilons)
     learned: list[list[Lesson]] = []
@@ -107,14 +108,36 @@ def train_labels(
         if number == 0 and first:
             learned.append(list(first))
         else:
-            rate = rates[min(number, 1)]
-            taught = lessons_of(
-                program, situations, budgets, runs=runs, rate=rate, policies=policies, seed=(seed, number)
+            learned.append(
+                lessons_of(
+                    program,
+                    situations,
+                    budgets,
+                    runs=runs,
+                    rate=rates[min(number, 1)],
+                    policies=policies,
+                    seed=(seed, number),
+                    floor=floor,
+                    perform=perform,
+                    title=f"running with decisions to learn from, round {number + 1} of {rounds}",
+                )
             )
-            learned.append(taught)
         counted = [lesson for each in learned[-learned_from:] for lesson in each]
-        policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed)
-    return settled(program, situations, budgets, policies, trials=trials, seed=(seed, rounds)) if trials else policies
+        policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed, rare_left_out=rare_left_out)
+    if not trials:
+        return policies
+    tried_on = situations if settled_on is None else settled_on
+    return settled(
+        program,
+        tried_on,
+        budgets,
+        policies,
+        trials=trials,
+        seed=(seed, rounds),
+        floor=floor,
+        perform=perform,
+        told=told,
+    )
 
 
 def settled(
@@ -125,34 +148,64 @@ def settled(
     *,
     trials: int,
     seed: tuple[int, ...],
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    told: Callable[[Worth], None] | None = None,
+    give_way: bool = True,
 ) -> dict[str, LearnedPolicy]:
     """Return the policies, each replaced by its best fixed alternative unless it does better by a standard error.
 
-    All are tried with the same seeds, in the same situations that were learned from: with forests this coarse, that
-    flatters what was learned by little.
+    All are tried with the same seeds. In situations that were learned from, that flatters what was learned by little,
+    the forests being this coarse. Without *give_way*, they are only tried, and stay as they are.
     """
+    kept = dict(policies)
     budgets = tuple(epsilons)
 
     def tried(chosen: Mapping[str, Policy]) -> Floats:
-        losses = []
-        for epsilon in budgets:
-            for situation in situations:
-                seeds = [_seed(*seed, situation.key, epsilon, trial) for trial in range(trials)]
-                with follow(chosen):
-                    runs = [program(rehearse(situation.table, epsilon=epsilon, seed=each), epsilon) for each in seeds]
-                losses.append(np.mean([situation.loss(answer) for answer in runs]))
-        return np.log(np.array(losses) + LOSS_FLOOR)
+        mark = mark_of(chosen)
+        parts = [
+            Try(
+                program=program,
+                situation=situation,
+                epsilon=epsilon,
+                policies=chosen,
+                trials=trials,
+                seed=seed,
+                mark=mark,
+            )
+            for epsilon in budgets
+            for situation in situations
+        ]
+        return np.array(
+            [math.nan if loss is None else loss for loss in perform(parts, "trying what was learned")], dtype=np.float64
+        )
 
-    kept = dict(policies)
     learned = tried(kept)
     for label in sorted(policies):
-        fixed = [evolve(policies[label], usual=usual, fixed=True) for usual in policies[label].among]
-        found = [tried({**kept, label: policy}) for policy in fixed]
-        best = int(np.argmin([losses.mean() for losses in found]))
-        better = found[best] - learned
-        if better.mean() <= better.std() / np.sqrt(len(better)):
-            kept[label], learned = fixed[best], found[best]
+        among = policies[label].among
+        fixed = [evolve(policies[label], usual=usual, fixed=True) for usual in among]
+        raw = [learned, *(tried({**kept, label: policy}) for policy in fixed)]
+        found = _filled(np.stack(raw))
+        logs = np.log(found + floor)
+        best = 1 + int(np.argmin(logs[1:].mean(axis=1)))
+        behind = logs[best] - logs[0]
+        keeps = bool(behind.mean() > behind.std() / np.sqrt(len(behind)))
+        if told is not None:
+            ratios = np.exp((logs - logs[0]).mean(axis=1))
+            names = (LEARNED, *among)
+            shown = zip(names, found.mean(axis=1).tolist(), ratios.tolist(), strict=True)
+            told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
+        if give_way and not keeps:
+            kept[label], learned = fixed[best - 1], raw[best]
     return kept
+
+
+def _filled(losses: Floats) -> Floats:
+    """Return losses with those that are missing, of runs that were refused, worse than any other of their cell."""
+    known = losses[:, ~np.isnan(losses).all(axis=0)]
+    if not known.size:
+        raise ChoiceError("no run with what was learned came to an end", fix="look at what the program refuses")
+    return np.where(np.isnan(known), REFUSED * np.nanmax(known, axis=0), known)
 
 
 def lessons_of(
@@ -164,24 +217,35 @@ def lessons_of(
     rate: Fraction,
     policies: Mapping[str, Policy],
     seed: tuple[int, ...] = (0,),
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    title: str = "running with decisions to learn from",
 ) -> list[Lesson]:
     """Return what one round teaches: so many runs in every situation."""
-    lessons: list[Lesson] = []
-    for epsilon in epsilons:
-        for situation in situations:
-            recorded: list[tuple[Taken, ...]] = []
-            losses: list[float] = []
-            for run in range(runs):
-                chance = _seed(*seed, situation.key, epsilon, run)
-                # The recorder stands inside, where it sees every decision, whoever makes it.
-                with explore(chance, rate, policies), record() as kept:
-                    answer = program(rehearse(situation.table, epsilon=epsilon, seed=chance + 1), epsilon)
-                recorded.append(kept.lines)
-                losses.append(situation.loss(answer))
-            relative = (np.array(losses) + LOSS_FLOOR) / (np.mean(losses) + LOSS_FLOOR)
-            for lines, loss in zip(recorded, relative.tolist(), strict=True):
-                lessons.extend(lesson for line in lines for lesson in _lessons(line, loss))
-    return lessons
+    mark = mark_of(policies)
+    parts = [
+        Teach(
+            program=program,
+            situation=situation,
+            epsilon=epsilon,
+            runs=runs,
+            rate=rate,
+            policies=policies,
+            seed=seed,
+            floor=floor,
+            mark=mark,
+        )
+        for epsilon in epsilons
+        for situation in situations
+    ]
+    taught: list[Taught] = perform(parts, title)
+    if taught and all(each.failure is not None and not each.lessons for each in taught):
+        raise ChoiceError(
+            f"no run of the program gave an answer that can be judged: {taught[0].failure}",
+            why="choices are learned from what whole runs on public databases end in",
+            fix="run the program on a public example first",
+        )
+    return [lesson for each in taught for lesson in each.lessons]
 
 
 def fit_policies(
@@ -190,6 +254,7 @@ def fit_policies(
     inputs: Mapping[str, Sequence[str]] | None = None,
     caution: Mapping[str, float] | None = None,
     seed: int = 0,
+    rare_left_out: bool = False,
 ) -> dict[str, LearnedPolicy]:
     """Return for every label a policy that expects what these decisions ended in."""
     by_label: dict[str, list[Lesson]] = {}
@@ -199,10 +264,18 @@ def fit_policies(
         raise ChoiceError("the program made no choice", fix="choose(label, among=..., informed_by=...)")
     for label in {*(inputs or {}), *(caution or {})} - set(by_label):
         raise ChoiceError(f"no choice {label} was met", fix="check the label's spelling")
+    if rare_left_out and (common := {label: each for label, each in by_label.items() if _often_enough(each)}):
+        by_label = common
     return {
         label: _fitted(label, each, (inputs or {}).get(label), (caution or {}).get(label, 0.0), seed)
         for label, each in by_label.items()
     }
+
+
+def _often_enough(lessons: Sequence[Lesson]) -> bool:
+    """Return whether each alternative was taken often enough for its loss to be learned."""
+    taken = Counter(lesson.taken for lesson in lessons)
+    return all(taken[place] >= LEAST_LESSONS for place in range(len(lessons[0].among)))
 
 
 def _fitted(
@@ -224,9 +297,13 @@ def _fitted(
         mine = np.flatnonzero(taken == place)
         if len(mine) < LEAST_LESSONS:
             raise ChoiceError(
-                f"choice {label} took {alternative!r} only {len(mine)} times", fix="more runs, or a higher rate"
+                f"choice {label} took {alternative!r} only {len(mine)} times",
+                fix="more runs, more databases, or a higher rate",
             )
         means.append(float(np.average(losses[mine], weights=weights[mine])))
+        if not looked_at:
+            forests.append(_same_everywhere(means[-1]))
+            continue
         forests.append(
             fit_forest(
                 seen[mine],
@@ -242,15 +319,6 @@ def _fitted(
     return LearnedPolicy(label=label, among=among, inputs=looked_at, forests=forests, usual=usual, caution=caution)
 
 
-def _lessons(line: Taken, loss: float) -> Iterable[Lesson]:
-    """Yield a lesson for every distinct decision of a message."""
-    names = tuple(line.seen)
-    columns = [*(line.seen[name] for name in names), line.taken.astype(np.float64)]
-    distinct, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
-    for row, count in zip(distinct.tolist(), counts.tolist(), strict=True):
-        yield Lesson(line.label, line.among, names, tuple(row[:-1]), int(row[-1]), loss, count / len(line.taken))
-
-
-def _seed(*parts: object) -> int:
-    """Return a seed that is the same for the same parts on every machine."""
-    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:7], "big")
+def _same_everywhere(loss: float) -> Forest:
+    """Return a forest that sees nothing and expects this."""
+    return Forest([0], [-1], [0.0], [0], [0], [[loss]], inputs=0)

@@ -22,12 +22,14 @@ from jostle.choosing.handlers import (
     record,
     replay,
 )
+from jostle.choosing.learned import CHANGED, learned_for, nothing_learned
 from jostle.choosing.messages import Choice, Decision, Policy, Taken
 from jostle.choosing.pricing import Priced, price
 from jostle.choosing.shipped import ship, shipped
 from jostle.choosing.stack import Handler, choices_noted, choose, choose_each
 
 __all__ = [
+    "CHANGED",
     "Always",
     "Choice",
     "Decision",
@@ -46,6 +48,8 @@ __all__ = [
     "explore",
     "follow",
     "force",
+    "learned_for",
+    "nothing_learned",
     "price",
     "record",
     "replay",

@@ -7,7 +7,7 @@ of its own, which is empty.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
@@ -21,7 +21,11 @@ from jostle.choosing.messages import Choice, Decision, Policy, numbers
 from jostle.errors import ChoiceError
 from jostle.privacy.probe import Probe
 
-__all__ = ["Handler", "choices_noted", "choose", "choose_each"]
+__all__ = ["Handler", "Learned", "choices_noted", "choose", "choose_each"]
+
+Learned = Callable[[], Mapping[str, Policy]]
+"""What an Option learned for its labels, read when a choice first asks for it."""
+UNTRAINED = "the first alternative listed: nothing was learned for this choice"
 
 
 @frozen(eq=False)
@@ -30,6 +34,8 @@ class _Run:
 
     probe: Probe | None
     """Whose trace records the choices."""
+    learned: tuple[Learned, ...] = ()
+    """What answers where nobody else does: of this Option, then of those that called it."""
     visits: Counter[str] = field(factory=Counter)
     among: dict[str, tuple[str, ...]] = field(factory=dict)
 
@@ -76,9 +82,14 @@ class Handler:
 
 
 @contextmanager
-def choices_noted(probe: Probe) -> Iterator[None]:
-    """Let choices be numbered from 1 and recorded in this probe's trace; every Option's run does so."""
-    token = _run.set(_Run(probe))
+def choices_noted(probe: Probe, learned: Learned | None = None) -> Iterator[None]:
+    """Let choices be numbered from 1 and recorded in this probe's trace; every Option's run does so.
+
+    *learned* gives the policies that the Option has learned, which answer where neither a handler nor the program does.
+    """
+    around = _run.get()
+    outer = () if around is None else around.learned
+    token = _run.set(_Run(probe, outer if learned is None else (learned, *outer)))
     try:
         yield
     finally:
@@ -94,8 +105,8 @@ def choose(
 ) -> str:
     """Return the alternative taken.
 
-    *informed_by* are public or released numbers. Without a handler that answers, *policy* does; without one, the first
-    alternative listed is taken.
+    *informed_by* are public or released numbers. Without a handler that answers, *policy* does; without one, what
+    `jostle train` learned for the Option that runs; and without that, the first alternative listed is taken.
 
     >>> choose("Size", among=("small", "large"), informed_by={"n": 3})
     'small'
@@ -146,7 +157,7 @@ def _asked(
         visit = run.visits[label]
     choice = Choice(label, f"{label}#{visit}", among, seen, sites)
     stack = _stack.get()
-    decision = _decided(choice, stack, policy)
+    decision = _decided(choice, stack, policy, () if run is None else run.learned)
     decision.check(choice)
     for handler in reversed(stack):
         handler.look(choice, decision)
@@ -155,11 +166,17 @@ def _asked(
     return decision.taken
 
 
-def _decided(choice: Choice, stack: tuple[Handler, ...], policy: Policy | None) -> Decision:
+def _decided(
+    choice: Choice, stack: tuple[Handler, ...], policy: Policy | None, learned: tuple[Learned, ...]
+) -> Decision:
     for handler in reversed(stack):
         decision = handler.decide(choice)
         if decision is not None:
             return decision
+    for policies in learned if policy is None else ():
+        policy = policies().get(choice.label)
+        if policy is not None:
+            break
     if policy is not None:
         return policy.decide(choice)
-    return Decision(np.zeros(choice.count, dtype=np.int64), "the first alternative listed")
+    return Decision(np.zeros(choice.count, dtype=np.int64), UNTRAINED)

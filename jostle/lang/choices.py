@@ -32,6 +32,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
                 yield from _check_alternatives(node.among)
                 yield from _check_options(node.among, functions)
                 yield from _check_metafeatures(node.informed_by, functions)
+                yield from _check_judge(node.judged_by, functions, defined)
             case nodes.FunctionDefinition() if node.is_option and not node.parameters:
                 why = "an Option is called with the database it answers from"
                 title = f"the Option `{node.name}` takes no database"
@@ -133,6 +134,32 @@ def _check_metafeatures(
             title = f"`{item.name}` takes {len(needed)} values"
             fix = f"write def {item.name}(db):"
             yield Diagnostic("J408", title, item.span, why, fix, others=others)
+
+
+def _check_judge(
+    judge: nodes.Expression | None, functions: dict[str, nodes.FunctionDefinition], defined: set[str]
+) -> Iterator[Diagnostic]:
+    """Report a judge that is no plain function of two values."""
+    why = "a judge is a function of the answers and the truth: two lists, of public databases"
+    if judge is None or (isinstance(judge, nodes.Name) and judge.name not in defined and judge.name not in BUILTINS):
+        return  # what is not defined is reported as that
+    if not isinstance(judge, nodes.Name) or judge.name not in functions:
+        title = (
+            f"`{judge.name}` is no function of the program" if isinstance(judge, nodes.Name) else "a judge has no name"
+        )
+        yield Diagnostic("J409", title, judge.span, why, "write def loss(answers, truth): and name it here")
+        return
+    function = functions[judge.name]
+    others = (Label(function.name_span, "defined here"),)
+    needed = sum(each.default is None for each in function.parameters)
+    if function.is_option:
+        fix = "name a plain function of two lists"
+        yield Diagnostic("J409", f"`{judge.name}` is an Option", judge.span, why, fix, others=others)
+    elif needed > 2 or len(function.parameters) < 2:
+        taken = len(function.parameters) if needed <= 2 else needed
+        title = f"`{judge.name}` takes {taken} value{'' if taken == 1 else 's'}"
+        fix = f"write def {judge.name}(answers, truth):"
+        yield Diagnostic("J409", title, judge.span, why, fix, others=others)
 
 
 def _check_class(node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:

@@ -8,9 +8,6 @@ from jostle.lang.stops import Stop
 
 __all__ = ["imported"]
 
-GRIDS, TABLES = 24, 24
-"""How many generated databases there are beside those that come with packages."""
-
 
 def imported(module: str, name: str) -> Any:
     """Return what a module of the library calls so."""
@@ -22,11 +19,8 @@ def imported(module: str, name: str) -> Any:
 
 
 def _public(name: str) -> Any:
-    from jostle.choice.generators import generated_grids, generated_tables  # noqa: PLC0415 - for training only
-    from jostle.choice.packaged import packaged  # noqa: PLC0415
+    from jostle import public  # noqa: PLC0415 - for training only
 
-    if name == "gridCorpus":
-        return generated_grids(GRIDS)
-    if name == "tableCorpus":
-        return packaged() | generated_tables(TABLES)
+    if name in public.CORPORA:
+        return getattr(public, name)
     raise Stop("J104", f"there are no databases `{name}`", "public holds gridCorpus and tableCorpus", "gridCorpus")

@@ -10,9 +10,9 @@ from jostle.choice.corpus import Corpus
 from jostle.choice.databases import PublicGrid, PublicTable
 from jostle.choice.making import MkChoiceMaker
 from jostle.choice.metafeatures import Metafeature
-from jostle.choice.rehearse import Judge
 from jostle.lang.arithmetic import kind_of
 from jostle.lang.functions import Function
+from jostle.lang.judging import judge_of
 from jostle.lang.program_options import Measure, version_of
 from jostle.lang.quick_start import quickly
 from jostle.lang.stops import Stop
@@ -44,7 +44,7 @@ def make(  # noqa: PLR0917 - a clause each
         informed_by=None if informed_by is None else _informed(program, informed_by, among[0].task if among else ""),
         trained_on=_corpus(trained_on),
         spending=spending,
-        judged_by=_judge(judged_by),
+        judged_by=judge_of(program, judged_by),
         label=label,
     )
     return quickly(maker)
@@ -87,9 +87,3 @@ def _corpus(given: Any) -> Any:
         else:
             raise Stop("J501", f"{kind_of(each)} to train on", "makers learn from public databases", 'public("folder")')
     return Corpus(databases)
-
-
-def _judge(given: Any) -> Judge | None:
-    if given is None:
-        return None
-    raise Stop("J901", "`judged by` does not run yet", "losses are those of the task", "leave it out")

@@ -5,7 +5,6 @@ Only what is in this folder touches a probe on a program's behalf. A program is 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -17,10 +16,12 @@ from jostle.errors import JostleError, ProgramError, Source
 from jostle.lang import nodes
 from jostle.lang.check import check
 from jostle.lang.compiling import Compiler, Scope
-from jostle.lang.compiling_private import apply
+from jostle.lang.compiling_calls import apply
+from jostle.lang.deep import deep_enough
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
 from jostle.lang.parser import read_source
+from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import Stop, placed
@@ -31,11 +32,10 @@ from jostle.options.base import Option
 if TYPE_CHECKING:
     from jostle.choice.maker import ChoiceMaker
     from jostle.choosing import Policy
+    from jostle.privacy.probe import Probe
+    from jostle.tables.schema import Schema
 
 __all__ = ["Program", "load", "load_source"]
-
-DEEPEST = 6000
-"""Python's own calls inside calls, of which each of a program's takes some."""
 
 
 class Program:
@@ -46,8 +46,10 @@ class Program:
         self.module = module
         self.globals: dict[str, Any] = {}
         self.policies: dict[str, Policy] = {}
-        """What answers the labelled choices, by label."""
+        """What answers the labelled choices, by label, instead of what was learned for them."""
+        self._learned: Mapping[str, Policy] | None = None
         self._say = say
+        self._fitting: set[tuple[str, Schema, tuple[int, ...] | None]] = set()
         own = frozenset(name for name, _, _ in defined_in(module.body))
         self._compiler = Compiler(source, self.globals, own, symbols(module))
         with deep_enough():
@@ -107,10 +109,13 @@ class Program:
             if not isinstance(function, Function):
                 raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
             if any(isinstance(each, Probe) for each in given):
-                self.check_entry(function, [place for place, each in enumerate(given) if isinstance(each, Probe)])
+                places = tuple(place for place, each in enumerate(given) if isinstance(each, Probe))
+                self.check_entry(function, places)
+                self.check_schema(entry, given[places[0]].schema, places)
             tables = [Table(each) if isinstance(each, Probe) else each for each in given]
             try:
-                return function.run(self, tables, named, epsilon)
+                with choices_of([each for each in given if isinstance(each, Probe)]):
+                    return function.run(self, tables, named, epsilon)
             except Stop as mistake:
                 raise placed(mistake, self.source, function.definition.name_span) from None
 
@@ -119,6 +124,14 @@ class Program:
         mistakes = check_entry(self.module, function.name, tables)
         if mistakes:
             raise ProgramError(self.source, mistakes)
+
+    def check_schema(self, entry: str, schema: Schema, tables: tuple[int, ...] | None = None) -> None:
+        """Refuse what a table with this schema would refuse while running, before anything is asked of one."""
+        if (entry, schema, tables) not in self._fitting:
+            mistakes = check_schema(self.module, schema, entry, tables)
+            if mistakes:
+                raise ProgramError(self.source, mistakes)
+            self._fitting.add((entry, schema, tables))
 
     # What its functions use
 
@@ -132,8 +145,22 @@ class Program:
         return apply(frame, site, function, given, {})
 
     def policy(self, label: str) -> Policy | None:
-        """Return what answers a labelled choice where no handler does."""
-        return self.policies.get(label)
+        """Return what answers a labelled choice where no handler does: what was put there, or was learned."""
+        given = self.policies.get(label)
+        return self.learned.get(label) if given is None else given
+
+    @property
+    def learned(self) -> Mapping[str, Policy]:
+        """Return the policies that `jostle train` learned for the program's choices, by label."""
+        from jostle.choosing.learned import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
+
+        if learning_anew():
+            return {}
+        if self._learned is None:
+            from jostle.lang.labelled import learned_policies  # noqa: PLC0415 - as above
+
+            self._learned = learned_policies(self)
+        return self._learned
 
     # The top level
 
@@ -186,14 +213,15 @@ class Program:
 
 
 @contextmanager
-def deep_enough() -> Iterator[None]:
-    """Let calls be nested as deep as a program's may be."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, DEEPEST))
-    try:
+def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
+    """Let labelled choices be noted in the trace of the first database, as those of an Option are in its own."""
+    if not probes:
         yield
-    finally:
-        sys.setrecursionlimit(before)
+        return
+    from jostle.choosing import choices_noted  # noqa: PLC0415 - programs without databases choose nothing
+
+    with choices_noted(probes[0]):
+        yield
 
 
 def load(path: str | Path, *, say: Callable[[str], None] | None = print) -> Program:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.deep import deep_enough
 from jostle.lang.functions import Function
 from jostle.lang.operations import holds_private
 from jostle.lang.scopes import defined_in
@@ -37,6 +38,7 @@ class ProgramOption(Option):
         self._name = name
         self.answer = answer
         self._predict = predict
+        self._task: tuple[int, str] | None = None
         if predict is not None:
             self.predict = self._predicted
 
@@ -48,12 +50,18 @@ class ProgramOption(Option):
     @property
     def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
         """Return what it answers, as far as its text tells."""
-        return task_of(self.program, self.answer.definition)
+        known = len(self.program.globals)  # looked for anew while the program's names are being defined
+        if self._task is None or self._task[0] != known:
+            self._task = known, task_of(self.program, self.answer.definition)
+        return self._task[1]
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
-        """Return a mark that changes with the text of what it uses."""
-        return int(version_of(self.program, self._name), 16)
+        """Return a mark that changes with the text of what it uses, and with what was learned for its choices."""
+        text = version_of(self.program, self._name)
+        if learned := learned_mark(self.program, self._name):
+            text = hashlib.blake2b(f"{text} {learned}".encode(), digest_size=4).hexdigest()
+        return int(text, 16)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all that it is given, whatever it does
         """Return an allotment of what it is given."""
@@ -63,8 +71,6 @@ class ProgramOption(Option):
         """Return its answer; a decision tree becomes a model."""
 
         def run(probe: Probe, budget: Fraction) -> Any:
-            from jostle.lang.program import deep_enough  # noqa: PLC0415 - programs hold Options
-
             try:
                 with deep_enough():
                     found = self.answer.run(
@@ -179,6 +185,18 @@ def version_of(program: Program, name: str) -> str:
     """Return a mark of what one of a program's names stands for: of its tree, and of what that uses."""
     # A tree as text has neither places nor comments.
     return hashlib.blake2b(repr(needed_by(program, name)).encode(), digest_size=4).hexdigest()
+
+
+def learned_mark(program: Program, name: str) -> str:
+    """Return a mark of the policies that the labelled choices below a name follow; nothing where there are none."""
+    labels = {
+        node.label for each in needed_by(program, name) for node in nodes.walk(each) if isinstance(node, nodes.Choose)
+    }
+    if not labels:
+        return ""
+    from jostle.choice.policies import mark_of  # noqa: PLC0415 - most programs make no labelled choice
+
+    return mark_of({label: program.policy(label) for label in sorted(labels)})
 
 
 def task_of(program: Program, definition: nodes.FunctionDefinition) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import difflib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
 from attrs import Attribute, field, fields
 
-from jostle.choosing import choices_noted
+from jostle.choosing import Policy, choices_noted
 from jostle.errors import OptionError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.events import Allotment, Event, price
@@ -53,6 +53,10 @@ class Option(ABC):
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return what one run does to the data."""
 
+    def learned(self) -> Mapping[str, Policy]:
+        """Return what was learned for the labelled choices inside it, beside what it brings itself."""
+        return {}
+
     @abstractmethod
     def __call__(self, *questions: Any, **named: Any) -> Any:
         """Answer; called as option(db, ..., epsilon=...), with what its task needs between."""
@@ -73,7 +77,7 @@ class Option(ABC):
                 fix="please report it, with the schema",
             )
         allotted = db.allot(budget, site=site or self.name)
-        with choices_noted(allotted):
+        with choices_noted(allotted, self.learned):
             answer = run(allotted, budget)
         # What is declared as an allotment is a bound: what is not used of it is spent all the same.
         if allotted.spent != declared and not (isinstance(event, Allotment) and allotted.spent < declared):

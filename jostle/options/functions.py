@@ -6,12 +6,17 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
+from jostle.choosing import Policy
+from jostle.choosing.learned import learned_for
 from jostle.errors import OptionError
 from jostle.options.base import Option
+from jostle.options.texts import text_mark
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
@@ -50,12 +55,29 @@ class FunctionOption(Option):
         except (OSError, TypeError):
             code = self.function.__code__
             text = repr((code.co_code, code.co_consts, code.co_names))
+        # Where its choices were learned, it answers otherwise than before.
+        text += getattr(self.learned(), "mark", "")
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
     @property
     def name(self) -> str:
         """Return the function's name."""
         return self.called
+
+    @property
+    def mark(self) -> str:
+        """Return a mark of the text of the function and of what it uses from its file."""
+        return _mark(self.function)
+
+    @property
+    def program(self) -> str:
+        """Return the file that the function stands in."""
+        code = getattr(self.function, "__code__", None)
+        return "" if code is None else str(Path(code.co_filename).absolute())
+
+    def learned(self) -> Mapping[str, Policy]:
+        """Return what `jostle train` learned for the choices that it makes."""
+        return learned_for(self.called, self.mark, self.program)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever it asks
         """Return an allotment."""
@@ -66,6 +88,11 @@ class FunctionOption(Option):
         return self.perform(
             db, epsilon, lambda probe, budget: self.function(probe, *questions, epsilon=budget), site=site
         )
+
+
+@lru_cache(maxsize=256)
+def _mark(function: Callable[..., Any]) -> str:
+    return text_mark(function)
 
 
 def function_option(function: Callable[..., Any], *, task: str | None, predict: Predict | None) -> FunctionOption:

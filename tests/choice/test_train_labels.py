@@ -13,7 +13,7 @@ from attrs import frozen
 
 import jostle
 from jostle import Categorical, Schema, Table
-from jostle.choice.train_labels import fit_policies, lessons_of, train_labels
+from jostle.choice.train_labels import Worth, fit_policies, lessons_of, train_labels
 from jostle.choosing import choose, choose_each, follow
 from jostle.errors import ChoiceError
 
@@ -158,6 +158,81 @@ def test_what_cannot_be_learned_is_refused_in_words() -> None:
         learn(sides, SITUATIONS, runs=4, caution={"Sise": 1.0})
     with pytest.raises(ChoiceError, match="choice Side does not see 'm'"):
         learn(sides, SITUATIONS, runs=4, inputs={"Side": ["m"]})
+
+
+def rarely(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Come to a second choice in one situation of several."""
+    rows = db.schema.rows or 0
+    if rows == 1:
+        choose("Rare", among=("a", "b", "c", "d"), informed_by={"n": rows})
+    return sides(db, epsilon)
+
+
+def test_a_label_that_is_met_too_rarely_may_be_left_out() -> None:
+    learn = partial(train_labels, rarely, SITUATIONS[:8], ["1"], rounds=1, runs=10, trials=0)
+    with pytest.raises(ChoiceError, match="choice Rare took"):
+        learn()
+    assert [*learn(rare_left_out=True)] == ["Side"]
+    with pytest.raises(ChoiceError, match="only 1 times"):
+        train_labels(sides, SITUATIONS[:1], ["1"], rounds=1, runs=2, rare_left_out=True)
+
+
+def blind(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Choose without looking at anything."""
+    return 1 + (choose("Blind", among=SIDES) == "left")
+
+
+def test_a_choice_that_sees_nothing_is_learned_as_well() -> None:
+    policies = train_labels(blind, SITUATIONS[:4], ["1"], rounds=1, runs=12)
+    assert policies["Blind"].inputs == ()
+    with follow(policies):
+        assert blind(jostle.rehearse(Public(1).table), Fraction(1)) == 1
+
+
+def refusing(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go left, and be refused; go right, and be neither good nor bad."""
+    if choose("Side", among=SIDES, informed_by={"e": epsilon}) == "left":
+        db.count(epsilon * 2)
+    return 1 + float(db.below(100, 1)[0]) / 200
+
+
+def test_what_is_refused_ends_worse_than_anything_else() -> None:
+    told: list[Worth] = []
+    policies = train_labels(refusing, SITUATIONS[:6], ["1"], rounds=1, runs=10, told=told.append)
+    with follow(policies):
+        assert refusing(jostle.rehearse(Public(1).table, epsilon=1), Fraction(1)) >= 1
+    (worth,) = told
+    losses = {name: loss for name, loss, _ in worth.losses}
+    assert losses["left"] == pytest.approx(2 * losses["right"])
+
+
+def tree(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Come to one root, which matters, and to 400 leaves, which do not."""
+    root = choose("Go", among=SIDES, informed_by={"depth": 2})
+    for _ in range(400):
+        choose("Go", among=SIDES, informed_by={"depth": 0})
+    return 1 + (root == "left")
+
+
+def test_a_root_is_not_lost_among_its_leaves() -> None:
+    taught = lessons_of(tree, SITUATIONS[:3], [Fraction(1)], runs=10, rate=Fraction(1), policies={})
+    roots = [lesson for lesson in taught if lesson.seen == (2,)]
+    assert len(roots) == 3 * 10
+    assert len(taught) < 40 * len(roots)
+    with follow(fit_policies(taught)):
+        assert tree(jostle.rehearse(Public(1).table), Fraction(1)) == 1
+
+
+def test_a_label_s_worth_is_told_against_each_alternative() -> None:
+    told: list[Worth] = []
+    train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10, told=told.append)
+    (worth,) = told
+    assert worth.learned
+    assert [name for name, _, _ in worth.losses] == ["learned", *SIDES]
+    (_, learned, one), (_, left, more), (_, right, _) = worth.losses
+    assert one == 1
+    assert learned < min(left, right)
+    assert more > 1
 
 
 def test_what_was_best_on_the_whole_is_the_usual_alternative() -> None:

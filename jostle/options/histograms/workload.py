@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
@@ -10,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import OptionError
 from jostle.tables.regions import box_sums
+
+if TYPE_CHECKING:
+    from jostle.options.histograms.estimate import Estimate
 
 __all__ = ["Workload"]
 
@@ -62,6 +66,21 @@ class Workload:
                 f"query {outside[0]} of the workload, from {box}, does not lie in the grid {self.shape}",
                 why="0 <= low < high <= side on every axis; high is the first cell no longer inside",
             )
+
+    def over(self, cells: ArrayLike) -> Estimate:
+        """Return an estimate that answers it: of cells in row-major order, or of one number that stands for each.
+
+        >>> Workload.prefixes(4).over([2]).answers(Workload.prefixes(4))
+        array([2., 4., 6., 8.])
+        """
+        from jostle.options.histograms.estimate import Estimate  # noqa: PLC0415 - estimates are about workloads
+
+        numbers, count = np.asarray(cells, dtype=np.float64).ravel(), int(np.prod(self.shape, dtype=object))
+        if len(numbers) not in {1, count}:
+            raise OptionError(
+                f"{len(numbers)} numbers for {count} cells", fix="each cell has one, or all have the same"
+            )
+        return Estimate(np.full(self.shape, numbers[0]) if len(numbers) == 1 else numbers.reshape(self.shape))
 
     @classmethod
     def identity(cls, shape: int | Sequence[int]) -> Workload:

@@ -1,0 +1,36 @@
+"""Private expressions: numbers about rows that are described, not computed, until a probe releases them with noise.
+
+How far one row can change them is inferred: `db.release(occupied(cells("x", "y")), epsilon="0.1")`.
+"""
+
+from jostle.privacy.expressions import (
+    Expression,
+    along,
+    cells,
+    deviation,
+    far_from_flat,
+    largest,
+    mean_of,
+    occupied,
+    one_rule,
+    rows,
+    smallest,
+    sums,
+    total,
+)
+
+__all__ = [
+    "Expression",
+    "along",
+    "cells",
+    "deviation",
+    "far_from_flat",
+    "largest",
+    "mean_of",
+    "occupied",
+    "one_rule",
+    "rows",
+    "smallest",
+    "sums",
+    "total",
+]

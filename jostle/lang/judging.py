@@ -1,0 +1,70 @@
+"""Judges of a program: functions of its own that say how bad an answer is, from the answers and the truth.
+
+`judged by loss` names a function of two values. On grids it is given two lists of numbers: what was answered to each
+query of the workload, and what would have been right. On tables, two lists of classes: those predicted for the
+held-out rows, and their own. It is called on public databases alone, so it sees nothing private.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.functions import Function
+from jostle.lang.program_options import version_of
+from jostle.lang.stops import Stop, placed
+
+if TYPE_CHECKING:
+    from jostle.choice.instances import PublicInstance
+    from jostle.choice.rehearse import Judge
+    from jostle.lang.program import Program
+
+__all__ = ["Verdict", "judge_of"]
+
+
+def judge_of(program: Program, given: Any) -> Judge | None:
+    """Return a function of a program as a judge."""
+    from jostle.choice.rehearse import Judge  # noqa: PLC0415 - needs what learns
+
+    if given is None:
+        return None
+    if not isinstance(given, Function):
+        raise Stop("J409", f"{kind_of(given)} judges", "a judge is a function of answers and truth", "def loss(a, t):")
+    # Histories know judges by name, so the name says which text it has.
+    return Judge(f"{given.name}-{version_of(program, given.name)}", Verdict(program, given))
+
+
+class Verdict:
+    """How bad an answer is, as a function of the program says; it travels as the program's text."""
+
+    def __init__(self, program: Program, function: Function) -> None:
+        self.program = program
+        self.function = function
+
+    def __call__(self, instance: PublicInstance, answer: Any) -> float:
+        """Return what the function says of the answers and the truth."""
+        from jostle.choice.judging import two_lists  # noqa: PLC0415 - needs what learns
+
+        name = self.function.name
+        try:
+            found = self.function.run(self.program, list(two_lists(instance, answer)), {}, None)
+            if not is_number(found):
+                raise Stop("J501", f"`{name}` gives {kind_of(found)}", "a loss is a number", "return 0.1")  # noqa: TRY301 - given its place below
+            if not math.isfinite(found) or found < 0:
+                title, why = f"`{name}` gives {float(found):.4g}", "a loss is a number from 0 up, the less the better"
+                raise Stop("J501", title, why, "return abs(...)")  # noqa: TRY301 - as above
+        except Stop as mistake:
+            raise placed(mistake, self.program.source, self.function.definition.name_span) from None
+        return float(found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return verdict_of, (self.program.source.name, self.program.source.text, self.function.name)
+
+
+def verdict_of(name: str, text: str, function: str) -> Verdict:
+    """Return the judge of a program that was sent here."""
+    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
+
+    program = reloaded(name, text)
+    return Verdict(program, program.functions[function])

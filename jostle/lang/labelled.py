@@ -1,0 +1,115 @@
+"""The labelled choices of a program: which there are below a function, and how it is run to learn them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jostle.errors import JostleError
+from jostle.lang import nodes
+from jostle.lang.functions import Function
+from jostle.lang.program_options import ProgramOption, needed_by, task_of
+from jostle.lang.tree_values import to_model
+from jostle.lang.values import Leaf, Node
+from jostle.privacy.probe import Probe
+
+if TYPE_CHECKING:
+    from jostle.choosing import Policy
+    from jostle.lang.program import Program
+
+__all__ = ["EntryRun", "labelled", "labels_of", "learned_policies", "mark_of"]
+
+
+def labels_of(program: Program, name: str) -> tuple[str, ...]:
+    """Return the labels of the choices in what a name of the program stands for and uses, in the order of the text."""
+    needed = needed_by(program, name)
+    found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
+    return tuple(dict.fromkeys(found))
+
+
+def mark_of(program: Program, name: str) -> str:
+    """Return a mark of the text below a name; comments and layout are no part of it."""
+    return hashlib.blake2b(repr(needed_by(program, name)).encode(), digest_size=10).hexdigest()
+
+
+def learned_policies(program: Program) -> Mapping[str, Policy]:
+    """Return what was learned for the labels of a program, through whichever of its functions.
+
+    Of two that were trained and come to the same label, the one that was trained last counts; what is of another text
+    counts last of all.
+    """
+    found: dict[str, Policy] = {}
+    for name, known in _known(program).items():
+        found.update({label: known[label] for label in labels_of(program, name) if known.get(label) is not None})
+    return found
+
+
+def _known(program: Program) -> dict[str, Any]:
+    """Return what is known by the names of functions and Options, what counts most last."""
+    from jostle.choice.kept_policies import policies_for  # noqa: PLC0415 - most programs make no labelled choice
+
+    if not any(isinstance(node, nodes.Choose) for node in nodes.walk(program.module)):
+        return {}
+    names = [*program.functions, *program.options]
+    place = _place(program)
+    known = {name: policies_for(name, mark_of(program, name), place) for name in names if labels_of(program, name)}
+    return dict(sorted(known.items(), key=lambda each: each[1].order))
+
+
+def _place(program: Program) -> str:
+    return str(Path(program.source.name).absolute())
+
+
+class EntryRun:
+    """A function or an Option of a program, to be run on public databases; it travels as its text."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program = program
+        self.name = name
+
+    def __call__(self, db: Probe, epsilon: Fraction, *questions: Any) -> Any:
+        """Return its answer; a decision tree becomes a model."""
+        target = self.program[self.name]
+        if isinstance(target, Function):
+            questions = questions[: len(target.parameters) - len(target.defaults) - 1]
+        elif len(target.answer.parameters) - len(target.answer.defaults) < 2:
+            questions = ()
+        found = self.program.run(self.name, db, *questions, epsilon=epsilon)
+        return to_model(found, db.schema, self.name, epsilon) if isinstance(found, Leaf | Node) else found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _run_of, (self.program.source.name, self.program.source.text, self.name)
+
+
+def _run_of(name: str, text: str, entry: str) -> EntryRun:
+    from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
+
+    return EntryRun(reloaded(name, text), entry)
+
+
+def labelled(program: Program, name: str | None = None) -> Any:
+    """Return a function or an Option of a program as something whose choices can be learned."""
+    from jostle.choice.train_policies import Labelled  # noqa: PLC0415 - for training only
+
+    called = name or program.entry
+    if called is None:
+        raise JostleError(f"{program.source.name} has nothing to run", fix="def main(db):")
+    target = program[called]
+    if not isinstance(target, Function | ProgramOption):
+        raise JostleError(
+            f"{called} is no function and no Option of the program",
+            why="choices are learned by running what they are made in",
+            fix="--entry NAME, a function that is given a database",
+        )
+    definition = target.answer.definition if isinstance(target, ProgramOption) else target.definition
+    return Labelled(
+        name=called,
+        mark=mark_of(program, called),
+        program=_place(program),
+        task=task_of(program, definition),
+        run=EntryRun(program, called),
+        labels=labels_of(program, called),
+    )
