@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
-from jostle.lang.operations import shown
+from jostle.lang.showing import shown
 from jostle.lang.values import KnownAttribute, Leaf, Node
 from jostle.options.histograms.estimate import Estimate, SparseEstimate
 from jostle.options.model import Model

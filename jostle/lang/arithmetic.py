@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,11 +12,13 @@ from jostle.lang.stops import Stop
 from jostle.lang.values import KnownAttribute, Private, PrivateNumber, common, numbered
 from jostle.privacy.amounts import exact
 
-__all__ = ["BINARY", "fraction", "is_number", "negated", "plain_number"]
+__all__ = ["BINARY", "EXACT", "fraction", "is_number", "kind_of", "negated", "plain_number"]
 
 NUMBERS = (int, float, Fraction)
 EXACT = frozenset(NUMBERS)
 """Exactly these, which is quickly seen."""
+SHORT = 2**63
+"""Whole numbers below this need no second look."""
 MOST_BITS = 4096
 """Exact numbers with more digits go on as doubles."""
 
@@ -36,10 +39,10 @@ def fraction(value: object, what: str) -> Fraction:
 def plain_number(value: Any) -> Any:
     """Return a fraction that is whole as an int, one that has grown too long as a double."""
     if type(value) is Fraction:
-        if value.denominator == 1:
-            value = value.numerator
-        elif value.denominator.bit_length() > MOST_BITS:
-            return float(value)
+        denominator = value.denominator
+        if denominator != 1:
+            return value if denominator.bit_length() <= MOST_BITS else float(value)
+        value = value.numerator
     if type(value) is int and value.bit_length() > MOST_BITS:
         return float(value)
     return value
@@ -71,16 +74,16 @@ def negated(value: Any) -> Any:
     return -value
 
 
-def _private(operator: str, left: Any, right: Any) -> PrivateNumber:
+def _private(sign: str, left: Any, right: Any) -> PrivateNumber:
     left, right = numbered(left), numbered(right)
     both = isinstance(left, PrivateNumber), isinstance(right, PrivateNumber)
     for value in (left, right):
         if not isinstance(value, PrivateNumber) and not is_number(value):
-            raise _wrong_kind(f"one side of {operator}", value)
-    if operator not in "+-*/":
+            raise _wrong_kind(f"one side of {sign}", value)
+    if sign not in "+-*/":
         raise Stop(
             "J214",
-            f"`{operator}` on a private value",
+            f"`{sign}` on a private value",
             "how far one row can change the result has no small bound",
             "buy it first: n = {{ ... }}",
         )
@@ -97,11 +100,11 @@ def _private(operator: str, left: Any, right: Any) -> PrivateNumber:
         first = left.expression if both[0] else _doubles(left)
         second = right.expression if both[1] else _doubles(right)
     made: Any
-    if operator == "+":
+    if sign == "+":
         made = first + second
-    elif operator == "-":
+    elif sign == "-":
         made = first - second
-    elif operator == "*":
+    elif sign == "*":
         made = first * second
     else:
         made = first / second
@@ -113,39 +116,16 @@ def _doubles(value: Any) -> Any:
     return value if not isinstance(value, Fraction) or value.denominator.bit_length() <= 200 else float(value)
 
 
-def _add(left: Any, right: Any) -> Any:
-    if isinstance(left, list) and isinstance(right, list):
-        return left + right
-    if isinstance(left, str) and isinstance(right, str):
-        return left + right
-    return _numbers("+", left, right, lambda a, b: a + b)
-
-
-def _subtract(left: Any, right: Any) -> Any:
-    if isinstance(left, list):
-        without = right if isinstance(right, list) else [right]
-        return [item for item in left if item not in without]
-    return _numbers("-", left, right, lambda a, b: a - b)
-
-
-def _multiply(left: Any, right: Any) -> Any:
-    return _numbers("*", left, right, lambda a, b: a * b)
-
-
 def _divided(a: Any, b: Any) -> Any:
-    if b == 0:
+    if not b:
         raise _by_zero()
     if type(a) is float or type(b) is float:
         return float(a) / float(b)
-    return a / b if type(a) is Fraction else Fraction(a, b) if type(b) is int and type(a) is int else Fraction(a) / b
+    return Fraction(a, b) if type(a) is int and type(b) is int else a / b
 
 
 def _by_zero() -> Stop:
     return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
-
-
-def _divide(left: Any, right: Any) -> Any:
-    return _numbers("/", left, right, _divided)
 
 
 def _whole(a: Any, b: Any) -> Any:
@@ -176,18 +156,45 @@ def _power(a: Any, b: Any) -> Any:
     return Fraction(a) ** b
 
 
-def _numbers(operator: str, left: Any, right: Any, compute: Callable[[Any, Any], Any]) -> Any:
-    if not (type(left) in EXACT and type(right) in EXACT):
-        if isinstance(left, Private) or isinstance(right, Private):
-            return _private(operator, left, right)
-        if not (is_number(left) and is_number(right)):
-            raise _wrong_kind(f"one side of {operator}", right if is_number(left) else left)
-    found = compute(left, right)
-    if type(found) is float:
-        if not math.isfinite(found):
+def _nothing(left: Any, right: Any) -> None:
+    """Return nothing: an operator that does something to numbers alone."""
+
+
+def _of_numbers(
+    sign: str, compute: Callable[[Any, Any], Any], others: Callable[[Any, Any], Any] = _nothing
+) -> Callable[[Any, Any], Any]:
+    """Return what an operator does to numbers, public or private; *others* gives what it does to other values."""
+
+    def operate(left: Any, right: Any) -> Any:
+        if not (type(left) in EXACT and type(right) in EXACT):
+            if (found := others(left, right)) is not None:
+                return found
+            if isinstance(left, Private) or isinstance(right, Private):
+                return _private(sign, left, right)
+            if not (is_number(left) and is_number(right)):
+                raise _wrong_kind(f"one side of {sign}", right if is_number(left) else left)
+        found = compute(left, right)
+        if type(found) is int and -SHORT < found < SHORT:
+            return found
+        if type(found) is float and not math.isfinite(found):
             raise Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
-        return found
-    return plain_number(found)
+        return plain_number(found)
+
+    return operate
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Return lists or texts one after the other."""
+    both_lists = isinstance(left, list) and isinstance(right, list)
+    return left + right if both_lists or (isinstance(left, str) and isinstance(right, str)) else None
+
+
+def _without(left: Any, right: Any) -> Any:
+    """Return a list without the items of another, or without one."""
+    if not isinstance(left, list):
+        return None
+    without = right if isinstance(right, list) else [right]
+    return [item for item in left if item not in without]
 
 
 def _union(left: Any, right: Any) -> Any:
@@ -205,13 +212,13 @@ def _intersection(left: Any, right: Any) -> Any:
 
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    "//": lambda left, right: _numbers("//", left, right, _whole),
-    "%": lambda left, right: _numbers("%", left, right, _rest),
-    "**": lambda left, right: _numbers("**", left, right, _power),
+    "+": _of_numbers("+", operator.add, _joined),
+    "-": _of_numbers("-", operator.sub, _without),
+    "*": _of_numbers("*", operator.mul),
+    "/": _of_numbers("/", _divided),
+    "//": _of_numbers("//", _whole),
+    "%": _of_numbers("%", _rest),
+    "**": _of_numbers("**", _power),
     "|": _union,
     "&": _intersection,
 }

@@ -27,18 +27,18 @@ class Function:
 
     def called(self, frame: Frame, given: list[Any], named: Mapping[str, Any]) -> Any:
         """Return what it gives, called from another function: with the same budget."""
-        return self.run(frame.program, given, named, frame.epsilon, frame.depth + 1)
-
-    def run(
-        self, program: Runner, given: list[Any], named: Mapping[str, Any], epsilon: Fraction | None, depth: int = 0
-    ) -> Any:
-        """Return what it gives with a budget."""
         parameters = self.parameters
         if len(given) == len(parameters) and not named:
             names = dict(zip(parameters, given, strict=True))
         else:
             names = self._bound(given, named)
-        return self.body(Frame(program, names, epsilon, depth))
+        return self.body(Frame(frame.program, names, frame.epsilon, frame.depth + 1))
+
+    def run(
+        self, program: Runner, given: list[Any], named: Mapping[str, Any], epsilon: Fraction | None, depth: int = 0
+    ) -> Any:
+        """Return what it gives with a budget."""
+        return self.body(Frame(program, self._bound(given, named), epsilon, depth))
 
     def _bound(self, given: list[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         if len(given) > len(self.parameters):

@@ -112,11 +112,14 @@ def run_program(
             fix="--epsilon 1",
         )
     budget = epsilon_amount(epsilon or "1")
+    if data is not None and schema is not None:
+        program.check_schema(name, Schema.read(schema))
     ready(program)
     opened = (
         _example(program, target, budget, records) if data is None else _private(data, schema, budget, vault, records)
     )
     questions = _asked(opened, needed, name)
+    program.check_schema(name, opened.probe.schema)
     check_price(program, name, opened.probe.schema, budget)
     answer = program.run(name, opened.probe, *questions, epsilon=budget)
     loss = _loss(opened, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span
 
-__all__ = ["RefusedProgramError", "Stop", "placed"]
+__all__ = ["MISTAKES", "RefusedProgramError", "Stop", "placed"]
 
 
 class Stop(Exception):  # noqa: N818 - it is no error yet: it has no place
@@ -18,12 +18,18 @@ class Stop(Exception):  # noqa: N818 - it is no error yet: it has no place
         self.fix = fix
 
 
+MISTAKES = (Stop, JostleError, ArithmeticError)
+"""What may go wrong in an expression, and is given its place."""
+
+
 class RefusedProgramError(ProgramError, BudgetError):
     """A program asked for more than its budget, at a place in its text."""
 
 
 def placed(mistake: Stop | JostleError | ArithmeticError, source: Source, span: Span) -> ProgramError:
-    """Return a mistake with the place where it showed."""
+    """Return a mistake with the place where it showed; one that has a place, of an expression inside, keeps it."""
+    if isinstance(mistake, ProgramError):
+        return mistake
     if isinstance(mistake, Stop):
         return ProgramError(source, [Diagnostic(mistake.code, mistake.title, span, mistake.why, mistake.fix)])
     if isinstance(mistake, JostleError):

@@ -34,6 +34,7 @@ __all__ = [
     "attribute_of",
     "code_of",
     "common",
+    "no_column",
     "numbered",
 ]
 
@@ -93,6 +94,7 @@ class Table(Private):
         "column",
         "market",
         "parent",
+        "remembers",
     )
 
     def __init__(
@@ -109,12 +111,14 @@ class Table(Private):
         self.parent = parent
         self.column = column
         self.code = code
-        self._parts: dict[str, list[Table | None]] = {}
+        self._parts: dict[tuple[str, int], Table] = {}
         self._probes: dict[str, tuple[Probe, ...]] = {}
+        self.remembers = False
+        """Whether it may be asked for a part again, by somebody it was handed on to."""
         self.bought_rows: tuple[int, Fraction] | None = None if parent is None else parent.bought_rows
         """A noisy number of these rows, or of more, and what it cost, if one was bought."""
         self._codes: dict[str, dict[str, int]] = {} if parent is None else parent._codes  # noqa: SLF001 - a part shares them
-        self._schema: Schema | None = None if parent is None else parent.schema
+        self._schema: Schema | None = None if parent is None else parent._schema  # noqa: SLF001 - likewise
 
     @property
     def schema(self) -> Schema:
@@ -136,7 +140,7 @@ class Table(Private):
 
     @property
     def probe(self) -> Probe:
-        """Return what answers about these rows. Parts by one column are one split, however often they are asked for."""
+        """Return what answers about these rows. Parts by one column are one split, all made when one of them asks."""
         if self._probe is None:
             if self.parent is None:
                 raise Stop(
@@ -145,32 +149,47 @@ class Table(Private):
                     "what metafeatures cost is fixed before they run, so they buy with {{ ... }} alone",
                     "write {{ len(db) }}",
                 )
-            self._probe = self.parent.probes(self.column)[self.code]
+            probes = self.parent._probes  # noqa: SLF001 - a table keeps the probes of its parts
+            if self.column not in probes:
+                probes[self.column] = self.parent.probe.parts(self.column)
+            self._probe = probes[self.column][self.code]
         return self._probe
 
-    def probes(self, column: str) -> tuple[Probe, ...]:
-        """Return a probe for each value of a column."""
-        if column not in self._probes:
-            self._probes[column] = self.probe.parts(column)
-        return self._probes[column]
-
     def part(self, column: str, code: int) -> Table:
-        """Return the rows with one code in a column."""
-        parts = self._parts.get(column)
-        if parts is None:
-            parts = self._parts[column] = [None] * self.schema[column].size
-        found = parts[code]
+        """Return the rows with one code in a column: the same part, each time it is asked for."""
+        found = self._parts.get((column, code))
         if found is None:
-            found = parts[code] = Table(parent=self, column=column, code=code)
+            found = self._parts[column, code] = Table(parent=self, column=column, code=code)
+            found.remembers = True
         return found
+
+    def narrowed(self, column: str, value: object, *, remembered: bool) -> Table:
+        """Return the rows with one value in a column.
+
+        A part that is not remembered is asked for once, by an expression that says so, of a table that is not asked
+        again either.
+        """
+        codes = self._codes.get(column) or self.codes(column)
+        code = codes.get(value) if type(value) is str else None
+        if code is None:
+            code = code_of(self.schema, column, value)
+        if remembered or self.remembers:
+            return self.part(column, code)
+        return Table(parent=self, column=column, code=code)
 
     def coded(self, column: str, value: object) -> int:
         """Return the code of a value of a column."""
-        codes = self._codes.get(column)
-        if codes is None:
-            codes = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
-        code = codes.get(value) if type(value) is str else None
+        code = self.codes(column).get(value) if type(value) is str else None
         return code_of(self.schema, column, value) if code is None else code
+
+    def codes(self, column: str) -> dict[str, int]:
+        """Return the codes of a column by value: they are looked up once, for all parts."""
+        found = self._codes.get(column)
+        if found is None:
+            if column not in self.schema:
+                raise no_column(self, f"`{column}`")
+            found = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
+        return found
 
     def path(self) -> list[Table]:
         """Return the tables it is a part of, from the database down to itself."""
@@ -308,6 +327,12 @@ def code_of(schema: Schema, name: str, value: object) -> int:
 @lru_cache(maxsize=1024)
 def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
     return KnownAttribute(name, column.labels)
+
+
+def no_column(table: Table, shown: str) -> Stop:
+    """Return what is wrong where a table is asked for a column that it does not have."""
+    listed = ", ".join(table.schema.names[:12])
+    return Stop("J503", f"there is no column {shown}", f"the table has {listed}", "name one of these")
 
 
 def _listed(labels: tuple[str, ...]) -> str:

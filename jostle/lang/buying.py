@@ -1,0 +1,124 @@
+"""The functions that every program knows and that ask a probe: noisy counts, and noisy picks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from jostle.lang.arithmetic import fraction, kind_of, plain_number
+from jostle.lang.frames import Frame
+from jostle.lang.listing import items
+from jostle.lang.stops import Stop
+from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, Table, common, numbered
+from jostle.privacy.expressions import one_rule
+from jostle.privacy.pick_each import PickEach
+from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.split_scores import SplitScore, Utility
+from jostle.tables.routes import Routing
+
+__all__ = ["noisy_count", "noisy_max"]
+
+UTILITIES: dict[str, Utility] = {"maxScore": "Max", "gini": "Gini", "infoGain": "InfoGain"}
+UNKNOWN_ROWS = 2**22
+"""The bound on rows that infoGain goes by where none was bought: with it, the pick is private whatever the rows."""
+SURE = 3
+"""A bound on rows that was bought lies so many scales of its noise above the noisy number."""
+DRAWN_BELOW = 2**40
+"""Random picks are remainders of numbers below this: uneven by less than 2**-20, and public anyway."""
+
+
+def _epsilon(frame: Frame, given: Any) -> Fraction:
+    if given is None:
+        return frame.budget()
+    return given if type(given) is Fraction else fraction(given, "epsilon")
+
+
+def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any:
+    """Return how many rows a table has, or a private number, noised."""
+    budget = epsilon if type(epsilon) is Fraction else _epsilon(frame, epsilon)
+    if isinstance(table, Table):
+        found = table.probe.count(budget, site=site)
+        table.bought_rows = (found, budget)
+        return found
+    table = numbered(table)
+    if isinstance(table, PrivateNumber):
+        if table.groups:
+            raise Stop("J504", "`noisyCount` of several groups", "it gives one number", "{{ ... }} gives all of them")
+        return plain_number(Fraction(table.table.probe.release(table.expression, budget, site=site)))
+    raise Stop("J501", f"`noisyCount` is given {kind_of(table)}", "it counts rows", "noisyCount(db, epsilon / 2)")
+
+
+def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any = None) -> Any:
+    """Return the item of a domain whose utility is the largest, nearly."""
+    candidates = list(items(domain, "the domain of `noisyMax`"))
+    if isinstance(utilities, dict):
+        scores = [utilities[each] for each in candidates if isinstance(each, Hashable) and each in utilities]
+    else:
+        scores = list(items(utilities))
+    if not candidates or len(candidates) != len(scores):
+        raise Stop(
+            "J508",
+            "`noisyMax` has not one utility for each item",
+            f"there are {len(candidates)} items and {len(scores)} utilities",
+            "U = [maxScore(a, clss, D) for a in atts]",
+        )
+    if all(isinstance(each, SplitScoreOf) for each in scores):
+        return candidates[_pick_split(frame, site, scores, epsilon)]
+    scores = [numbered(each) for each in scores]
+    if all(isinstance(each, PrivateNumber) for each in scores):
+        table, expressions = common(scores)
+        picked = table.probe.perform(PickLargest(tuple(expressions)), _epsilon(frame, epsilon), site=site)
+        return candidates[int(picked)]
+    if any(isinstance(each, Private) for each in scores):
+        raise Stop(
+            "J504", "`noisyMax` over utilities of different kinds", "they are not compared", "use one of them for all"
+        )
+    raise Stop("J213", "`noisyMax` over public values", "nothing in them needs noise", "argmax(...)")
+
+
+def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: Any) -> int:
+    first = scores[0]
+    table, kind, label = first.table, first.kind, first.label
+    if any(each.table is not table or each.kind != kind or each.label != label for each in scores):
+        raise Stop(
+            "J504", "`noisyMax` over scores of different kinds", "they are not compared", "one score, for one table"
+        )
+    if kind == "random":
+        return int(table.probe.below(DRAWN_BELOW, 1)[0]) % len(scores)
+    schema = table.schema
+    budget = _epsilon(frame, epsilon)
+    names, attributes = [each.attribute for each in scores], schema.attributes
+    if kind == "maxScore" and (label != schema.label or len(set(names)) < len(names)):
+        rules = PickLargest(tuple(one_rule(name, label) for name in names))
+        return int(table.probe.perform(rules, budget, site=site))
+    if label != schema.label or any(name not in attributes for name in names):
+        raise Stop(
+            "J504",
+            f"`{kind}` looks at `{label}`",
+            f"{kind} is for the label of the table, and its attributes",
+            "maxScore is for any two columns",
+        )
+    places = [attributes.index(name) for name in names]
+    nothing = np.zeros(0, dtype=np.int64)
+    alone = Routing(attributes, np.array([0]), np.array([-1]), np.array([0]), nothing, depth=0)
+    score = SplitScore(
+        alone,
+        np.array([0]),
+        UTILITIES[kind],
+        np.array(places),
+        np.zeros(len(places), dtype=np.int64),
+        np.ones((1, len(places)), dtype=np.bool_),
+        schema.rows or _rows_bound(table),
+    )
+    return int(table.probe.perform(PickEach(score), budget, site=site)[0])
+
+
+def _rows_bound(table: Table) -> int:
+    """Return a bound on the rows, from a count that was bought of them or of a table they are a part of."""
+    if table.bought_rows is None:
+        return UNKNOWN_ROWS
+    found, budget = table.bought_rows
+    return max(1, found + int(SURE / budget) + 1)

@@ -1,0 +1,296 @@
+"""Lists, sets, dictionaries, what is made of them by `for`, their items, and functions without a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+
+from jostle.errors import Span
+from jostle.lang import nodes
+from jostle.lang.arithmetic import is_number, kind_of
+from jostle.lang.asked_once import KEEPING
+from jostle.lang.frames import Frame
+from jostle.lang.plain_operations import PLAIN
+from jostle.lang.scopes import target_names
+from jostle.lang.slots import Go, Scope
+from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.values import KnownAttribute, Private, PrivateNumber, Table
+
+if TYPE_CHECKING:
+    from jostle.lang.compiling import Compiler
+
+__all__ = ["KINDS", "LambdaValue", "item_of"]
+
+Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension
+
+
+def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
+    """Return what puts values together as written."""
+    parts = [compiler.expression(each, scope) for each in node.items]
+    if isinstance(node, nodes.Tuple):
+        return lambda frame: tuple([part(frame) for part in parts])
+    if isinstance(node, nodes.Set):
+        return compiler.guarded(lambda frame: _distinct([part(frame) for part in parts]), node.span)
+    return lambda frame: [part(frame) for part in parts]
+
+
+def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
+    """Return what makes a dictionary as written."""
+    entries = [(_key(compiler, each.key, scope), compiler.expression(each.value, scope)) for each in node.entries]
+    return lambda frame: {key(frame): value(frame) for key, value in entries}
+
+
+def _key(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Go:
+    """Return what gives a key of a dictionary."""
+    value, span = compiler.operand(node, scope), node.span
+
+    def run(frame: Frame) -> Any:
+        try:
+            found = value(frame)
+            return found if type(found) is str else _hashable(found)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run
+
+
+# By `for`
+
+
+def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
+    """Return what makes a list, a set or a dictionary of what an expression gives, again and again."""
+    kept: list[str] = []
+    run = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
+    if not kept:
+        return run
+
+    def anew(frame: Frame) -> Any:
+        for each in kept:
+            frame.names.pop(each, None)
+        return run(frame)
+
+    return anew
+
+
+def _rounds_of(compiler: Compiler, node: Comprehension, outside: Scope, inner: Scope) -> Go:
+    clauses: list[_Clause] = []
+    for clause in node.clauses:
+        iterated = compiler.listed(clause.iterable, inner if clauses else outside)
+        inner = inner.inner([each.name for each in target_names(clause.target)])
+        store = compiler.store(clause.target, inner)
+        clauses.append(_Clause(iterated, store, [compiler.condition(each, inner) for each in clause.conditions]))
+    target = node.clauses[0].target
+    alone = len(clauses) == 1 and not clauses[0].conditions and isinstance(target, nodes.Name)
+    slot = inner.slots[target.name] if alone and isinstance(target, nodes.Name) else None
+    if isinstance(node, nodes.DictComprehension):
+        value = compiler.expression(node.entry.value, inner)
+        if slot is not None and inner.slot(node.entry.key) == slot:
+            return _by_item(compiler, clauses[0].listed, slot, value, node.entry.key.span)
+        return _pairs(clauses, _key(compiler, node.entry.key, inner), value)
+    operation = None if slot is None else _operation_of(compiler, node.element, inner, slot)
+    if operation is not None:
+        elements = _mapped(compiler, operation, clauses[0].listed, node.element.span)
+    else:
+        elements = _elements(clauses, slot, compiler.expression(node.element, inner))
+    if isinstance(node, nodes.SetComprehension):
+        return compiler.guarded(lambda frame: _distinct(elements(frame)), node.span)
+    return elements
+
+
+@define
+class _Clause:
+    """A `for x in xs if c`."""
+
+    listed: Go
+    store: Callable[[Frame, Any], None]
+    conditions: Sequence[Callable[[Frame], bool]]
+
+
+def _rounds(frame: Frame, clauses: Sequence[_Clause], number: int = 0) -> Iterator[None]:
+    """Yield once for each combination of items that meets the conditions, when they have their names."""
+    clause, last = clauses[number], number + 1 == len(clauses)
+    for each in clause.listed(frame):
+        clause.store(frame, each)
+        if all(holds(frame) for holds in clause.conditions):
+            if last:
+                yield
+            else:
+                yield from _rounds(frame, clauses, number + 1)
+
+
+def _pairs(clauses: Sequence[_Clause], key: Go, value: Go) -> Go:
+    def pairs(frame: Frame) -> Any:
+        found: dict[Any, Any] = {}
+        for _ in _rounds(frame, clauses):
+            place = key(frame)
+            found[place] = value(frame)
+        return found
+
+    return pairs
+
+
+def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span) -> Go:
+    """Return what makes {x: f(x) for x in xs}."""
+
+    def by_item(frame: Frame) -> Any:
+        names, found = frame.names, dict[Any, Any]()
+        for each in iterated(frame):
+            if type(each) is not str:
+                try:
+                    _hashable(each)
+                except Stop as mistake:
+                    raise compiler.placed(mistake, span) from None
+            names[slot] = each
+            found[each] = value(frame)
+        return found
+
+    return by_item
+
+
+def _elements(clauses: Sequence[_Clause], slot: str | None, element: Go) -> Go:
+    if slot is None:
+        return lambda frame: [element(frame) for _ in _rounds(frame, clauses)]
+    iterated = clauses[0].listed
+
+    def elements(frame: Frame) -> list[Any]:
+        names = frame.names
+        return [element(frame) for names[slot] in iterated(frame)]
+
+    return elements
+
+
+def _operation_of(compiler: Compiler, node: nodes.Expression, scope: Scope, slot: str) -> Callable[[Any], Any] | None:
+    """Return the known function that an expression calls with one variable and nothing else, if it is such a call."""
+    if not isinstance(node, nodes.Call) or node.keywords or len(node.arguments) != 1:
+        return None
+    name = node.function.name if isinstance(node.function, nodes.Name) else ""
+    if name in scope.slots or name in compiler.own or scope.slot(node.arguments[0]) != slot:
+        return None
+    return None if name in KEEPING else PLAIN.get(name)
+
+
+def _mapped(compiler: Compiler, operation: Callable[[Any], Any], iterated: Go, span: Span) -> Go:
+    """Return what gives a known function's values for each item."""
+
+    def mapped(frame: Frame) -> list[Any]:
+        given = iterated(frame)
+        try:
+            return list(map(operation, given))
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return mapped
+
+
+def _hashable(value: Any) -> Any:
+    """Return a key, or refuse what is none."""
+    if isinstance(value, Private):
+        raise Stop("J208", "a private value is a key", "keys are compared, and show", "buy it first")
+    try:
+        hash(value)
+    except TypeError:
+        raise Stop("J501", f"a key is {kind_of(value)}", "keys are numbers, texts, attributes", "use a tuple") from None
+    return value
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for each in values:
+        if isinstance(each, Private):
+            raise Stop("J208", "a private value in a set", "items of a set are compared, and that shows", "use a list")
+        if each not in found:
+            found.append(each)
+    return found
+
+
+# Items
+
+
+def index(compiler: Compiler, node: nodes.Index, scope: Scope) -> Go:
+    """Return what gives one item of a value."""
+    value, place = compiler.operand(node.value, scope), compiler.operand(node.index, scope)
+    return compiler.guarded(lambda frame: item_of(value(frame), place(frame)), node.span)
+
+
+def item_of(value: Any, index: Any) -> Any:
+    """Return one item of a value."""
+    if isinstance(value, PrivateNumber) and value.groups:
+        keys = index if isinstance(index, tuple) else (index,)
+        if len(keys) != len(value.groups) or any(
+            key not in names for key, names in zip(keys, value.groups, strict=True)
+        ):
+            raise Stop("J507", "there is no such group", "groups are called by what they are grouped by", "q[0]")
+        places = tuple(names.index(key) for key, names in zip(keys, value.groups, strict=True))
+        return PrivateNumber(value.table, value.expression[places])
+    if isinstance(value, Table):
+        raise Stop(
+            "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
+        )
+    if isinstance(value, dict):
+        if index not in value:
+            raise Stop("J507", "there is no such key", "the dictionary does not have it", "test with `in` first")
+        return value[index]
+    if isinstance(value, KnownAttribute):
+        value = value.values
+    if hasattr(value, "databases"):
+        return value[index] if isinstance(index, str) else value.databases[_whole(index, len(value))]
+    if isinstance(value, list | tuple | range | str):
+        return value[_whole(index, len(value))]
+    raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
+
+
+def _whole(index: Any, length: int) -> int:
+    if not is_number(index) or index != int(index):
+        raise Stop("J501", f"an index is {kind_of(index)}", "items are numbered from 0", "xs[0]")
+    if not -length <= index < length:
+        raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
+    return int(index)
+
+
+# Functions without a name
+
+
+def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
+    """Return what makes a function of an expression and the variables around it."""
+    inner = scope.inner([each.name for each in node.parameters])
+    slots = [inner.slots[each.name] for each in node.parameters]
+    body = compiler.expression(node.body, inner)
+
+    def made(frame: Frame) -> LambdaValue:
+        # What it holds are the values that the names have here: what is given to them later was not checked.
+        return LambdaValue(slots, body, Frame(frame.program, dict(frame.names), frame.epsilon, frame.depth))
+
+    return made
+
+
+@define(eq=False)
+class LambdaValue:
+    """A function without a name, with the variables around it."""
+
+    slots: list[str]
+    body: Go
+    frame: Frame
+
+    def __call__(self, caller: Frame, given: Sequence[Any]) -> Any:
+        """Return what it gives."""
+        if len(given) != len(self.slots):
+            title = f"{len(given)} values for {len(self.slots)} parameters"
+            raise Stop("J508", title, "a lambda is given a value for each", "lambda a: size(a)")
+        names = {**self.frame.names, **dict(zip(self.slots, given, strict=True))}
+        return self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))
+
+
+KINDS: dict[type, Callable[..., Go]] = {
+    nodes.List: listed,
+    nodes.Set: listed,
+    nodes.Tuple: listed,
+    nodes.Dict: dictionary,
+    nodes.ListComprehension: comprehension,
+    nodes.SetComprehension: comprehension,
+    nodes.DictComprehension: comprehension,
+    nodes.Index: index,
+    nodes.Lambda: function,
+}
+"""What makes a function of each kind of expression."""

@@ -1,0 +1,244 @@
+"""What a program says of tables, made into functions: public facts, parts, queries, and what buys them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import product
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle.lang import nodes
+from jostle.lang.arithmetic import fraction, kind_of, plain_number
+from jostle.lang.frames import Frame
+from jostle.lang.lowering import OfColumns, Query, axis_size, lower
+from jostle.lang.slots import Go, Scope, constant, text_of
+from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.values import (
+    Features,
+    KnownAttribute,
+    Leaf,
+    Node,
+    PrivateNumber,
+    Table,
+    attribute_of,
+    no_column,
+    numbered,
+)
+
+if TYPE_CHECKING:
+    from jostle.lang.compiling import Compiler
+
+__all__ = ["KINDS", "fact_of_table"]
+
+
+# Facts and parts
+
+
+def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
+    """Return what gives a public fact of a table, a metafeature, or a field of a tree."""
+    value, name = compiler.operand(node.value, scope), node.name
+    return compiler.guarded(lambda frame: _fact_of(value(frame), name), node.span)
+
+
+def _fact_of(value: Any, name: str) -> Any:
+    """Return a named part of a value."""
+    if isinstance(value, Table):
+        return fact_of_table(value, name)
+    if isinstance(value, Features):
+        if name not in value.seen:
+            raise Stop(
+                "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
+            )
+        return value.seen[name]
+    if isinstance(value, Leaf | Node) and name in {"pred", "size", "votes", "att", "children"} and hasattr(value, name):
+        return getattr(value, name)
+    if isinstance(value, KnownAttribute) and name in {"name", "values"}:
+        return getattr(value, name)
+    raise Stop(
+        "J503", f"{kind_of(value)} has no `{name}`", "only tables and trees have parts with names", "db.attributes"
+    )
+
+
+def fact_of_table(table: Table, name: str) -> Any:
+    """Return a public fact of a table."""
+    schema = table.schema
+    if name == "attributes":
+        return [attribute_of(schema, each) for each in schema.attributes]
+    if name == "label":
+        if schema.label is None:
+            raise Stop("J503", "the table has no label", "its schema names none", 'label = "ill", in the schema')
+        return attribute_of(schema, schema.label)
+    if name == "rows":
+        if schema.rows is None:
+            raise Stop("J503", "the number of rows is private", "the schema does not declare it", "{{ len(db) }}")
+        return schema.rows
+    if name in schema:
+        return attribute_of(schema, name)
+    if name.endswith("_range"):
+        return axis_size(schema, name.removesuffix("_range"))
+    listed = ", ".join(schema.names[:8])
+    why = f"public facts are attributes, label, rows, a column ({listed}) or its range, as in x_range"
+    raise Stop("J503", f"the table has no `{name}`", why, "db.attributes")
+
+
+def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
+    """Return what gives the rows with certain values."""
+    table, span = compiler.operand(node.table, scope), node.span
+    remembered = id(node) not in scope.once.parts
+    conditions = [
+        (_column(compiler, each.attribute, scope), compiler.operand(each.value, scope)) for each in node.conditions
+    ]
+
+    def run(frame: Frame) -> Any:
+        try:
+            found = table(frame)
+            for column, value in conditions:
+                name = _name_of(found, column(frame))
+                found.codes(name)  # if there is no such column, no value is looked for
+                found = found.narrowed(name, value(frame), remembered=remembered)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+        return found
+
+    slots = [scope.slot(each) for each in (node.table, node.conditions[0].attribute, node.conditions[0].value)]
+    if len(node.conditions) > 1 or None in slots:
+        return run
+    fetched = itemgetter(*slots)
+
+    def of_variables(frame: Frame) -> Any:
+        try:
+            found, column, wanted = fetched(frame.names)
+        except KeyError:
+            return run(frame)  # which of them has no value, this says
+        try:
+            if type(found) is Table and type(column) is KnownAttribute:
+                return found.narrowed(column.name, wanted, remembered=remembered)
+            return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return of_variables
+
+
+def _name_of(table: Any, column: Any) -> str:
+    """Return the name of a table's column."""
+    if not isinstance(table, Table):
+        raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
+    name = column.name if type(column) is KnownAttribute else column
+    if type(name) is not str:
+        raise no_column(table, kind_of(name))
+    return name
+
+
+def _column(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Go:
+    if isinstance(node, nodes.Name) and node.name not in scope.slots and node.name not in compiler.own:
+        return constant(node.name)
+    return compiler.operand(node, scope)
+
+
+# Queries
+
+
+def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
+    """Return what describes a query."""
+    table = compiler.operand(node.table, scope)
+    value = None if node.value is None else _of_columns(compiler, node.value, scope)
+    conjuncts: tuple[nodes.Expression, ...] = () if node.where is None else (node.where,)
+    if isinstance(node.where, nodes.BooleanOperation) and node.where.operator == "and":
+        conjuncts = node.where.operands
+    where = [_of_columns(compiler, each, scope) for each in conjuncts]
+    groupby = [_of_columns(compiler, each, scope) for each in node.groupby]
+    aggregate = node.aggregate
+
+    def run(frame: Frame) -> Any:
+        found = table(frame)
+        if not isinstance(found, Table):
+            raise Stop(
+                "J501", f"a query is of {kind_of(found)}", "rows are selected from a table", "select count() from db"
+            )
+        query = Query(
+            aggregate,
+            None if value is None else value(frame),
+            tuple(each(frame) for each in where),
+            tuple(each(frame) for each in groupby),
+        )
+        return lower(query, found)
+
+    return compiler.guarded(run, node.span)
+
+
+def _of_columns(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Callable[[Frame], OfColumns]:
+    """Return what makes a public function of the columns that an expression names."""
+    columns: dict[str, str] = {}
+    value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
+
+    def made(frame: Frame) -> OfColumns:
+        def compute(row: Mapping[str, Any]) -> Any:
+            names = dict(frame.names)
+            for name, slot in columns.items():
+                names[slot] = row[name]
+            return value(Frame(frame.program, names, frame.epsilon, frame.depth))
+
+        return OfColumns(tuple(columns), compute, text)
+
+    return made
+
+
+# Buying
+
+
+def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
+    """Return what buys a private value."""
+    value = compiler.operand(node.value, scope)
+    share = node.spending.share if isinstance(node.spending, nodes.Percent) else None
+    amount = None if node.spending is None or share is not None else compiler.expression(node.spending, scope)
+    site = scope.site(node, "{{ }}")
+
+    def run(frame: Frame) -> Any:
+        found = numbered(value(frame))
+        if not isinstance(found, PrivateNumber):
+            title = "a table is bought" if isinstance(found, Table) else f"{kind_of(found)} is bought"
+            raise Stop("J213", title, "{{ ... }} buys private numbers", "{{ len(db) }}")
+        market = found.table.root.market
+        if market is not None:
+            return _plain(market.buy_cells(_from_root(found)), found.groups)
+        budget = fraction(amount(frame), "spending") if amount is not None else frame.budget()
+        if share is not None:
+            budget *= share
+        return _plain(found.table.probe.release_cells(found.expression, budget, site=site), found.groups)
+
+    return compiler.guarded(run, node.span)
+
+
+def _from_root(number: PrivateNumber) -> Any:
+    expression = number.expression
+    for table in number.table.path()[1:]:
+        expression = expression.where(table.column, table.code)
+    return expression
+
+
+def _plain(numbers: Any, groups: tuple[tuple[Any, ...], ...]) -> Any:
+    """Return a bought number, or a dictionary of one for each group."""
+    found = np.asarray(numbers, dtype=np.float64)
+    if not groups:
+        return _short(float(found[()]))
+    flat = [_short(each) for each in found.ravel().tolist()]
+    if len(groups) == 1:
+        return dict(zip(groups[0], flat, strict=True))
+    return dict(zip(product(*groups), flat, strict=True))
+
+
+def _short(number: float) -> Any:
+    return plain_number(Fraction(number)) if number.is_integer() else number
+
+
+KINDS: dict[type, Callable[..., Go]] = {
+    nodes.Attribute: attribute,
+    nodes.Part: part,
+    nodes.Select: select,
+    nodes.Noised: noised,
+}
+"""What makes a function of each kind of expression."""
