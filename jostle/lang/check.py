@@ -7,18 +7,23 @@ that need a whole tree run only if every line could be read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
+from jostle.lang.deep import deep_enough
 from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
-from jostle.lang.price import check_price
+from jostle.lang.price import check_price, check_schema
 from jostle.lang.worlds import check_worlds
+
+if TYPE_CHECKING:
+    from jostle.tables.schema import Schema
 
 __all__ = ["PASSES", "WHOLE_PASSES", "Checked", "check"]
 
@@ -47,10 +52,29 @@ class Checked:
         return not self.diagnostics
 
 
-def check(source: Source) -> Checked:
-    """Return a program's tree and all mistakes that can be found without data."""
+def check(source: Source, schema: Schema | None = None) -> Checked:
+    """Return a program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
     parsed = parse_text(source)
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *WHOLE_PASSES)
-    found = {*parsed.diagnostics, *(mistake for each in passes for mistake in each(parsed.module))}
+    found = {*parsed.diagnostics, *_found(passes, parsed.module)}
+    if schema is not None and not parsed.diagnostics:
+        places = {each.span for each in found}
+        found |= {each for each in _found((on_schema(schema),), parsed.module) if each.span not in places}
     ordered = sorted(found, key=lambda each: (each.span, each.code, each.title))[:MOST_MISTAKES]
     return Checked(source, parsed.module, tuple(ordered))
+
+
+def on_schema(schema: Schema) -> Pass:
+    """Return the pass that reports what a table with this schema would refuse."""
+    return lambda module: check_schema(module, schema)
+
+
+def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ...]:
+    """Return what passes find, or that functions call each other deeper than can be followed."""
+    try:
+        with deep_enough():
+            return tuple(mistake for each in passes for mistake in each(module))
+    except RecursionError:
+        span = module.body[0].span
+        why = "all ways through a program are gone before it runs, calls in calls"
+        return (Diagnostic("J008", "functions call each other too deep", span, why, "call fewer in a row"),)

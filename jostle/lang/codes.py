@@ -13,12 +13,15 @@ from textwrap import dedent, indent
 
 from attrs import frozen
 
-from jostle.errors import JostleError, Source, render
+from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
+from jostle.lang.schema_named import check_named
 
 __all__ = ["FAMILIES", "Entry", "codes", "explain"]
 
 FOLDER = Path(__file__).with_name("explanations")
+EXAMPLE = FOLDER / "example.toml"
+"""A schema with the columns of the programs here."""
 FAMILIES = {
     "J0": "syntax",
     "J1": "names",
@@ -58,11 +61,21 @@ class Entry:
             source = Source("wrong.jst", self.wrong)
             parts += ["wrong:", indent(self.wrong, "    ")]
             # Some mistakes show only while running.
-            if found := check(source).diagnostics:
+            if found := self.mistakes():
                 parts.append(indent(render(source, found), "    "))
         if self.right:
             parts += ["right:", indent(self.right, "    ")]
         return "\n\n".join(parts)
+
+    def mistakes(self) -> tuple[Diagnostic, ...]:
+        """Return what is said of the wrong program: by itself, or, if that is nothing, on a table like in the guide."""
+        source = Source("wrong.jst", self.wrong)
+        checked, _ = check_named(source)
+        if self.family != "running" or not checked.good:
+            return checked.diagnostics
+        from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
+
+        return check(source, Schema.read(EXAMPLE)).diagnostics
 
     def as_data(self) -> dict[str, str]:
         """Return it as plain data."""

@@ -1,42 +1,146 @@
-"""What an editor says of a word beside what it means: whether it is private, how far a row moves it, what it costs."""
+"""What an editor says of a word beside what it means: what kind of value it is, how far a row moves it, what it costs.
+
+A program is gone through as for checking: once for what is private, once without data for what values are and what is
+spent. With a schema the second way knows columns, and so how far one row can change whatever is computed from them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
 from jostle.lang import nodes
-from jostle.lang.price import prices
+from jostle.lang.accounts import Amount
+from jostle.lang.deep import deep_enough
+from jostle.lang.price import price_of
+from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_kinds import kind_of, moves_of
+from jostle.lang.roots import Root, roots
+from jostle.lang.tables_used import table_parameters
 from jostle.lang.world import World
-from jostle.lang.worlds import Checker
+from jostle.lang.worlds import checked_worlds
 
-__all__ = ["describe"]
+if TYPE_CHECKING:
+    from jostle.errors import Span
+    from jostle.tables.schema import Schema
 
-MOVED = {
-    "count": "one row changes it by 1 at most, over all groups together",
-    "sum": "one row changes it by what it adds at most: the bound of its column, over all groups together",
-}
-"""How far a row moves an aggregate, where that needs no schema."""
+__all__ = ["column_facts", "describe"]
+
+MOVED = ("a private number", "a private count", "private numbers")
+MOST_LISTED = 8
 
 
-def describe(module: nodes.Module, node: nodes.Node) -> str | None:
+@frozen(eq=False)
+class _Known:
+    """What a program was found to do."""
+
+    worlds: dict[Span, World]
+    seen: dict[Span, list[Any]]
+    paid: dict[Span, Amount]
+
+
+def describe(
+    module: nodes.Module, node: nodes.Node, around: Sequence[nodes.Node], schema: Schema | None = None
+) -> str | None:
     """Return what a checked program says of a word, or None; a program that cannot be read says nothing."""
     if any(isinstance(each, nodes.Broken) for each in module.body):
         return None
-    match node:
-        case nodes.FunctionDefinition():
-            price = prices(module).get(node.name)
-            return None if price is None else price.text
-        case nodes.Select():
-            return "private: " + MOVED.get(node.aggregate, "how far one row moves it is worked out from the schema")
-        case nodes.Name():
-            checker = Checker(module)
-            checker.check_program()
-            return _said(checker.worlds.get(node.span))
-        case _:
-            return None
-
-
-def _said(world: World | None) -> str | None:
-    if world is None or world.functions or not (world.kinds or world.inside):
+    if isinstance(node, nodes.FunctionDefinition):
+        return _price(module, node, schema)
+    call = around[-1] if around else None
+    if isinstance(call, nodes.Call) and call.function is node and not isinstance(node, nodes.Attribute):
+        # Of a function that is called, what the call gives is of more interest than that it is a function.
+        node = call
+    span = node.name_span if isinstance(node, nodes.Parameter) else node.span
+    try:
+        with deep_enough():
+            known = _gone_through(module, schema)
+    except RecursionError:
         return None
+    said = _said(known.worlds.get(span), known.seen.get(span, []), node, schema)
+    paid = known.paid.get(span)
+    if isinstance(node, nodes.Noised) and node.spending is not None:
+        paid = known.paid.get(node.spending.span)
+    if paid is not None:
+        cost = f"spends {paid.text}" if paid.known else "what it spends is known only while running"
+        said = f"{said}; {cost}" if said else cost
+    return said
+
+
+def column_facts(name: str, schema: Schema | None) -> str | None:
+    """Return what is publicly known of a column."""
+    if schema is None or name not in schema:
+        return None
+    labels = schema[name].labels
+    more = f" and {len(labels) - MOST_LISTED} others" if len(labels) > MOST_LISTED else ""
+    return f"{len(labels)} values: {', '.join(labels[:MOST_LISTED])}{more}"
+
+
+def _price(module: nodes.Module, node: nodes.FunctionDefinition, schema: Schema | None) -> str | None:
+    found = next((each for each in roots(module) if each.definition is node), None)
+    if found is None:
+        found = Root(node.name, node, table_parameters(module, node))
+    return price_of(module, found, schema)[0].text if found.tables and found.priced else None
+
+
+_LATEST: list[tuple[nodes.Module, Schema | None, _Known]] = []
+"""What was found last: editors ask about one program again and again."""
+
+
+def _gone_through(module: nodes.Module, schema: Schema | None) -> _Known:
+    if not (_LATEST and _LATEST[0][0] is module and _LATEST[0][1] == schema):
+        _LATEST[:] = [(module, schema, _found(module, schema))]
+    return _LATEST[0][2]
+
+
+def _found(module: nodes.Module, schema: Schema | None) -> _Known:
+    seen: dict[Span, list[Any]] = {}
+    paid: dict[Span, Amount] = {}
+    for each in roots(module):
+        price_of(module, each, schema, Pricer(module, schema, seen=seen, paid=paid))
+    return _Known(checked_worlds(module).worlds, seen, paid)
+
+
+def _said(world: World | None, seen: Sequence[Any], node: nodes.Node, schema: Schema | None) -> str | None:
+    kinds = list(dict.fromkeys(found for each in seen if (found := kind_of(each))))
+    private = world is not None and world.is_private
+    if not kinds and world is not None:
+        kinds = [_kind_of_world(world)]
+    if not kinds or not kinds[0]:
+        return None
+    if world is not None and private and kinds == ["a private value"]:
+        kinds = [_kind_of_world(world)]
+    moved = _moved(seen, node, schema) if any(each.startswith(MOVED) for each in kinds) else ""
+    return " or ".join(kinds) + moved
+
+
+def _kind_of_world(world: World) -> str:
+    if world.functions:
+        return ""
+    names = {"table": "a private table", "score": "a private score", "groups": "private numbers, one for each group"}
+    for kind, name in names.items():
+        if kind in world.kinds:
+            return name
     if world.is_private:
-        return f"private: {world.word}"
-    return "holds private values" if world.holds_private else "public, or released"
+        return "a private number"
+    if world.holds_private:
+        return "holds private values"
+    return "a public value, or a released one" if world.kinds else ""
+
+
+def _moved(seen: Sequence[Any], node: nodes.Node, schema: Schema | None) -> str:
+    """Return how far one row changes what is computed from rows, as far as that can be said."""
+    known: list[Fraction | None] = [moves_of(each, schema) for each in seen]
+    amounts = [each for each in known if each is not None]
+    if amounts and len(amounts) == len(known):
+        return f": one row changes it by at most {_number(max(amounts))}"
+    if isinstance(node, nodes.Select) and node.aggregate == "sum":
+        return ": one row changes it by what it adds at most, the bound of its column in the schema"
+    return "" if schema is not None else ": how far one row changes it depends on the schema"
+
+
+def _number(value: Fraction) -> str:
+    return str(value) if value.denominator < 1000 else f"{float(value):.4g}"

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.describing import describe
+from jostle.lang.describing import column_facts, describe
 from jostle.lang.library import MODULES
 from jostle.lang.printer_expressions import show_expression, show_parameters
 from jostle.lang.scopes import Definition, defined_in, target_names
 
-__all__ = ["DESCRIBERS", "Found", "look_up"]
+if TYPE_CHECKING:
+    from jostle.tables.schema import Schema
 
-Describe = Callable[[nodes.Module, nodes.Node], str | None]
+__all__ = ["Found", "look_up"]
 
-DESCRIBERS: tuple[Describe, ...] = (describe,)
-"""Further things to say about a node: its world, its price; each may have nothing to say."""
 MOST_SHOWN = 100
 """Longer definitions are cut."""
 
@@ -40,8 +40,8 @@ class Found:
     """Where it was defined, if that is in the program."""
 
 
-def look_up(module: nodes.Module, line: int, column: int) -> Found | None:
-    """Return what stands at a line and column, or nothing."""
+def look_up(module: nodes.Module, line: int, column: int, schema: Schema | None = None) -> Found | None:
+    """Return what stands at a line and column, or nothing; with a schema, more is known of it."""
     chain = list(_chain(module, line, column))
     for index in range(len(chain) - 1, -1, -1):
         node = chain[index]
@@ -50,8 +50,9 @@ def look_up(module: nodes.Module, line: int, column: int) -> Found | None:
             continue
         name, span = named
         text, definition = _meaning(node, name, chain[:index], module)
-        more = [said for describe in DESCRIBERS if (said := describe(module, node))]
-        return Found(name, span, "\n\n".join([text, *more]), definition)
+        is_column = definition is None and text.startswith("column ")
+        more = column_facts(name, schema) if is_column else describe(module, node, chain[:index], schema)
+        return Found(name, span, f"{text}\n\n{more}" if more else text, definition)
     return None
 
 
@@ -83,6 +84,8 @@ def _named(node: nodes.Node, line: int, column: int) -> tuple[str, Span] | None:
             words = [(node.aggregate, node.aggregate_span)]
         case nodes.Import():
             words = [(node.module, node.module_span)]
+        case nodes.Noised():
+            words = [("{{", evolve(node.span, end_line=node.span.line, end_column=node.span.column + 2))]
         case _:
             pass
     return next((word for word in words if _covers(word[1], line, column)), None)
@@ -98,6 +101,8 @@ def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) 
             found = f"`{name}` of `{show_expression(node.value)}`", None
         case nodes.Select():
             found = f"aggregate `{name}`", None
+        case nodes.Noised():
+            found = "`{{ ... }}`: a private value, released with noise", None
         case nodes.Import():
             found = f"module `{name}`: {', '.join(MODULES.get(name, ()))}", None
         case _:

@@ -14,18 +14,23 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from jostle.errors import Diagnostic
+from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
 from jostle.lang.pricing import Pricer, Unpriceable
+from jostle.lang.roots import Root, reached_from, roots
 from jostle.lang.tables_used import table_parameters
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
 
-__all__ = ["Price", "check_price", "prices"]
+__all__ = ["Price", "check_price", "check_schema", "price_of", "prices"]
+
+
+_One = tuple[Root, "Price", tuple[Diagnostic, ...]]
+"""A function that is called from outside, what it spends, and what would be refused in it."""
 
 
 @frozen
@@ -47,48 +52,89 @@ class Price:
 
 def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, Price]:
     """Return the price of every function that is called with a database from outside."""
-    found = {}
-    for name, definition in _priced(module):
-        tables = table_parameters(module, definition) if not _is_method(name) else (0,)
-        if isinstance(definition, nodes.FunctionDefinition) and definition.is_option:
-            tables = (0,)
-        if not tables:
-            continue
-        found[name] = price_of(module, name, definition, tables, schema)
-    return found
-
-
-def price_of(
-    module: nodes.Module,
-    name: str,
-    definition: nodes.FunctionDefinition,
-    tables: tuple[int, ...],
-    schema: Schema | None = None,
-) -> Price:
-    """Return the price of one function; *tables* are the places of its databases."""
-    try:
-        amount = Pricer(module, schema).price(definition, tables)
-    except Unpriceable as reason:
-        return Price(name, UNBOUNDED, str(reason))
-    except RecursionError:
-        return Price(name, UNBOUNDED, "it calls itself very deep")
-    return Price(name, amount, "" if amount.known else "how often something is bought depends on a released number")
+    return {each.name: price for each, price, _ in _priced(module, schema) if each.priced}
 
 
 def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
-    """Report functions that spend more than they are allotted."""
-    definitions = dict(_priced(module))
-    for name, price in prices(module).items():
-        definition = definitions[name]
-        if price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
+    """Report functions that spend more than they are allotted, and what would be refused whatever the database."""
+    found = {(each.code, each.span): each for each in _amounts(module)}
+    for each, price, mistakes in _priced(module, None):
+        for mistake in mistakes:
+            found.setdefault((mistake.code, mistake.span), mistake)
+        if each.priced and price.amount.known and price.amount.share > 1 and price.amount.fixed >= 0:
             yield Diagnostic(
                 "J301",
-                f"`{name.partition('.')[0]}` may spend {price.amount.text}",
-                definition.name_span,
+                f"`{each.name.partition('.')[0]}` may spend {price.amount.text}",
+                each.definition.name_span,
                 "what runs one after the other on the same rows adds up, and epsilon is all there is",
                 "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2)",
                 label="more than it is given",
             )
+    yield from found.values()
+
+
+def check_schema(
+    module: nodes.Module, schema: Schema, entry: str | None = None, tables: tuple[int, ...] | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return what would be refused on a table with this schema.
+
+    With *entry*, it is about what that one runs; *tables* are the places of its databases, where they are known.
+    """
+    wanted = None if entry is None else reached_from(module, entry)
+    found: dict[tuple[str, Span], Diagnostic] = {}
+    everything = _priced(module, schema)
+    if entry is not None and entry not in {each.name for each, _, _ in everything}:
+        everything = (*everything, *_alone(module, schema, entry, tables))
+    for each, _, known in everything:
+        if wanted is None or each.name.partition(".")[0] in wanted:
+            mistakes = known
+            if tables is not None and each.name == entry and each.tables != tables:
+                _, mistakes = price_of(module, evolve(each, tables=tables), schema)
+            for mistake in mistakes:
+                found.setdefault((mistake.code, mistake.span), mistake)
+    return tuple(sorted(found.values(), key=lambda mistake: (mistake.span, mistake.code)))
+
+
+def _alone(module: nodes.Module, schema: Schema, entry: str, tables: tuple[int, ...] | None) -> Iterator[_One]:
+    """Yield what a function comes to that others use as well."""
+    for each in module.body:
+        if isinstance(each, nodes.FunctionDefinition) and each.name == entry:
+            places = table_parameters(module, each) if tables is None else tables
+            root = Root(entry, each, places)
+            yield (root, *price_of(module, root, schema))
+
+
+def price_of(
+    module: nodes.Module, root: Root, schema: Schema | None = None, pricer: Pricer | None = None
+) -> tuple[Price, tuple[Diagnostic, ...]]:
+    """Return the price of one function, and what would be refused in it."""
+    pricer = Pricer(module, schema) if pricer is None else pricer
+    try:
+        amount = pricer.price(root.definition, root.tables)
+    except Unpriceable as reason:
+        price = Price(root.name, UNBOUNDED, str(reason))
+    except RecursionError:
+        price = Price(root.name, UNBOUNDED, "it calls itself very deep")
+    else:
+        why = "" if amount.known else "how often something is bought depends on a released number"
+        price = Price(root.name, amount, why)
+    return price, tuple(pricer.found.values())
+
+
+_LATEST: list[tuple[nodes.Module, Schema | None, tuple[_One, ...]]] = []
+"""What was worked out last: who checks a program asks for its prices next."""
+
+
+def _priced(module: nodes.Module, schema: Schema | None) -> tuple[_One, ...]:
+    """Return the functions that are called from outside, what each spends, and what would be refused in it."""
+    if not (_LATEST and _LATEST[0][0] is module and _LATEST[0][1] == schema):
+        found = tuple((each, *price_of(module, each, schema)) for each in roots(module))
+        _LATEST[:] = [(module, schema, found)]
+    return _LATEST[0][2]
+
+
+def _amounts(module: nodes.Module) -> Iterator[Diagnostic]:
+    """Report amounts that make no sense as they are written."""
     for node in nodes.walk(module):
         if isinstance(node, nodes.Noised) and isinstance(node.spending, nodes.Percent | nodes.Number):
             if node.spending.value == 0:
@@ -103,24 +149,3 @@ def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
             if isinstance(share, Fraction) and share >= 1:
                 why = "the Option that is chosen gets what metafeatures leave"
                 yield Diagnostic("J303", "a choice maker that leaves nothing", spending.span, why, "spending 5%")
-
-
-def _is_method(name: str) -> bool:
-    return "." in name
-
-
-def _priced(module: nodes.Module) -> Iterator[tuple[str, nodes.FunctionDefinition]]:
-    """Yield the functions that are called from outside, with their names."""
-    used = {
-        node.name
-        for statement in module.body
-        for node in nodes.walk(statement)
-        if isinstance(node, nodes.Name) and node.name != getattr(statement, "name", None)
-    }
-    for statement in module.body:
-        if isinstance(statement, nodes.ClassDefinition) and (answer := statement.method("answer")) is not None:
-            yield f"{statement.name}.answer", answer
-        elif isinstance(statement, nodes.FunctionDefinition) and (
-            statement.is_option or (statement.name not in used and "Metafeature" not in statement.marks)
-        ):
-            yield statement.name, statement

@@ -8,10 +8,11 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from jostle.errors import Diagnostic, Source, Span
-from jostle.lang.check import Checked, check
+from jostle.lang.check import Checked
 from jostle.lang.lookup import Found, look_up
 from jostle.lang.parser import parse_text
 from jostle.lang.printer import show
+from jostle.lang.schema_named import check_named, schema_named
 
 __all__ = ["server"]
 
@@ -24,7 +25,7 @@ def checked(
     server: LanguageServer, params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams
 ) -> None:
     """Publish the mistakes of a text that was opened or changed."""
-    found = check(_source(server, params.text_document.uri))
+    found, _ = check_named(_source(server, params.text_document.uri))
     diagnostics = [_diagnostic(server, found, each, params.text_document.uri) for each in found.diagnostics]
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, diagnostics))
 
@@ -74,7 +75,9 @@ def _source(server: LanguageServer, uri: str) -> Source:
 def _look_up(server: LanguageServer, params: types.HoverParams | types.DefinitionParams) -> tuple[Source, Found | None]:
     source = _source(server, params.text_document.uri)
     place = server.workspace.position_codec.position_from_client_units(source.lines, params.position)
-    return source, look_up(parse_text(source).module, place.line + 1, place.character + 1)
+    schema = schema_named(source)
+    known = None if isinstance(schema, Diagnostic) else schema
+    return source, look_up(parse_text(source).module, place.line + 1, place.character + 1, known)
 
 
 def _range(server: LanguageServer, source: Source, span: Span) -> types.Range:

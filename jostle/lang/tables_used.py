@@ -88,7 +88,19 @@ def _places(  # noqa: C901 - one case per kind
             elif name in SCORES and name in BUILTINS:
                 yield from arguments[2:3]
                 yield from (value for key, value in named.items() if key == "table")
-        case nodes.Noised(value=nodes.Call(function=nodes.Name(name="len"))):
-            yield from node.value.arguments if isinstance(node.value, nodes.Call) else ()
+        case nodes.Noised():
+            yield from _counted(node.value)
+        case _:
+            pass
+
+
+def _counted(node: nodes.Expression) -> Iterator[nodes.Expression]:
+    """Yield what an expression that is bought counts the rows of: alone, in sums and in differences."""
+    match node:
+        case nodes.Call(function=nodes.Name(name="len")):
+            yield from node.arguments
+        case nodes.BinaryOperation() if node.operator in {"+", "-"}:
+            yield from _counted(node.left)
+            yield from _counted(node.right)
         case _:
             pass

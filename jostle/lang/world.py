@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from attrs import evolve, frozen
 
-__all__ = ["NOTHING", "PUBLIC", "World", "container", "function", "joined", "mapping", "private", "text"]
+__all__ = ["NOTHING", "PUBLIC", "UNKNOWN", "World", "container", "function", "joined", "mapping", "private", "text"]
 
 PRIVATE = frozenset({"number", "groups", "score", "table"})
 """Kinds of private values: one number, one for each group of a query, a score to be picked by, rows."""
+UNKNOWN = frozenset({"?"})
+"""A function that is not known."""
 MOST_DEPTH = 5
 """Lists in lists; deeper ones are taken for what is in them."""
 
@@ -27,7 +29,7 @@ class World:
     keyed: bool = False
     """Whether it is a dictionary: going through it gives its keys, which are public."""
     functions: frozenset[str] = frozenset()
-    """What it may be where it is called: `f NAME`, `b NAME`, `o NAME`, `l NUMBER`."""
+    """What it may be where it is called: `f NAME`, `b NAME`, `o NAME`, `l NUMBER`, or UNKNOWN besides."""
     written: bool = False
     """Whether it is a text."""
 
@@ -68,12 +70,16 @@ class World:
         items = None
         if self.items is not None and other.items is not None and len(self.items) == len(other.items):
             items = tuple(one.join(two) for one, two in zip(self.items, other.items, strict=True))
+        functions = self.functions | other.functions
+        if functions and not (self.functions and other.functions):
+            # The other one may be a function as well, one that was lost sight of.
+            functions |= UNKNOWN
         return World(
             self.kinds | other.kinds,
             inside,
             items,
             self.keyed and other.keyed,
-            self.functions | other.functions,
+            functions,
             self.written or other.written,
         )
 

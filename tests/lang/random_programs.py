@@ -67,9 +67,43 @@ class Piece:
             lines += self.statement(tables, numbers, indent, depth)
         return lines
 
-    def statement(self, tables: list[str], numbers: list[str], indent: str, depth: int) -> list[str]:  # noqa: PLR0911 - one case per kind
+    def roundabout(self, tables: list[str], numbers: list[str]) -> list[str]:
+        """Return lines that buy by way of lists, dictionaries, sets and functions that stand for others."""
+        table, other, budget = self.table(tables), self.table(tables), self.pick(*BUDGETS)
+        name, held, number = self.name("x"), self.name("f"), self.pick(*numbers)
+        test = f"{number} > {self.pick('0', '5')}"
+        ways = (
+            [
+                f"{held} = {{v: v / 20 for v in [1, 2, 1]}}",
+                f"{name} = noisyCount({table}, {held}[{self.pick('1', '2')}])",
+            ],
+            [f"{name} = map(function=lambda D: ask(D, e), items=[{table}, {other}])"],
+            [f"{held} = ask if {test} else twice", f"{name} = {held}({table}, {budget})"],
+            [f"{name} = [noisyCount({table}, e) for w in {{1, 1, 2}} | {{2, {self.pick('1', number)}}}]"],
+            [
+                f"{held} = [{table}] + [D for D in [{other}] if {test}]",
+                f"{name} = [ask(D, e) for D in {held} + [{table}]]",
+            ],
+            [
+                f"{held} = noisyMax([db.region, db.age], [len({table}), 2 * len({other})], e)",
+                f"{name} = [noisyCount({table}, e) for a in [db.region, db.height] - {held}]",
+            ],
+            [f"{held} = {{1: ask, 2: twice}}", f"{name} = {held}[{self.pick('1', '2')}]({table}, {budget})"],
+            [
+                f"{held} = e",
+                f"{name} = lambda D: noisyCount(D, {held})",
+                f"{held} = {held} / 50",
+                f"{name} = {name}({table})",
+            ],
+            [f"{name} = [w(D, e) for w, D in [(ask, {table}), (twice, {other})]]"],
+        )
+        return self.draw(st.sampled_from(ways))
+
+    def statement(self, tables: list[str], numbers: list[str], indent: str, depth: int) -> list[str]:  # noqa: C901, PLR0911 - one case per kind
         """Return one statement, with what is inside it."""
-        kinds = ["buy", "buy", "narrow", "parts", "pick"] + (["if", "return", "for", "rounds", "each"] if depth else [])
+        kinds = ["buy", "buy", "narrow", "parts", "pick", "roundabout"] + (
+            ["if", "return", "for", "rounds", "each"] if depth else []
+        )
         kind = self.pick(*kinds)
         inner = indent + "    "
         if kind == "buy":
@@ -100,6 +134,8 @@ class Piece:
                 f"{indent}{best} = noisyMax(db.attributes, [maxScore(a, db.label, {table}) for a in db.attributes], e)",
                 f"{indent}{found} = {{v: noisyCount({table}[{best} = v], e) for v in {best}}}",
             ]
+        if kind == "roundabout":
+            return [f"{indent}{line}" for line in self.roundabout(tables, numbers)]
         test = f"{self.pick(*numbers)} > {self.pick('0', '5')}"
         if kind == "if":
             otherwise = [f"{indent}else:", *self.statements(list(tables), list(numbers), inner, depth - 1)]
@@ -135,6 +171,9 @@ def ask(D, e):
     if n > 3:
         return n
     return n + noisyCount(D, e / 2)
+
+def twice(D, e):
+    return noisyCount(D, e) + noisyCount(D, e)
 
 def deep(D, d, e):
     n = noisyCount(D, e / 4)

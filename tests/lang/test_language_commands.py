@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_tables import SCHEMA
 
 from jostle.cli import main
 
@@ -82,6 +83,34 @@ def test_fmt_writes_and_check_only_looks(
     assert program.read_text() == "x = 1  # one\n"
     assert run(monkeypatch, "fmt", str(program), "--check") == 0
     assert capsys.readouterr().out == f"{program}: would change\n{program}: rewritten\n{program}: unchanged\n"
+
+
+COLUMNS = "def answer(db):\n    return {{ select count() from db where regin == 'north' }}\n"
+
+
+def test_check_with_a_schema_knows_columns(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(COLUMNS)
+    schema = program.with_name("rows.toml")
+    SCHEMA.write(schema)
+    assert run(monkeypatch, "check", str(program)) == 0
+    assert run(monkeypatch, "check", str(program), "--schema", str(schema)) == 1
+    told = capsys.readouterr().err
+    assert "error[J503]: there is no column `regin`" in told
+    assert "= fix: `region` has a similar name" in told
+    assert run(monkeypatch, "check", str(program), "--schema", str(schema), "--json") == 1
+    (mistake,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert mistake["code"] == "J503"
+
+    program.write_text(f"# Schema: rows.toml\n{COLUMNS}")
+    assert run(monkeypatch, "check", str(program)) == 1
+    program.write_text(f"# Schema: rows.toml\n{COLUMNS.replace('regin', 'region')}")
+    assert run(monkeypatch, "check", str(program)) == 0
+    assert "answer spends at most epsilon" in capsys.readouterr().out
+    schema.unlink()
+    assert run(monkeypatch, "check", str(program)) == 1
+    assert "error[J112]: the schema `rows.toml` cannot be used" in capsys.readouterr().err
 
 
 def test_fmt_leaves_a_program_that_it_cannot_read_as_it_is(

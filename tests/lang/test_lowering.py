@@ -51,8 +51,31 @@ EXPRESSIONS = {
     "rule": "maxScore(db.x, db.ill, db)",
     "other_rule": "maxScore(db.ill, db.x, db)",
     "parts_together": 'len(db[ill = "yes"][x = 0]) + len(db[x = 1])',
+    "sum_of_parts": "sum([len(db[ill = v]) for v in db.ill])",
+    "sum_of_parts_and_all": "sum([len(db[x = v]) for v in [0, 1]] + [len(db)])",
+    "mean_of": "mean([len(db), 3 * len(db[x = 0]), 0 - len(db[x = 1])])",
+    "least_of": 'min([len(db), 2 * len(db[ill = "no"])])',
+    "largest_of_scaled": 'max([0 - 3 * len(db[x = 0]), len(db[ill = "yes"]) / 2])',
+    "two_queries_by_group": (
+        "max((select count() from db where age > 10 groupby ill) - (select count() from db groupby ill) / 3)"
+    ),
+    "groups_scaled": "stddev(0 - 3 * (select count() from db groupby ill))",
+    "sizes_of_groups": "sum(abs((select count() from db groupby ill) - 1))",
+    "two_axes": "max(select count() from db groupby x, ill)",
+    "one_of_two_axes": '(select count() from db groupby x, ill)[(0, "yes")]',
+    "sum_by_two": "max(select sum(age) from db groupby x, ill)",
+    "sum_where_in": 'select sum(age) from db where ill in ["yes"]',
+    "sum_clamped_by_a_function": "select sum(min(age, 7) - max(0, age - 12)) from db",
+    "mean_cell": "select mean(values) from db",
+    "cells_where": "select count(values) from db where values > 1 and x == 1",
+    "sum_of_cells": "max(select sum(values) from db groupby x, age / 10)",
+    "part_of_a_query": 'select sum(age) from db[ill = "no"] where x == 0',
+    "through_a_lambda": "(lambda n, m: 2 * n - m)(len(db[x = 1]), len(db))",
+    "nested_sizes": 'abs(abs(len(db[x = 0]) - 2) - len(db[ill = "yes"]))',
+    "rules_together": "maxScore(db.x, db.ill, db) - maxScore(db.age, db.ill, db)",
+    "rule_of_a_part": "maxScore(db.x, db.ill, db[age = 5])",
 }
-CONSTANT = {"rows", "group_sum", "scaled"}
+CONSTANT = {"rows", "group_sum", "scaled", "sum_of_parts", "sum_of_parts_and_all", "mean_cell"}
 """What a row that becomes another does not change; a part of a table sees rows come and go."""
 VALUES: dict[str, Callable[[Any], Any]] = {
     "rows": len,

@@ -129,6 +129,52 @@ def test_a_maker_learns_in_other_processes_and_is_kept(home: Path) -> None:
     assert again.trained.options[0][0] == "Cells"
 
 
+JUDGED = """
+def loss(answers, truth):
+    if len(truth) == 0:
+        fail("nothing was asked")
+    return BODY
+
+"""
+
+
+def judged_by(folder: Path, body: str) -> Program:
+    """Return the program with a judge of its own."""
+    text = CHOICE.replace("FOLDER", str(folder)).replace("\nchoice =", JUDGED.replace("BODY", body) + "choice =")
+    return load_source(Source("choice.jst", text.replace("spending 10%", "judged by loss spending 10%")))
+
+
+def test_a_maker_learns_by_what_it_is_judged_by(home: Path) -> None:
+    """By the largest error Cells is best; by its inverse anything else is."""
+    folder = grids(home / "grids")
+    program = judged_by(folder, "max([abs(a - t) for a, t in zip(answers, truth)])")
+    public = instance()
+    judge = program.makers["choice"].trainer.judged_by  # type: ignore[union-attr]  # it is to be trained
+    assert judge.name.startswith("loss-")
+    answer = program.options["Flat"](rehearse(public.table, epsilon=1, seed=1), public.workload, epsilon=1)
+    found = np.abs(answer.answers(public.workload) - public.truth).max()
+    assert judge.loss(public, answer) == pytest.approx(found)
+    assert pickle.loads(pickle.dumps(judge)).loss(public, answer) == judge.loss(public, answer)
+    assert judged_by(folder, "1 + 0").makers["choice"].trainer.judged_by.name != judge.name  # type: ignore[union-attr]  # as above
+    away = judged_by(folder, "1 / (1 + max([abs(a - t) for a, t in zip(answers, truth)]))")
+    best, other = (each.makers["choice"].trained for each in (program, away))
+    assert best.options[best.single][0] == "Cells"
+    assert other.options[other.single][0] != "Cells"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [('"bad"', "`loss` gives a text"), ("0 - 1", "`loss` gives -1"), ("truth[100000]", "there is no item 100000")],
+)
+def test_what_a_judge_gives_is_a_loss(home: Path, body: str, said: str) -> None:
+    program = judged_by(grids(home / "grids"), body)
+    judge = program.makers["choice"].trainer.judged_by  # type: ignore[union-attr]  # it is to be trained
+    public = instance()
+    answer = program.options["Flat"](rehearse(public.table, epsilon=1, seed=1), public.workload, epsilon=1)
+    with pytest.raises(ProgramError, match=said):
+        judge.loss(public, answer)
+
+
 def test_something_else_than_an_option_is_not_chosen_among() -> None:
     text = "def f(db):\n    return noisyCount(db, epsilon)\n\nxs = [f]\nchoice = MkChoiceMaker among xs\n"
     with pytest.raises(ProgramError) as caught:

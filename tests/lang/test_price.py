@@ -126,15 +126,74 @@ def test_a_fixed_amount_is_compared_when_the_budget_is_known() -> None:
     assert prices(checked.module)["answer"].amount.at(Fraction(1)) == Fraction(4, 5)
 
 
+ROUNDABOUT = {
+    "named_values": ("return map(function=ask, items=[db, db])", 2),
+    "keys_of_a_dictionary": (
+        "shares = {v: 10 * v for v in [1, 0.1]}\n    return noisyCount(db, shares[1]) + noisyCount(db, shares[0.1])",
+        11,
+    ),
+    "items_of_a_set": ("return [ask(db) for i in range(len({1, 1, 2}))]", 2),
+    "a_chosen_part": (
+        (
+            'a = db[region = "north"]\n    b = db[region = "east"]\n'
+            "    D = choose L1 among {a, b} informed by {epsilon}\n    return noisyCount(D, 1) + Ask(D)"
+        ),
+        11,
+    ),
+    "a_function_out_of_a_list": ("return {0: ask, 1: twice}[1](db)", 2),
+    "one_of_two_functions": ("h = twice if ask(db) > 3 else ask\n    return h(db)", 3),
+    "what_a_lambda_holds": ("e = 2\n    f = lambda D: noisyCount(D, e)\n    e = 1 / 100\n    return f(db)", 2),
+    "a_list_that_grows": (
+        (
+            'n = ask(db)\n    Ds = [D for D in [db[region = "north"]] if n > 3] + [db]\n'
+            "    return [ask(D) for D in Ds + [db]]"
+        ),
+        None,
+    ),
+    "a_number_given_twice_at_the_top": ("return noisyCount(db, share)", None),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDABOUT)
+def test_what_is_spent_in_a_roundabout_way_counts(name: str) -> None:
+    body, expected = ROUNDABOUT[name]
+    text = "if 1 > 2:\n    share = 1 / 10\nelse:\n    share = 3\n\ndef ask(D):\n    return noisyCount(D, 1)\n\n"
+    text += "def twice(D):\n    return noisyCount(D, 1) + noisyCount(D, 1)\n\n"
+    text += "#Option\ndef Ask(db):\n    return noisyCount(db, epsilon)\n\n"
+    text += f"def answer(db):\n    {body}\n"
+    source = Source("p.jst", text)
+    checked = check(source)
+    assert {each.code for each in checked.diagnostics} <= {"J301"}
+    bound = prices(checked.module, SCHEMA)["answer"].amount.at(Fraction(10))
+    assert bound == expected
+    db = rehearse(table_of_rows(), epsilon=100, seed=3)
+    Program(source, checked.module).run("answer", db, epsilon=Fraction(10))
+    assert bound is None or db.spent <= bound
+
+
+def test_a_function_that_is_not_known_beforehand_has_no_price() -> None:
+    text = "def ask(D):\n    return noisyCount(D, epsilon / 4)\n\ndef answer(db):\n    n = ask(db)\n"
+    text += "    f = [ask, 3][n % 2]\n    return f(db)\n"
+    assert "which function is called" in prices(parse(Source("p.jst", text)))["answer"].text
+
+
+@pytest.mark.parametrize("amount", ["0", "0 - 1", "epsilon - epsilon", "epsilon - 2 * epsilon", "0 * epsilon"])
+def test_spending_nothing_is_a_mistake_before_anything_runs(amount: str) -> None:
+    for purchase in ("noisyCount(db, {})", "{{{{ len(db) }}}} spending {}", "noisyMax([1], [len(db)], {})"):
+        text = f"def answer(db):\n    return {purchase.format(amount)}\n"
+        (mistake,) = check(Source("p.jst", text)).diagnostics
+        assert mistake.code == "J302"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @settings(max_examples=40)
 @given(text=programs())
 def test_no_program_spends_more_than_its_price(text: str, neighbours: Neighbours) -> None:
     source = Source("p.jst", text)
-    checked = check(source)
-    assert {each.code for each in checked.diagnostics} <= {"J301"}, text
     schema = schema_under(neighbours)
+    checked = check(source, schema)
+    assert {each.code for each in checked.diagnostics} <= {"J301"}, text
     found = prices(checked.module, schema)["answer"]
     bound = found.amount.at(Fraction(1))
     for rows in ((), (("north", 10.0, 1.0, "yes"),) * 7 + (("east", 50.0, 2.0, "no"),) * 3):

@@ -62,6 +62,17 @@ def test_a_vault_remembers_what_was_spent(tmp_path: Path, private: list[str]) ->
     assert "0.5 is left" in refused.stderr
 
 
+def test_what_the_schema_refuses_is_refused_before_the_table_is_opened(tmp_path: Path, private: list[str]) -> None:
+    """Nothing is promised and nothing spent, though the wrong column is asked for last, and the rows are not read."""
+    text = COUNT.replace("return n", 'return n + noisyCount(db[regin = "north"], epsilon / 2)')
+    program, vault = written(tmp_path, text), tmp_path / "v.vault"
+    (tmp_path / "rows.csv").write_text("no table at all\n", "utf-8")
+    refused = run(tmp_path, program, *private, "--epsilon", "1", "--vault", str(vault))
+    assert refused.returncode == 1
+    assert "error[J503]: there is no column `regin`" in refused.stderr
+    assert not vault.exists()
+
+
 def test_a_trace_and_an_answer_are_written(tmp_path: Path, private: list[str]) -> None:
     words = ["--epsilon", "1", "--trace", str(tmp_path / "t.jsonl"), "--out", str(tmp_path / "model.json")]
     done = run(tmp_path, str(PROGRAMS / "tree.jst"), *private, *words)

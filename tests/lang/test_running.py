@@ -28,16 +28,17 @@ def public(body: str) -> Any:
 
 @pytest.mark.parametrize("code", [code for code in RUNNING if explain(code).wrong])
 def test_the_wrong_program_runs_into_its_mistake_and_the_right_one_does_not(code: str) -> None:
+    others = [opened()] if "other" in explain(code).wrong else []
     with pytest.raises(ProgramError) as caught:
-        answered(explain(code).wrong)
+        answered(explain(code).wrong, *others)
     assert [each.code for each in caught.value.diagnostics] == [code]
     assert 1 <= caught.value.diagnostics[0].span.line <= explain(code).wrong.count("\n") + 1
-    answered(explain(code).right)
+    answered(explain(code).right, *others)
 
 
 @pytest.mark.parametrize("code", [code for code in RUNNING if not explain(code).wrong])
 def test_what_cannot_be_shown_by_a_program_is_what_checking_prevents(code: str) -> None:
-    assert code in {"J505", "J506"}
+    assert code == "J505"
 
 
 def test_a_refused_budget_is_both_a_refusal_and_a_place() -> None:

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from small_tables import SCHEMA
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
 
@@ -53,19 +55,25 @@ class Editor:
     def tell(self, method: str, **params: Any) -> None:
         self.send({"method": method, "params": params})
 
-    def mistakes(self) -> list[dict[str, Any]]:
+    def mistakes(self, uri: str = URI) -> list[dict[str, Any]]:
         """Return the mistakes that are published next."""
         while True:
             message = self.receive()
             if message.get("method") == "textDocument/publishDiagnostics":
-                assert message["params"]["uri"] == URI
+                assert message["params"]["uri"] == uri
                 found: list[dict[str, Any]] = message["params"]["diagnostics"]
                 return found
 
-    def open(self, text: str) -> list[dict[str, Any]]:
-        document = {"uri": URI, "languageId": "jostle", "version": 1, "text": text}
+    def open(self, text: str, uri: str = URI) -> list[dict[str, Any]]:
+        document = {"uri": uri, "languageId": "jostle", "version": 1, "text": text}
         self.tell("textDocument/didOpen", textDocument=document)
-        return self.mistakes()
+        return self.mistakes(uri)
+
+    def hover(self, uri: str, line: int, character: int) -> str:
+        """Return what is said of the word at a place."""
+        where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
+        said: str = self.ask("textDocument/hover", **where)["contents"]["value"]
+        return said
 
 
 @pytest.fixture
@@ -95,7 +103,9 @@ def place(line: int, start: int, end: int) -> dict[str, Any]:
 def test_a_session(editor: Editor) -> None:
     assert editor.open(TEXT) == []
     hover = editor.ask("textDocument/hover", **at(3, 12))
-    assert hover["contents"]["value"] == "`noisyCount(table, epsilon=...)`: how many rows, with noise"
+    assert hover["contents"]["value"] == (
+        "`noisyCount(table, epsilon=...)`: how many rows, with noise\n\na released number; spends epsilon"
+    )
     assert hover["range"] == place(3, 11, 21)
     assert editor.ask("textDocument/hover", **at(3, 2)) is None
     target = editor.ask("textDocument/definition", **at(3, 40))
@@ -144,3 +154,28 @@ def test_without_the_extra_a_sentence_says_what_to_install() -> None:
     assert done.returncode == 1
     assert done.stderr.endswith('pip install "jostle[lsp]"\n')
     assert "Traceback" not in done.stderr
+
+
+def test_a_schema_that_a_program_names_is_known(editor: Editor, tmp_path: Path) -> None:
+    """Columns and values are checked as one types, and a hover knows what a row adds at most."""
+    (tmp_path / "rows.toml").write_text(SCHEMA.to_toml(), "utf-8")
+    uri = (tmp_path / "program.jst").as_uri()
+    text = "# Schema: rows.toml\n\ndef f(db):\n    return {{ select sum(agee) from db }} spending 5%\n"
+    (mistake,) = editor.open(text, uri)
+    assert mistake["code"] == "J503"
+    assert mistake["message"].endswith("fix: `age` has a similar name")
+    assert mistake["range"] == place(3, 25, 29)
+
+    change = {"range": place(3, 25, 29), "text": "age"}
+    editor.tell("textDocument/didChange", textDocument={"uri": uri, "version": 2}, contentChanges=[change])
+    assert editor.mistakes(uri) == []
+    assert editor.hover(uri, 3, 22).endswith("a private number: one row changes it by at most 70")
+    assert editor.hover(uri, 3, 26).startswith("column `age`\n\n4 values: [0, 20), ")
+    assert editor.hover(uri, 3, 12).endswith("a released number; spends 1/20 of epsilon")
+    assert editor.hover(uri, 2, 4).endswith("f spends at most 1/20 of epsilon")
+
+    (tmp_path / "rows.toml").unlink()
+    editor.tell("textDocument/didChange", textDocument={"uri": uri, "version": 3}, contentChanges=[{"text": text}])
+    (mistake,) = editor.mistakes(uri)
+    assert mistake["code"] == "J112"
+    assert mistake["range"] == place(0, 10, 19)

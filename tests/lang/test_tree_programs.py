@@ -19,8 +19,8 @@ from jostle.privacy.events import price
 from jostle.trace.records import Charged, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
-sys.path.insert(0, str(PROGRAMS))
-import tree as twin  # noqa: E402 - a script beside the program it is the twin of
+sys.path.insert(0, str(PROGRAMS.parent))
+from programs import tree as twin  # noqa: E402 - a script beside the program it is the twin of
 
 
 def categories(count: int, seed: int = 3) -> Table:

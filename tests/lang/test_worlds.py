@@ -13,6 +13,7 @@ from jostle import protect
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.codes import codes, explain
+from jostle.lang.makers import metafeature_of
 from jostle.lang.program import load_source
 from jostle.lang.worlds import check_entry
 from jostle.privacy.room import QUESTIONS, Room
@@ -116,6 +117,51 @@ def test_recursion_is_gone_through_until_nothing_new_is_learned() -> None:
     text = "def f(D, d, n):\n    if d == 0:\n        return n\n    return f(D, d - 1, n + len(D))\n\n"
     assert found_in(text + "def answer(db):\n    return f(db, 3, 0)\n") == ["J203"]
     assert found_in(text + "def answer(db):\n    return {{ f(db, 3, 0) }}\n") == []
+
+
+def test_functions_that_call_each_other_twice_are_gone_through_once() -> None:
+    """There are 2**60 ways through these calls, and sixty functions."""
+    text = "".join(f"def f{i}(D, n):\n    return f{i + 1}(D, n) - f{i + 1}(D, n)\n\n" for i in range(60))
+    text += "def f60(D, n):\n    return len(D) + n\n\n"
+    assert found_in(text + "def answer(db):\n    return f0(db, 1)\n") == ["J203"]
+    assert found_in(text + "def answer(db):\n    return {{ f0(db, 1) }}\n") == []
+
+
+def test_calls_in_calls_end_in_a_sentence() -> None:
+    inner = "    if 1 > 2:\n        for i in [1]:\n            return [(f{}(D), [1, 2 + 3])]\n\n"
+    for depth, code in ((100, "J203"), (1000, "J008")):
+        text = "".join(f"def f{i}(D):\n{inner.format(i + 1)}" for i in range(depth))
+        text += f"def f{depth}(D):\n    return len(D)\n\ndef answer(db):\n    return f0(db)\n"
+        assert found_in(text) == [code]
+
+
+def test_a_function_without_a_name_may_call_itself() -> None:
+    text = "def answer(db):\n    f = lambda g, D, d: {} if d == 0 else g(g, D, d - 1)\n    return f(f, db, 3)\n"
+    assert found_in(text.format("len(D)")) == ["J203"]
+    assert found_in(text.format("noisyCount(D, epsilon)")) == []
+
+
+def test_a_lambda_holds_what_names_stood_for_where_it_was_made() -> None:
+    text = "def answer(db):\n    n = 1\n    f = lambda: n\n    n = len(db)\n    return f()\n"
+    assert found_in(text) == []
+    assert program(text).run("answer", opened(), epsilon=Fraction(1)) == 1
+
+
+def test_behind_the_check_a_metafeature_has_no_database_to_ask() -> None:
+    """Which functions inform a choice is not always written where they do; then this is what stops them."""
+    text = "def facts(db):\n    return noisyCount(db, 1)\n\ndef answer(db):\n    return facts(db)\n"
+    made = program(text)
+    facts = metafeature_of(made, made["facts"])
+    with pytest.raises(ProgramError) as caught:
+        facts.purchases(SCHEMA)
+    assert [each.code for each in caught.value.diagnostics] == ["J505"]
+
+
+@pytest.mark.parametrize("given", ["(lambda D: 1)", "one", "sorted([one])[0]", "{0: one}[0]", "(one, 3)[0]"])
+def test_one_of_several_functions_is_each_of_them(given: str) -> None:
+    text = "def one(D):\n    return 1\n\ndef rows(D):\n    return len(D)\n\n"
+    text += f"def answer(db, first=True):\n    h = {given} if first else rows\n    return h(db)\n"
+    assert found_in(text) in (["J203"], ["J217", "J203"], ["J203", "J217"])
 
 
 def test_a_function_given_a_database_that_it_does_not_use_as_one_is_checked_before_it_runs() -> None:

@@ -1,40 +1,77 @@
 """Wrong programs and what is said about them.
 
-A case is a program, `tests/cases/lang/NAME.jst`, and beside it what `jostle check` says about it, `NAME.txt`. To add
-one, write the program, run the tests with JOSTLE_REWRITE=1, and review the text.
+A case is a program, `tests/cases/lang/NAME.jst`, and beside it what `jostle check` says about it, `NAME.txt`. What
+shows only on certain tables names a schema in its first line, `# Schema: table.toml`, a file of the same folder. What
+shows only while running is in `tests/cases/running`: beside the program is what a run on a small table ends with. To
+add a case, write the program, run the tests with JOSTLE_REWRITE=1, and review the text.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from small_tables import opened, table_of_rows
 
-from jostle.errors import Source, render
+from jostle import protect
+from jostle.errors import ProgramError, Source, render
 from jostle.lang.check import check
-from jostle.lang.codes import codes
+from jostle.lang.codes import codes, explain
+from jostle.lang.program import load_source
+from jostle.lang.schema_named import check_named
 
 CASES = Path(__file__).parent.parent / "cases" / "lang"
+RUNNING = CASES.parent / "running"
 PROGRAMS = sorted(CASES.glob("*.jst"))
+RUN = sorted(RUNNING.glob("*.jst"))
+OURS = {"J505", "J901"}
+"""What no program that passes the check comes to: these stand behind the check, in case it lets something through."""
+
+
+def as_expected(shown: str, path: Path) -> bool:
+    """Return whether this is what is said about a case; write it down if it is to be."""
+    expected = path.with_suffix(".txt")
+    if "JOSTLE_REWRITE" in os.environ:
+        expected.write_text(shown, "utf-8")
+    return shown == expected.read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_what_is_said_about_a_wrong_program(path: Path) -> None:
     source = Source(path.name, path.read_text("utf-8"))
-    shown = render(source, check(source).diagnostics) + "\n"
-    expected = path.with_suffix(".txt")
-    if "JOSTLE_REWRITE" in os.environ:
-        expected.write_text(shown, "utf-8")
-    assert shown == expected.read_text("utf-8")
-    assert shown.strip()
+    checked, _ = check_named(source, CASES)
+    assert as_expected(render(source, checked.diagnostics) + "\n", path)
+    assert checked.diagnostics
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+def test_what_a_run_ends_with(path: Path) -> None:
+    source = Source(path.name, path.read_text("utf-8"))
+    assert check(source).good
+    with pytest.raises(ProgramError) as caught:
+        load_source(source).run("answer", opened(), epsilon=Fraction(1))
+    assert as_expected(render(source, caught.value.diagnostics) + "\n", path)
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("schema_*.jst")), ids=lambda path: path.stem)
+def test_what_a_schema_shows_is_refused_before_anything_is_spent(path: Path) -> None:
+    source = Source(path.name, path.read_text("utf-8"))
+    if not check(source).good or "table.toml" not in source.text:
+        return
+    db = protect(table_of_rows(), epsilon=1)
+    with pytest.raises(ProgramError) as caught:
+        load_source(source).run("answer", db, epsilon=Fraction(1))
+    assert caught.value.diagnostics == check_named(source, CASES)[0].diagnostics
+    assert db.spent == 0
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_every_mistake_has_a_rule_something_to_type_and_a_place(path: Path) -> None:
     source = Source(path.name, path.read_text("utf-8"))
-    found = check(source).diagnostics
+    found = check_named(source, CASES)[0].diagnostics
     assert [each.span for each in found] == sorted(each.span for each in found)
     for mistake in found:
         assert mistake.code in codes()
@@ -48,3 +85,12 @@ def test_every_mistake_has_a_rule_something_to_type_and_a_place(path: Path) -> N
 
 def test_every_expected_text_has_its_program() -> None:
     assert {path.stem for path in CASES.glob("*.txt")} == {path.stem for path in PROGRAMS}
+    assert {path.stem for path in RUNNING.glob("*.txt")} == {path.stem for path in RUN}
+
+
+@pytest.mark.parametrize("code", [code for code in codes() if code not in OURS])
+def test_every_code_has_a_case_and_an_explanation(code: str) -> None:
+    texts = [path.read_text("utf-8") for path in (*CASES.glob("*.txt"), *RUNNING.glob("*.txt"))]
+    assert any(f"error[{code}]" in text for text in texts)
+    assert explain(code).wrong
+    assert explain(code).right

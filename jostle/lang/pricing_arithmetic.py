@@ -1,0 +1,156 @@
+"""What operators and functions of numbers are known to give, where a program is run without data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from jostle.lang import nodes
+from jostle.lang.accounts import Amount
+from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_private import made, mixed
+from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Money, Rows, Unknown, distinct, either, is_number, whole
+
+__all__ = ["binary", "compared", "negated", "plain"]
+
+MOST_BITS = 4096
+MOST_ITEMS = 5000
+"""Longer lists are known by what any of their items is."""
+
+
+def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -> Any:
+    """Return what is known of a sum, product and so on."""
+    if isinstance(left, Rows | Bought) or isinstance(right, Rows | Bought):
+        mixed(pricer, node.span, [left, right])
+        return made(pricer, node.span, node.operator, [left, right])
+    return _public(node.operator, left, right)
+
+
+def negated(pricer: Pricer, node: nodes.UnaryOperation, value: Any) -> Any:
+    """Return what is known of a number with the other sign."""
+    return made(pricer, node.span, "negated", [value]) if isinstance(value, Bought) else _public("-", 0, value)
+
+
+def _public(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one per kind of value
+    if isinstance(left, list) and operator in {"+", "|"} and isinstance(right, list):
+        several = left + right
+        if len(several) > MOST_ITEMS:
+            return Unknown(either(several), len(several))
+        return several if operator == "+" else distinct(several)
+    if isinstance(left, list) and operator == "-":
+        return _without(left, right)
+    if isinstance(left, Unknown) and (left.item is not None or left.count is not None):
+        if operator == "-":
+            return Unknown(left.item, left.count)
+        others = right if isinstance(right, list) else [right.item if isinstance(right, Unknown) else None]
+        return Unknown(either([UNKNOWN if each is None else each for each in (left.item, *others)]))
+    if isinstance(left, Money) or isinstance(right, Money):
+        return _money(operator, left, right)
+    if not (is_number(left) and is_number(right)):
+        return UNKNOWN
+    try:
+        return _computed(operator, left, right)
+    except (ArithmeticError, ValueError):
+        return UNKNOWN
+
+
+def _without(left: list[Any], right: Any) -> Any:
+    """Return what is left of a list; of columns whose names are known it is known which, of others how many at most."""
+    given = [*left, *(right if isinstance(right, list) else [right])]
+    if all(isinstance(each, Column) and each.name and " " not in each.name for each in given):
+        names = {each.name for each in given[len(left) :]}
+        return [each for each in left if each.name not in names]
+    columns = [each for each in left if isinstance(each, Column)]
+    counts = [each.count for each in columns]
+    most = None if None in counts or not counts else max(each for each in counts if each is not None)
+    return Unknown(Column("", most) if columns else UNKNOWN, len(left))
+
+
+def _computed(operator: str, left: Any, right: Any) -> Any:
+    match operator:
+        case "+":
+            found = left + right
+        case "-":
+            found = left - right
+        case "*":
+            found = left * right
+        case "/":
+            found = (
+                Fraction(left) / right if not isinstance(left, float) and not isinstance(right, float) else left / right
+            )
+        case "//":
+            found = left // right
+        case "%":
+            found = left % right
+        case "**" if isinstance(right, int) and _bits(left) * abs(right) <= MOST_BITS:
+            found = Fraction(left) ** right if not isinstance(left, float) else left**right
+        case _:
+            return UNKNOWN
+    # Longer ones go on as doubles while running; here, as not known.
+    return UNKNOWN if _bits(found) > MOST_BITS else whole(found)
+
+
+def _bits(value: Any) -> int:
+    if isinstance(value, float):
+        return 64
+    exact = Fraction(value)
+    return max(abs(exact.numerator).bit_length(), exact.denominator.bit_length())
+
+
+def _money(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one case per kind
+    if isinstance(left, Money) and isinstance(right, Money):
+        if operator == "+":
+            return Money(left.amount + right.amount)
+        if operator == "-":
+            return Money(left.amount - right.amount)
+        return UNKNOWN
+    money, other = (left, right) if isinstance(left, Money) else (right, left)
+    if not is_number(other) or (isinstance(other, float) and not math.isfinite(other)):
+        return UNKNOWN
+    factor = Fraction(other)
+    if operator == "*":
+        return Money(money.amount.times(factor))
+    if operator == "/" and money is left and factor:
+        return Money(money.amount.times(1 / factor))
+    if operator == "+":
+        return Money(money.amount + Amount(fixed=factor))
+    if operator == "-":
+        fixed = Amount(fixed=factor)
+        return Money(money.amount - fixed if money is left else fixed - money.amount)
+    return UNKNOWN
+
+
+def compared(operator: str, left: Any, right: Any) -> Any:
+    """Return whether a comparison holds, or that it is not known."""
+    both_numbers = is_number(left) and is_number(right)
+    both_texts = isinstance(left, str) and isinstance(right, str)
+    if isinstance(left, Money) and isinstance(right, Money) and left == right:
+        return operator in {"==", "<=", ">="}
+    if operator in {"==", "!="} and (both_numbers or both_texts):
+        return (left == right) is (operator == "==")
+    if both_numbers:
+        return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}.get(operator, UNKNOWN)
+    return UNKNOWN
+
+
+def plain(name: str, given: list[Any]) -> Any:
+    """Return what a function of public numbers gives, or that it is not known."""
+    numbers = given[0] if len(given) == 1 and isinstance(given[0], list) else given
+    if not numbers or not all(is_number(each) for each in numbers):
+        return UNKNOWN
+    functions: dict[str, Callable[[list[Any]], Any]] = {
+        "max": max,
+        "min": min,
+        "sum": sum,
+        "abs": lambda found: abs(found[0]),
+        "floor": lambda found: math.floor(found[0]),
+        "ceil": lambda found: math.ceil(found[0]),
+        "round": lambda found: round(found[0]),
+        "sqrt": lambda found: math.sqrt(found[0]),
+    }
+    try:
+        return functions[name](list(numbers)) if name in functions else UNKNOWN
+    except (ArithmeticError, ValueError):
+        return UNKNOWN

@@ -1,0 +1,155 @@
+"""What calls, purchases and choices are known to give, and spend, where a program is run without data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from jostle.errors import Span
+from jostle.lang import nodes
+from jostle.lang.accounts import Amount
+from jostle.lang.builtins import BUILTINS
+from jostle.lang.pricing import Pricer, Unpriceable
+from jostle.lang.pricing_arithmetic import plain
+from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused, released
+from jostle.lang.pricing_values import (
+    RELEASED,
+    UNKNOWN,
+    Bought,
+    Callee,
+    Column,
+    Money,
+    Names,
+    Rows,
+    Unknown,
+    combined,
+    either,
+    is_keyed,
+    unlisted,
+)
+
+__all__ = ["call", "choose", "noised", "over"]
+
+ALL = Money(Amount(Fraction(1)))
+"""What is spent if nothing is said: all that the caller allotted."""
+PRIVATE = {"abs", "max", "mean", "min", "stddev", "sum", "maxScore", "gini", "infoGain", "random"}
+"""Functions that give private numbers of private values."""
+
+
+def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
+    """Return what is known of what a call gives."""
+    callee = pricer.value(node.function, names)
+    given = [pricer.value(each, names) for each in node.arguments]
+    named = {each.name: pricer.value(each.value, names) for each in node.keywords}
+    return _called(pricer, node.span, callee, given, named)
+
+
+def _called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:
+    if not isinstance(callee, Callee):
+        if combined([*given, *named.values()]).accounts:
+            raise Unpriceable("which function is called depends on a released number")
+        return UNKNOWN
+    if callee.kind == "several":
+        return pricer.branches([partial(_called, pricer, span, each, given, named) for each in callee.several])
+    if callee.kind == "function":
+        return pricer.called(callee.name, given, named, span)
+    if callee.kind == "lambda" and callee.node is not None:
+        parameters = [each.name for each in callee.node.parameters]
+        with pricer.deeper(span):
+            return pricer.value(callee.node.body, {**callee.names, **dict(zip(parameters, given, strict=False))})
+    if callee.kind in {"option", "maker"}:
+        pricer.charge_for([*given, *named.values()], named.get("epsilon", ALL), span)
+        return UNKNOWN
+    return _builtin(pricer, span, callee.name, _in_order(callee.name, given, named))
+
+
+def _in_order(name: str, given: list[Any], named: Names) -> list[Any]:
+    """Return the values of a builtin function in the order of its parameters; None for one that is left out."""
+    found = list(given)
+    for place, parameter in enumerate(BUILTINS[name].parameters):
+        if parameter in named:
+            found.extend([None] * (place + 1 - len(found)))
+            found[place] = named[parameter]
+    return found
+
+
+def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  # noqa: C901, PLR0911 - one per function
+    if name == "noisyCount":
+        table, amount = (*given, None, None)[:2]
+        bought(pricer, span, table)
+        pricer.charge_for(table, ALL if amount is None else amount, span)
+        return RELEASED
+    if name in {"noisyMax", "expMech"}:
+        domain, utilities, amount = (*given, None, None, None)[:3]
+        picked_by(pricer, span, domain, utilities)
+        pricer.charge_for(utilities, ALL if amount is None else amount, span)
+        return _picked(pricer, domain)
+    if name == "map" and len(given) == 2:
+        listed = pricer.items(given[1])
+        if isinstance(listed, list):
+            return [_called(pricer, span, given[0], [each], {}) for each in listed]
+        return unlisted(listed, pricer.rounds(listed, lambda each: _called(pricer, span, given[0], [each], {})))
+    if name == "len" and given:
+        value = given[0]
+        if isinstance(value, Rows | Bought):
+            return made(pricer, span, name, given)
+        return len(value) if isinstance(value, list | str) or is_keyed(value) else UNKNOWN
+    if name == "size":
+        refused(pricer, span, name, given)
+        column = given[0] if given else None
+        return column.count if isinstance(column, Column) and column.values is not None else UNKNOWN
+    if name == "range":
+        numbers = [each for each in given if isinstance(each, int)]
+        if len(numbers) == len(given) and numbers and (len(numbers) < 3 or numbers[-1]):
+            return range(*numbers)
+        return Unknown(UNKNOWN)
+    if name in {"list", "sorted"} and given:
+        return given[0] if isinstance(given[0], list) else pricer.items(given[0])
+    if name in PRIVATE:
+        mixed(pricer, span, given)
+        return made(pricer, span, name, given)
+    if combined(given).accounts:
+        return combined(given)
+    return plain(name, given)
+
+
+def _picked(pricer: Pricer, domain: Any) -> Any:
+    """Return what is known of an item that is picked: of an attribute, a name of its own."""
+    listed = pricer.items(domain)
+    items: Sequence[Any] = listed if isinstance(listed, list) else [listed.item]
+    if items and all(isinstance(each, Column) for each in items):
+        counts = [each.count for each in items]
+        pricer.fresh += 1
+        return Column(f"picked {pricer.fresh}", None if None in counts else max(counts))
+    return either(items) if items else UNKNOWN
+
+
+def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
+    """Return what is known of a bought value."""
+    value = pricer.value(node.value, names)
+    if isinstance(node.spending, nodes.Percent):
+        amount: Any = Money(Amount(node.spending.share))
+    elif node.spending is not None:
+        amount = pricer.value(node.spending, names)
+    else:
+        amount = ALL
+    bought(pricer, node.value.span, value)
+    pricer.charge_for(value, amount, node.span if node.spending is None else node.spending.span)
+    return released(value)
+
+
+def over(pricer: Pricer, node: nodes.Over, names: Names) -> Any:
+    """Return what is known of answers to queries."""
+    for each in (node.queries, node.cells):
+        pricer.value(each, names)
+    return Unknown(kind="answers to queries")
+
+
+def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
+    """Return what is known of what is chosen."""
+    if node.informed_by is not None:
+        pricer.value(node.informed_by, names)
+    items = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    return either([pricer.value(each, names) for each in items]) if items else UNKNOWN

@@ -1,0 +1,217 @@
+"""Queries of a table with a certain schema: their columns, what these are compared with, and what is asked.
+
+Conditions and groups are public functions of single columns, so they are worked out for every value here as they are
+while running, unless they hold a released number: then a condition that could be any stands for it, which changes
+neither which columns are looked at nor how far a row can change the result by more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jostle.errors import Diagnostic
+from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.lowering import CELL, OfColumns, Query, column_values, lower
+from jostle.lang.names import near
+from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
+from jostle.lang.pricing_values import Names
+from jostle.lang.printer_expressions import show_expression
+from jostle.lang.scopes import target_names
+from jostle.lang.values import PrivateNumber, Table
+from jostle.tables.columns import Numeric
+from jostle.tables.schema import Schema
+
+__all__ = ["described"]
+
+MOST_VALUES = 2000
+"""Of a column with more, conditions are not worked out beforehand."""
+AXES = {"x", "y", "z"}
+
+
+def described(pricer: Pricer, node: nodes.Select, names: Names, table: Table) -> PrivateNumber | None:
+    """Return what a query asks, as while running, where all of it is known; report what would be refused."""
+    asked = _Asked(pricer, names, table.schema)
+    conditions = _conjuncts(node.where)
+    everything = [each for each in (node.value, *conditions, *node.groupby) if each is not None]
+    missing = [each for each in everything if not asked.columns_are_there(each)]
+    if missing or any(asked.is_large(each) for each in everything):
+        return None
+    good = True
+    where = []
+    for each in conditions:
+        asked.check_compared(each)
+        where.append(asked.function(each, asked.stand_in))
+        good &= attempt(pricer, each.span, lower, Query("count", None, (where[-1],), ()), table) is not None
+    groups = []
+    for each in node.groupby:
+        asked.check_compared(each)
+        groups.append(asked.function(each))
+        good &= attempt(pricer, each.span, lower, Query("count", None, (), (groups[-1],)), table) is not None
+    if not good:
+        return None
+    value = None if node.value is None else asked.function(node.value)
+    query = Query(node.aggregate, value, tuple(where), tuple(groups))
+    found = attempt(pricer, node.span, lower, query, table)
+    return found if isinstance(found, PrivateNumber) else None
+
+
+def _conjuncts(node: nodes.Expression | None) -> Sequence[nodes.Expression]:
+    if isinstance(node, nodes.BooleanOperation) and node.operator == "and":
+        return node.operands
+    return () if node is None else (node,)
+
+
+class _Asked:
+    """The public parts of a query, where it stands."""
+
+    def __init__(self, pricer: Pricer, names: Names, schema: Schema) -> None:
+        self.pricer = pricer
+        self.names = names
+        self.schema = schema
+
+    def columns(self, node: nodes.Expression) -> list[nodes.Name]:
+        """Return the columns that an expression names, each where it stands first."""
+        found: dict[str, nodes.Name] = {}
+        for each in _names_in(node, frozenset()):
+            known = each.name in self.names or each.name in self.pricer.globals or each.name == EPSILON
+            if not known and not (each.name in self.pricer.symbols and each.name not in BUILTINS):
+                found.setdefault(each.name, each)
+        return list(found.values())
+
+    def columns_are_there(self, node: nodes.Expression) -> bool:
+        """Report columns that the table does not have; return whether it has all."""
+        missing = [each for each in self.columns(node) if not self._has(each.name)]
+        for each in missing:
+            no_column(self.pricer, each.name, each.span, self.schema)
+        return not missing
+
+    def _has(self, name: str) -> bool:
+        grid = all(isinstance(self.schema[each], Numeric) for each in self.schema.names)
+        return name in self.schema or name == CELL or (name in AXES and "x" in self.schema and grid)
+
+    def is_large(self, node: nodes.Expression) -> bool:
+        """Return whether a column of it has too many values to go through."""
+        return any(
+            each.name in self.schema and self.schema[each.name].size > MOST_VALUES for each in self.columns(node)
+        )
+
+    def function(self, node: nodes.Expression, stand_in: Callable[[Mapping[str, Any]], Any] | None = None) -> OfColumns:
+        """Return an expression as a function of its columns, as running programs have it."""
+        pricer, columns = self.pricer, tuple(each.name for each in self.columns(node))
+
+        def compute(row: Mapping[str, Any]) -> Any:
+            # Values of columns are few, and nothing is bought: neither steps nor what was seen is kept.
+            steps, seen, pricer.seen = pricer.steps, pricer.seen, None
+            try:
+                return real(pricer.value(node, {**self.names, **{name: known_as(each) for name, each in row.items()}}))
+            except NotKnownError:
+                if stand_in is None:
+                    raise
+                return stand_in(row)
+            finally:
+                pricer.steps, pricer.seen = steps, seen
+
+        return OfColumns(columns, compute, show_expression(node))
+
+    @staticmethod
+    def stand_in(row: Mapping[str, Any]) -> bool:
+        """Return what a condition that is not known says: of cells, that they are occupied; of rows, that it holds."""
+        return bool(row[CELL] > 0) if CELL in row else True
+
+    # What columns are compared with
+
+    def check_compared(self, node: nodes.Expression) -> None:
+        """Report values that no row can have, where a column is compared with them."""
+        for each in nodes.walk(node):
+            if isinstance(each, nodes.Comparison):
+                sides = [each.left, *each.rights]
+                for place, operator in enumerate(each.operators):
+                    self._compared(operator, sides[place], sides[place + 1])
+
+    def _compared(self, operator: str, left: nodes.Expression, right: nodes.Expression) -> None:
+        if operator in {"==", "!="}:
+            for column, other in ((left, right), (right, left)):
+                self._has_value(column, [other])
+        elif operator in {"in", "not in"} and isinstance(right, nodes.List | nodes.Set | nodes.Tuple):
+            self._has_value(left, right.items)
+        elif operator not in {"in", "not in"}:
+            for column, other in ((left, right), (right, left)):
+                self._has_order(column, other)
+
+    def _column(self, node: nodes.Expression) -> str | None:
+        """Return the column of the table that an expression is."""
+        known = isinstance(node, nodes.Name) and [each.name for each in self.columns(node)] == [node.name]
+        return node.name if known and isinstance(node, nodes.Name) and node.name in self.schema else None
+
+    def _known(self, node: nodes.Expression) -> Any:
+        steps = self.pricer.steps
+        try:
+            return None if self.columns(node) else real(self.pricer.value(node, self.names))
+        except NotKnownError:
+            return None
+        finally:
+            self.pricer.steps = steps
+
+    def _has_value(self, node: nodes.Expression, others: Sequence[nodes.Expression]) -> None:
+        name = self._column(node)
+        if name is None:
+            return
+        column = self.schema[name]
+        values = column_values(column)
+        for other in others:
+            value = self._known(other)
+            # Whether a number is the middle of a bin is nobody's first thought; that a text is none can be said.
+            if not isinstance(value, str) or value in values:
+                continue
+            texts = [each for each in values if isinstance(each, str)]
+            match = near(value, texts)
+            fix = f"`{match}` is a similar value" if match else "use one of these"
+            why = f"it can have {_listed(texts)}" if texts else "its values are numbers"
+            fix = fix if texts else f"{name} == {value}" if _is_written_number(value) else f"{name} > 3"
+            self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{value}`", other.span, why, fix))
+
+    def _has_order(self, node: nodes.Expression, other: nodes.Expression) -> None:
+        name = self._column(node)
+        if name is None:
+            return
+        texts = [each for each in column_values(self.schema[name]) if isinstance(each, str)]
+        value = self._known(other)
+        if value is None or isinstance(value, str) is bool(texts):
+            return
+        kinds = ("texts", "a number") if texts else ("numbers", "a text")
+        title = f"`{name}` is compared with {kinds[1]}"
+        why = f"its values are {kinds[0]}, which have no order with that"
+        fix = f'{name} == "{texts[0]}"' if texts else f"{name} > 3"
+        self.pricer.report(Diagnostic("J504", title, other.span, why, fix))
+
+
+def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
+    """Yield the names in an expression that are not bound in it; what is called is no column."""
+    match node:
+        case nodes.Name():
+            if node.name not in bound:
+                yield node
+            return
+        case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
+            bound |= {each.name for clause in node.clauses for each in target_names(clause.target)}
+        case nodes.Lambda():
+            bound |= {each.name for each in node.parameters}
+        case nodes.Call(function=nodes.Name(name=name)) if name in BUILTINS:
+            for each in (*node.arguments, *(keyword.value for keyword in node.keywords)):
+                yield from _names_in(each, bound)
+            return
+        case _:
+            pass
+    for child in nodes.children(node):
+        yield from _names_in(child, bound)
+
+
+def _is_written_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:8]) + (f" and {len(texts) - 8} others" if len(texts) > 8 else "")

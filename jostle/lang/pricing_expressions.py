@@ -1,0 +1,162 @@
+"""What each kind of expression is known to give, and spends, where a program is run without data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jostle.lang import nodes
+from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_arithmetic import binary, compared, negated
+from jostle.lang.pricing_calls import call, choose, noised, over
+from jostle.lang.pricing_queries import select
+from jostle.lang.pricing_tables import attribute, index, part
+from jostle.lang.pricing_values import UNKNOWN, Callee, Names, Unknown, combined, distinct, either, keyed, whole
+from jostle.lang.scopes import target_names
+
+__all__ = ["value_of"]
+
+
+def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # noqa: C901, PLR0911, PLR0912 - one per kind
+    """Return what is known of an expression's value."""
+    match node:
+        case nodes.Name():
+            return pricer.name(node.name, names)
+        case nodes.Number():
+            return whole(node.value)
+        case nodes.Percent():
+            return node.share
+        case nodes.String() | nodes.Constant():
+            return node.value
+        case nodes.Tuple() | nodes.List():
+            return [pricer.value(each, names) for each in node.items]
+        case nodes.Set():
+            return distinct([pricer.value(each, names) for each in node.items])
+        case nodes.Dict():
+            return keyed([(pricer.value(each.key, names), pricer.value(each.value, names)) for each in node.entries])
+        case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
+            return _comprehension(pricer, node, names)
+        case nodes.BinaryOperation():
+            return binary(pricer, node, pricer.value(node.left, names), pricer.value(node.right, names))
+        case nodes.UnaryOperation():
+            found = pricer.value(node.operand, names)
+            return negated(pricer, node, found) if node.operator == "-" else found
+        case nodes.Comparison():
+            return _comparison(pricer, node, names)
+        case nodes.Not():
+            found = pricer.value(node.operand, names)
+            return not found if isinstance(found, bool) else UNKNOWN
+        case nodes.BooleanOperation():
+            return _boolean(pricer, node, names)
+        case nodes.Conditional():
+            return _conditional(pricer, node, names)
+        case nodes.Attribute():
+            return attribute(pricer, node, pricer.value(node.value, names))
+        case nodes.Index():
+            return index(pricer, node, pricer.value(node.value, names), pricer.value(node.index, names))
+        case nodes.Part():
+            return part(pricer, node, names)
+        case nodes.Lambda():
+            return Callee("lambda", node=node, names=dict(names))
+        case nodes.Call():
+            return call(pricer, node, names)
+        case nodes.Noised():
+            return noised(pricer, node, names)
+        case nodes.Select():
+            return select(pricer, node, names)
+        case nodes.Choose():
+            return choose(pricer, node, names)
+        case nodes.MakeChoiceMaker():
+            return Callee("maker", "choice")
+        case nodes.Over():
+            return over(pricer, node, names)
+        case _:
+            given = [pricer.value(each, names) for each in nodes.children(node) if isinstance(each, nodes.Expression)]
+            return combined(given) if combined(given).accounts else UNKNOWN
+
+
+def _comprehension(  # noqa: C901 - one case per kind
+    pricer: Pricer, node: nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension, names: Names
+) -> Any:
+    inner = dict(names)
+    pairs: list[tuple[Any, Any]] = []
+
+    def element() -> Any:
+        if isinstance(node, nodes.DictComprehension):
+            pairs.append((pricer.value(node.entry.key, inner), pricer.value(node.entry.value, inner)))
+            return pairs[-1][1]
+        return pricer.value(node.element, inner)
+
+    def go(number: int) -> Any:
+        """Return a list of what the clauses from this one on give, as far as it is known."""
+        if number == len(node.clauses):
+            return [element()]
+        clause = node.clauses[number]
+        listed = pricer.items(pricer.value(clause.iterable, inner))
+        if isinstance(listed, list):
+            found: list[Any] = []
+            known = True
+            for each in listed:
+                pricer.store(clause.target, each, inner)
+                tests = [pricer.value(test, inner) for test in clause.conditions]
+                if False in tests:
+                    continue
+                more = go(number + 1)
+                known = known and isinstance(more, list) and all(test is True for test in tests)
+                found += more if isinstance(more, list) else [more.item]
+            return found if known else Unknown(either(found), len(found))
+
+        def once(each: Any) -> Any:
+            if isinstance(clause.target, nodes.Tuple):
+                for name in target_names(clause.target):
+                    inner[name.name] = UNKNOWN
+            else:
+                pricer.store(clause.target, each, inner)
+            for test in clause.conditions:
+                pricer.value(test, inner)
+            return go(number + 1)
+
+        more = pricer.rounds(listed, once)
+        items = more if isinstance(more, list) else [more.item]
+        size = len(items) if isinstance(more, list) else more.count
+        count = None if listed.count is None or size is None else listed.count * size
+        return Unknown(either(items) if items else UNKNOWN, count)
+
+    found = go(0)
+    if isinstance(node, nodes.DictComprehension) and isinstance(found, list):
+        return keyed(pairs)
+    return distinct(found) if isinstance(node, nodes.SetComprehension) and isinstance(found, list) else found
+
+
+def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:
+    left = pricer.value(node.left, names)
+    result: Any = True
+    for operator, right_node in zip(node.operators, node.rights, strict=True):
+        right = pricer.value(right_node, names)
+        holds = compared(operator, left, right)
+        if holds is False:
+            return False
+        if holds is UNKNOWN:
+            result = UNKNOWN
+        left = right
+    return result
+
+
+def _boolean(pricer: Pricer, node: nodes.BooleanOperation, names: Names) -> Any:
+    decisive = node.operator == "or"
+    result: Any = not decisive
+    for each in node.operands:
+        found = pricer.value(each, names)
+        if found is decisive:
+            return decisive
+        if not isinstance(found, bool):
+            result = UNKNOWN
+    return result
+
+
+def _conditional(pricer: Pricer, node: nodes.Conditional, names: Names) -> Any:
+    test = pricer.value(node.condition, names)
+    if test is True:
+        return pricer.value(node.then, names)
+    if test is False:
+        return pricer.value(node.otherwise, names)
+    return pricer.branches([lambda: pricer.value(node.then, names), lambda: pricer.value(node.otherwise, names)])

@@ -1,0 +1,186 @@
+"""Private values where a program is run without data: whose they are, and with a schema, what they are.
+
+With a schema, what the program would do while running is done here with the same functions, on a table without rows: a
+private value is a description in either case. So what would be refused is refused in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from jostle.errors import Diagnostic, Span
+from jostle.lang import nodes
+from jostle.lang.pricing_values import (
+    RELEASED,
+    UNKNOWN,
+    Bought,
+    Column,
+    Each,
+    Rows,
+    Unknown,
+    combined,
+    is_keyed,
+    is_number,
+    private_in,
+)
+
+if TYPE_CHECKING:
+    from jostle.lang.pricing import Pricer
+    from jostle.lang.values import Table
+
+__all__ = ["GROUPS", "bought", "item_of", "made", "mixed", "moved", "picked_by", "real_part", "refused", "released"]
+
+
+GROUPS = "private numbers, one for each group"
+SCORE = "a private score"
+KINDS = {"len": "a private count", "gini": SCORE, "infoGain": SCORE, "random": SCORE}
+CELL_BY_CELL = {"+", "-", "*", "/", "negated", "abs"}
+
+
+def mixed(pricer: Pricer, span: Span, values: Sequence[Any]) -> None:
+    """Report private values of two databases that are put together."""
+    owners = {
+        next(iter(databases))
+        for each in values
+        for private in private_in(each)
+        if len(databases := combined([private]).databases) == 1
+    }
+    if len(owners) > 1:
+        pricer.report(
+            Diagnostic(
+                "J506",
+                "private values of two databases are put together",
+                span,
+                "each has a budget of its own",
+                "buy each of them, and put together what comes out",
+            )
+        )
+
+
+def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
+    """Return what is made of values some of which are private; of public ones, what is known of that."""
+    found = combined(values)
+    if not found.accounts and operation not in {"maxScore", "gini", "infoGain", "random"}:
+        from jostle.lang.pricing_arithmetic import plain  # noqa: PLC0415 - which is about private values as well
+
+        return plain(operation, values)
+    if pricer.schema is None or len(found.databases) > 1:
+        return evolve(found, moves=moved(operation, values), kind=_kind(operation, values))
+    if not found.exact and sum(1 for each in values for _ in private_in(each)) > 1:
+        return found
+    from jostle.lang.pricing_schema import operated  # noqa: PLC0415 - only with a schema
+
+    return evolve(found, number=operated(pricer, span, operation, values))
+
+
+def _kind(operation: str, values: Sequence[Any]) -> str:
+    if operation in CELL_BY_CELL and any(isinstance(each, Bought) and each.kind == GROUPS for each in values):
+        return GROUPS
+    return KINDS.get(operation, "a private number")
+
+
+def moved(operation: str, values: Sequence[Any]) -> Fraction | None:  # noqa: PLR0911 - one case per kind
+    """Return how far a row more or less can change what is made of values, where that needs no schema.
+
+    *Why.* A row changes a number of rows, and how many the best rule gets right, by 1 at most. What it changes a sum by
+    is at most what it changes the parts by, together; the largest or smallest of several changes by no more than the
+    one that changes most, and so no more than all of them together. A size is no further from another than what it is
+    of. A number that is added to each of several groups would change all of them: of that, nothing is said.
+    """
+    if len({each.kind == GROUPS for each in values if isinstance(each, Bought)}) > 1:
+        return None
+    listed = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    if operation in {"len", "maxScore"}:
+        return Fraction(1)
+    parts: list[Fraction] = []
+    for each in listed:
+        known = Fraction(0) if is_number(each) else each.moves if isinstance(each, Bought) else None
+        if known is None:
+            return None
+        parts.append(known)
+    if operation in {"+", "-", "negated", "abs", "sum", "max", "min", "mean"}:
+        return sum(parts, Fraction(0))
+    if operation in {"*", "/"} and len(values) == 2:
+        private, public = (values[0], values[1]) if isinstance(values[0], Bought) else (values[1], values[0])
+        if not is_number(public) or (operation == "/" and (public is values[0] or public == 0)):
+            return None
+        factor = abs(Fraction(public))
+        return parts[0 if private is values[0] else 1] * (factor if operation == "*" else 1 / factor)
+    return None
+
+
+def refused(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> None:
+    """Report what a function would not take."""
+    if pricer.schema is not None:
+        from jostle.lang.pricing_schema import operated  # noqa: PLC0415 - only with a schema
+
+        operated(pricer, span, operation, values)
+
+
+def item_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Bought:
+    """Return one of the numbers of a query with groups."""
+    if pricer.schema is None or value.number is None:
+        return evolve(value, number=None)
+    from jostle.lang.pricing_schema import group_of  # noqa: PLC0415 - only with a schema
+
+    return evolve(value, number=group_of(pricer, span, value, at))
+
+
+def real_part(pricer: Pricer, rows: Rows, condition: nodes.Condition, column: Any, value: Any) -> Table | None:
+    """Return the part of a table as programs have it while they run, or None without a schema."""
+    if rows.table is None or not (isinstance(column, Column) and column.name):
+        return None
+    from jostle.lang.pricing_schema import part_of  # noqa: PLC0415 - only with a schema
+
+    values = value.values if isinstance(value, Each) else None
+    return part_of(pricer, rows.table, condition, column, value if values is None else values)
+
+
+def bought(pricer: Pricer, span: Span, value: Any) -> None:
+    """Report a private value that cannot be bought."""
+    number = value.number if isinstance(value, Bought) else None
+    if number is not None:
+        from jostle.lang.pricing_schema import check_bought  # noqa: PLC0415 - only with a schema
+
+        check_bought(pricer, span, number)
+
+
+def released(value: Any) -> Any:
+    """Return what is known of a value that was bought."""
+    if not isinstance(value, Bought):
+        return UNKNOWN
+    if getattr(value.number, "groups", ()) or value.kind == GROUPS:
+        return Unknown(RELEASED, kind="a dictionary of released numbers")
+    return RELEASED if value.number is not None or value.kind else UNKNOWN
+
+
+def _are_keys(candidates: Sequence[Any], utilities: Any) -> bool:
+    return is_keyed(utilities) and all(isinstance(each, str) or is_number(each) for each in candidates)
+
+
+def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
+    """Report utilities that cannot be compared with each other."""
+    mixed(pricer, span, [utilities])
+    candidates = pricer.items(domain)
+    scores = list(utilities.values()) if is_keyed(utilities) else utilities
+    given = scores
+    if isinstance(candidates, list) and _are_keys(candidates, utilities):
+        given = [each for each in candidates if each in utilities]
+    if isinstance(candidates, list) and isinstance(given, list) and len(candidates) != len(given):
+        pricer.report(
+            Diagnostic(
+                "J508",
+                "`noisyMax` has not one utility for each item",
+                span,
+                f"there are {len(candidates)} items and {len(given)} utilities",
+                "U = [maxScore(a, clss, D) for a in atts]",
+            )
+        )
+    if pricer.schema is not None and isinstance(scores, list) and combined(scores).exact:
+        from jostle.lang.pricing_schema import check_scores  # noqa: PLC0415 - only with a schema
+
+        check_scores(pricer, span, scores)

@@ -1,0 +1,231 @@
+"""What a running program would do with a table of a certain schema, done without its rows.
+
+Tables, private values and operations are those of running programs. A table here has no probe, so nothing in it can be
+bought; what is only known to be one of several values stands for none, and what is computed from it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from attrs import evolve, frozen
+
+from jostle.errors import Diagnostic, JostleError, Source, Span
+from jostle.lang import nodes
+from jostle.lang.arithmetic import BINARY, negated
+from jostle.lang.compiling_collections import item_of as item_at
+from jostle.lang.compiling_tables import fact_of_table
+from jostle.lang.names import near
+from jostle.lang.plain_operations import PLAIN
+from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Rows, Unknown, is_number, whole
+from jostle.lang.stops import Stop, placed
+from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, Table, common, numbered
+from jostle.privacy.expressions import Expression, sensitivity
+from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.release import AddNoiseTo
+from jostle.privacy.tallied import Tally
+from jostle.tables.schema import Schema
+
+__all__ = [
+    "NotKnownError",
+    "attempt",
+    "check_bought",
+    "check_scores",
+    "fact",
+    "group_of",
+    "is_count",
+    "is_score",
+    "known_as",
+    "no_column",
+    "operated",
+    "part_of",
+    "real",
+    "sensitivity_of",
+    "table_of",
+]
+
+Private = PrivateNumber | SplitScoreOf
+PLENTY = Fraction(2**20)
+"""A budget that is not too little for anything."""
+FACTS = ("attributes", "label", "rows")
+
+
+class NotKnownError(Exception):
+    """A value that depends on a released number, or on data."""
+
+
+@frozen
+class _Facts:
+    """What stands for a database that is not there: its schema, and no rows."""
+
+    schema: Schema
+
+    def buy_cells(self, wanted: Expression) -> NoReturn:  # noqa: ARG002 - there is nothing to buy
+        """Refuse."""
+        raise Stop("J901", "a purchase where there is no table", "this is a mistake of ours", "please report it")
+
+
+def table_of(schema: Schema) -> Table:
+    """Return a table with this schema, and without rows."""
+    return Table(market=_Facts(schema))
+
+
+def real(value: Any) -> Any:
+    """Return a value as running programs have it."""
+    if isinstance(value, Rows):
+        if value.table is not None:
+            return value.table
+    elif isinstance(value, Bought):
+        if value.number is not None:
+            return value.number
+    elif isinstance(value, Column):
+        if value.values is not None and value.name:
+            return KnownAttribute(value.name, value.values)
+    elif value is None or isinstance(value, str | bool) or is_number(value):
+        return value
+    elif isinstance(value, list):
+        return [real(each) for each in value]
+    raise NotKnownError
+
+
+def known_as(value: Any) -> Any:
+    """Return what is known of a public value of a running program."""
+    if isinstance(value, KnownAttribute):
+        return Column(value.name, len(value.values), value.values)
+    if isinstance(value, list):
+        return [known_as(each) for each in value]
+    return whole(value)
+
+
+def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -> Any:
+    """Return what a running program would get; report what it would be refused, and return None."""
+    try:
+        return work(*given)
+    except NotKnownError:
+        return None
+    except (Stop, JostleError) as mistake:
+        for each in placed(mistake, Source("", ""), span).diagnostics:
+            pricer.report(each)
+    except ArithmeticError:
+        pass
+    return None
+
+
+def fact(pricer: Pricer, node: nodes.Attribute, table: Table) -> Any:
+    """Return a public fact of a table."""
+    found: Any = None
+    try:
+        found = fact_of_table(table, node.name)
+    except (Stop, JostleError) as mistake:
+        (said,) = placed(mistake, Source("", ""), node.name_span).diagnostics
+        if node.name == "rows":
+            return Unknown(kind="a public number")
+        match = near(node.name, [each for each in (*table.schema.names, *FACTS) if each != node.name])
+        pricer.report(evolve(said, fix=f"`{match}` has a similar name") if match else said)
+        return UNKNOWN
+    return known_as(found)
+
+
+def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
+    """Report a column that a table does not have."""
+    match = near(name, schema.names)
+    fix = f"`{match}` has a similar name" if match else "name one of these"
+    why = f"the table has {', '.join(schema.names[:12])}"
+    pricer.report(Diagnostic("J503", f"there is no column `{name}`", span, why, fix))
+
+
+def part_of(pricer: Pricer, table: Table, condition: nodes.Condition, column: Column, value: Any) -> Table | None:
+    """Return a part of a table; of one of several values, the first stands for all."""
+    name, schema = column.name, table.schema
+    if name not in schema:
+        # What was picked, or comes out of a loop, has a name of our own.
+        if " " not in name or isinstance(condition.attribute, nodes.String):
+            no_column(pricer, name, condition.attribute.span, schema)
+        return None
+    values = value if isinstance(value, tuple) else (value,)
+    codes = []
+    for each in values:
+        if not (isinstance(each, str | bool) or is_number(each)):
+            return table.part(name, 0)
+        try:
+            codes.append(table.coded(name, each))
+        except (Stop, JostleError) as mistake:
+            (said,) = placed(mistake, Source("", ""), condition.value.span).diagnostics
+            match = near(each, schema[name].labels) if isinstance(each, str) else None
+            pricer.report(evolve(said, fix=f"`{match}` is a similar value") if match else said)
+            return None
+    return table.part(name, codes[0]) if codes else None
+
+
+def operated(pricer: Pricer, span: Span, operation: str, values: Sequence[Any]) -> Private | None:
+    """Return a private value that is made of others, where all are known."""
+    try:
+        given = [real(each) for each in values]
+    except NotKnownError:
+        return None
+    work: Callable[..., Any]
+    if operation in BINARY:
+        work = BINARY[operation]
+    elif operation == "negated":
+        work = negated
+    else:
+        work = PLAIN[operation]
+
+    found = attempt(pricer, span, work, *given)
+    return found if isinstance(found, PrivateNumber | SplitScoreOf) else None
+
+
+def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | None:
+    """Return the number of one group."""
+    try:
+        number, place = real(value), real(at)
+    except NotKnownError:
+        return None
+    found = attempt(pricer, span, item_at, number, tuple(place) if isinstance(place, list) else place)
+    return found if isinstance(found, PrivateNumber) else None
+
+
+def sensitivity_of(number: Private, schema: Schema) -> Fraction | None:
+    """Return how far one row can change a number; None of a score."""
+    found = numbered(number)
+    return sensitivity(found.expression, schema) if isinstance(found, PrivateNumber) else None
+
+
+def is_score(number: Private) -> bool:
+    """Return whether a private value is to be picked by only."""
+    return not isinstance(numbered(number), PrivateNumber)
+
+
+def is_count(number: Private) -> bool:
+    """Return whether a private number is a number of rows."""
+    found = numbered(number)
+    return isinstance(found, PrivateNumber) and isinstance(found.expression, Tally) and not found.expression.weights
+
+
+def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
+    """Report what cannot be bought of a table with this schema, however much is spent."""
+    found = numbered(number)
+    if isinstance(found, PrivateNumber):
+        attempt(pricer, span, AddNoiseTo(found.expression).check, found.table.schema, PLENTY)
+
+
+def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
+    """Report utilities that cannot be compared with each other."""
+    try:
+        scores = [real(each) for each in utilities]
+    except NotKnownError:
+        return
+    if not scores or all(isinstance(each, SplitScoreOf) for each in scores):
+        return
+    scores = [numbered(each) for each in scores]
+    if all(isinstance(each, PrivateNumber) for each in scores):
+        found = attempt(pricer, span, common, scores)
+        if found is not None:
+            attempt(pricer, span, PickLargest(tuple(found[1])).check, found[0].schema, PLENTY)
+    elif any(isinstance(each, PrivateNumber | SplitScoreOf) for each in scores):
+        why = "they are not compared"
+        title = "`noisyMax` over utilities of different kinds"
+        pricer.report(Diagnostic("J504", title, span, why, "use one of them for all"))

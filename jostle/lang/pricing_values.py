@@ -1,0 +1,270 @@
+"""What is known of values where a program is run without data: public, unknown, or private and described."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, frozen
+
+from jostle.lang import nodes
+from jostle.lang.accounts import UNBOUNDED, Account, Amount
+
+if TYPE_CHECKING:
+    from jostle.lang.values import PrivateNumber, SplitScoreOf, Table
+
+__all__ = [
+    "NEVER",
+    "RELEASED",
+    "UNKNOWN",
+    "Bought",
+    "Callee",
+    "Column",
+    "Each",
+    "Money",
+    "Names",
+    "Rows",
+    "Unknown",
+    "accounts_of",
+    "anchored",
+    "blurred",
+    "combined",
+    "distinct",
+    "either",
+    "fixed",
+    "is_keyed",
+    "is_number",
+    "keyed",
+    "private_in",
+    "unlisted",
+    "whole",
+]
+
+Names = dict[str, Any]
+NEVER = object()
+"""What a statement gives that returns nothing."""
+
+
+@frozen
+class Unknown:
+    """A public value that is not known, or a released one; with what its items are, if it is a list."""
+
+    item: Any = None
+    count: int | None = None
+    """How many items, at most."""
+    distinct: bool = False
+    values: tuple[str, ...] | None = None
+    """All items, where they are the values of a column that is known."""
+    kind: str = ""
+    """What it is, for people, where that is known."""
+
+
+@frozen
+class Money:
+    """An amount of budget: a number in terms of epsilon."""
+
+    amount: Amount
+
+
+@frozen
+class Column:
+    """An attribute."""
+
+    name: str
+    count: int | None = None
+    """How many values, at most."""
+    values: tuple[str, ...] | None = None
+
+
+@frozen
+class Each:
+    """The value that a round of a loop is about; different rounds have different ones."""
+
+    loop: int
+    values: tuple[str, ...] | None = None
+    """All that it is in turn, where they are known."""
+
+
+@frozen(eq=False)
+class Rows:
+    """A table."""
+
+    account: Account
+    database: int = 0
+    """Which of those that the function is given it is, or is a part of."""
+    table: Table | None = None
+    """The table as programs have it while they run, with a schema and without rows; None without a schema."""
+    exact: bool = True
+    """Whether the table is this very part; if not, one of several, for which it stands."""
+
+
+@frozen(eq=False)
+class Bought:
+    """A private value, and the accounts of the rows it is computed from."""
+
+    accounts: tuple[Account, ...]
+    databases: frozenset[int] = frozenset()
+    number: PrivateNumber | SplitScoreOf | None = None
+    """The value as programs have it while they run, where all it is made of is known."""
+    exact: bool = True
+    """Whether it is of this very part; if not, what is made of it and of others is not known."""
+    moves: Fraction | None = None
+    """How far a row more or less can change it, where that needs no schema."""
+    kind: str = ""
+    """What it is, for people, where that needs no schema."""
+
+
+@frozen(eq=False)
+class Callee:
+    """Something that is called: a function of the program, an Option, a lambda, or one of several."""
+
+    kind: str
+    name: str = ""
+    node: nodes.Lambda | None = None
+    names: dict[str, Any] = field(factory=dict)
+    several: tuple[Any, ...] = ()
+
+
+UNKNOWN = Unknown()
+RELEASED = Unknown(kind="a released number")
+
+
+def whole(value: Any) -> Any:
+    """Return a fraction that is whole as an int."""
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number that is known."""
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
+def fixed(amount: Any) -> Amount:
+    """Return a number as an amount that does not go by what is allotted."""
+    if isinstance(amount, int | Fraction) and not isinstance(amount, bool):
+        return Amount(fixed=Fraction(amount))
+    if isinstance(amount, float) and math.isfinite(amount):
+        return Amount(fixed=Fraction(amount))
+    return UNBOUNDED
+
+
+def accounts_of(value: Any) -> tuple[Account, ...]:
+    """Return the accounts of the rows that a private value is computed from."""
+    if isinstance(value, Rows):
+        return (value.account,)
+    return value.accounts if isinstance(value, Bought) else ()
+
+
+def _databases_of(value: Any) -> frozenset[int]:
+    return frozenset({value.database}) if isinstance(value, Rows) else value.databases
+
+
+def private_in(value: Any) -> Iterator[Any]:
+    """Yield the private values in a value."""
+    if isinstance(value, Rows | Bought):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from private_in(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from private_in(each)
+    elif isinstance(value, Unknown) and value.item is not None:
+        yield from private_in(value.item)
+
+
+def combined(values: Sequence[Any]) -> Bought:
+    """Return a private value computed from others."""
+    private = [each for value in values for each in private_in(value)]
+    databases: frozenset[int] = frozenset().union(*map(_databases_of, private))
+    accounts = tuple(account for each in private for account in accounts_of(each))
+    return Bought(accounts, databases, exact=all(each.exact for each in private))
+
+
+def is_keyed(value: Any) -> bool:
+    """Return whether a value is a dictionary whose keys are all known."""
+    return isinstance(value, dict) and not any(isinstance(each, tuple) for each in value)
+
+
+def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a dictionary; a key that is not known stands as a place."""
+    found: dict[Any, Any] = {}
+    for place, (key, value) in enumerate(pairs):
+        known = isinstance(key, str | bool) or is_number(key)
+        found[key if known else ("unknown", place)] = value
+    return found
+
+
+def distinct(items: Sequence[Any]) -> Any:
+    """Return the items of a set: as a list, if it is known which of them are the same."""
+    if all(isinstance(each, str) or is_number(each) for each in items):
+        return list(dict.fromkeys(items))
+    names = [each.name for each in items if isinstance(each, Column | Callee) and each.name]
+    if len(items) < 2 or len(set(names)) == len(items):
+        return list(items)
+    return Unknown(either(items), len(items))
+
+
+def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
+    """Return what is known of a value that is one of these."""
+    given = [each for each in values if each is not NEVER]
+    if not given:
+        return NEVER
+    first = given[0]
+    if all(each is first for each in given[1:]):
+        return first
+    if any(True for each in given for _ in private_in(each)):
+        return combined(given)
+    if all(isinstance(each, Callee) for each in given):
+        return Callee("several", several=tuple(given))
+    try:
+        if all(type(each) is type(first) and each == first for each in given[1:]):
+            return first
+    except TypeError:
+        pass
+    columns = [each for each in given if isinstance(each, Column)]
+    if len(columns) == len(given):
+        counts = [each.count for each in columns]
+        return Column("", None if None in counts else max(each for each in counts if each is not None))
+    return UNKNOWN
+
+
+def anchored(value: Any, before: dict[int, Account]) -> Any:
+    """Return a value whose accounts were there before: of a part that was not, the account that it is a part of."""
+    if isinstance(value, Rows | Bought):
+        found = tuple(_nearest(each, before) for each in accounts_of(value))
+        if found == accounts_of(value):
+            return value
+        number = value.number if isinstance(value, Bought) else None
+        return Bought(found, _databases_of(value), number, exact=value.exact)
+    if isinstance(value, list):
+        return [anchored(each, before) for each in value]
+    if isinstance(value, dict):
+        return {key: anchored(each, before) for key, each in value.items()}
+    if isinstance(value, Unknown) and value.item is not None:
+        return evolve(value, item=anchored(value.item, before))
+    return value
+
+
+def _nearest(account: Account, before: dict[int, Account]) -> Account:
+    found = account
+    while id(found) not in before and found.parent is not None:
+        found = found.parent
+    return found
+
+
+def blurred(value: Any) -> Any:
+    """Return what is known of a value that a loop's rounds change: of a table, not that parts of it are disjoint."""
+    if isinstance(value, Callee | Column):
+        return value
+    private = list(private_in(value))
+    if isinstance(value, Rows | Bought):
+        return combined([value])
+    return Unknown(combined(private)) if private else UNKNOWN
+
+
+def unlisted(values: Unknown, item: Any) -> Unknown:
+    """Return a list of other items, as long."""
+    return evolve(values, item=item, distinct=False, values=None)

@@ -1,0 +1,105 @@
+"""What becomes of private values in calls: of the program's functions, of Options, of what every program knows."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from jostle.lang import nodes
+from jostle.lang.world import PUBLIC, UNKNOWN, World, container, joined
+from jostle.lang.world_builtins import RULES, passed_on
+from jostle.lang.world_checker import BUY_FIRST, Checker, Place
+from jostle.lang.world_purchases import bound, budget, buys
+
+__all__ = ["call"]
+
+
+def call(checker: Checker, node: nodes.Call, place: Place) -> World:
+    """Return what is known of what a call gives."""
+    inner = evolve(place, in_query=False) if place.in_query else place
+    plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
+    callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
+    given = [checker.value(each, place) for each in node.arguments]
+    named = {each.name: checker.value(each.value, place) for each in node.keywords}
+    if place.in_query:
+        for world, written in [*zip(given, node.arguments, strict=True)]:
+            if world.holds_private:
+                checker.in_query(node if world.kinds == {"table"} else written)
+                return PUBLIC
+    if not callee.functions:
+        return _unknown(checker, node, callee, [*given, *named.values()])
+    return joined(_one(checker, each, node, given, named, place) for each in sorted(callee.functions))
+
+
+def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[World]) -> World:
+    if callee.is_private:
+        checker.report("J219", "a private value is called", node.function, "it is no function", BUY_FIRST)
+        return PUBLIC
+    if any(world.holds_private for world in given):
+        checker.report(
+            "J217",
+            "a private value is passed to an unknown function",
+            node.function,
+            "what it does with it cannot be seen from here",
+            "call a function of the program by its name",
+            label="unknown",
+        )
+    return PUBLIC
+
+
+def _one(  # noqa: PLR0917 - a clause each
+    checker: Checker, name: str, node: nodes.Call, given: list[World], named: dict[str, World], place: Place
+) -> World:
+    if name in UNKNOWN:
+        return _unknown(checker, node, PUBLIC, [*given, *named.values()])
+    kind, _, called = name.partition(" ")
+    if kind == "f":
+        return checker.called(called, given, named, node.span, place.mode)
+    if kind == "l":
+        return checker.called_lambda(int(called), given, node.span, place.mode)
+    if kind == "o":
+        return _option(checker, node, called, given, named, place)
+    rule = _map if called == "map" else RULES.get(called)
+    return PUBLIC if rule is None else rule(checker, called, node, bound(called, given, named), place)
+
+
+def _option(  # noqa: PLR0917 - a clause each
+    checker: Checker, node: nodes.Call, name: str, given: list[World], named: dict[str, World], place: Place
+) -> World:
+    buys(checker, node.span, place, f"`{name}`")
+    questions = [
+        *zip(given[1:], node.arguments[1:], strict=True),
+        *((named[each.name], each.value) for each in node.keywords if each.name != "epsilon"),
+    ]
+    for world, written in questions:
+        if world.holds_private:
+            checker.report(
+                "J220",
+                f"`{name}` is given {world.word}",
+                written,
+                "an Option is given a database first; what else it is asked is public",
+                BUY_FIRST,
+            )
+    if "epsilon" in named:
+        budget(checker, named["epsilon"], next(each.value for each in node.keywords if each.name == "epsilon"))
+    if given and given[0].is_private and "table" not in given[0].kinds:
+        checker.report(
+            "J219",
+            f"`{name}` is given {given[0].word} in place of a database",
+            node.arguments[0].span,
+            "an Option answers from a database",
+            f"{name}(db)",
+        )
+    return evolve(PUBLIC, inside=PUBLIC)
+
+
+def _map(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:
+    if len(given) < 2:
+        return PUBLIC
+    called, items = given[0], given[1]
+    if items.is_private:
+        passed_on(checker, name, node, [PUBLIC, items], place)
+        items = PUBLIC
+    if not called.functions:
+        return container([_unknown(checker, node, called, [items.each()])])
+    one = evolve(node, arguments=node.arguments[1:2] or (nodes.Name("x"),), keywords=())
+    return container([_one(checker, each, one, [items.each()], {}, place) for each in sorted(called.functions)])

@@ -1,0 +1,296 @@
+"""What goes through a program and knows of each value whether it is public or private, and what it has found wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from attrs import define, field, frozen
+
+from jostle.errors import Diagnostic, Label, Span
+from jostle.lang import nodes
+from jostle.lang.printer_expressions import show_expression
+from jostle.lang.scopes import defined_in, symbols
+from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, private
+
+__all__ = ["BUY_EACH", "BUY_FIRST", "NO_LOOKING", "Checker", "Lambda", "Mode", "Place"]
+
+Mode = Literal["plain", "metafeature", "predict"]
+BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
+BUY_FIRST = "buy it first: n = {{ ... }}"
+NO_LOOKING = (
+    "what is done with each of its parts would show it without noise",
+    "buy it first: {{ ... }}",
+)
+MOST_WORDS = 40
+"""Longer expressions are not repeated in titles."""
+MOST_VARIANTS = 24
+"""Ways in which one function is called; beyond that, they are looked at together."""
+
+
+@frozen
+class Lambda:
+    """A function without a name, with what is known of the variables around it."""
+
+    node: nodes.Lambda
+    around: Mapping[str, World]
+
+
+@define
+class Variant:
+    """A function called in one way."""
+
+    given: World = NOTHING
+    """What it gives, as far as is known."""
+    round: int = 0
+    """When it was gone through last."""
+    running: bool = False
+    asked: bool = False
+    """Whether that was asked for while it was being worked out."""
+
+
+@define
+class Place:
+    """Where something stands: the variables there, and what is expected of it."""
+
+    names: dict[str, World]
+    mode: Mode
+    in_query: bool = False
+    """Whether it is a condition, a group or a value of a query."""
+
+
+@define
+class Checker:
+    """Goes through a program."""
+
+    module: nodes.Module
+    found: dict[tuple[str, Span], Diagnostic] = field(factory=dict)
+    functions: dict[str, nodes.FunctionDefinition] = field(init=False)
+    globals: dict[str, World] = field(factory=dict)
+    symbols: frozenset[str] = field(init=False)
+    lambdas: dict[int, Lambda] = field(factory=dict)
+    variants: dict[tuple[str, Mode], dict[tuple[World, ...], Variant]] = field(factory=dict)
+    grown: bool = False
+    """Whether more was learned in this round of what something holds, or gives, than was gone by."""
+    round: int = 0
+    """How often all was gone through."""
+    callers: list[Span] = field(factory=list)
+    returned: list[list[tuple[nodes.Expression | Span, World]]] = field(factory=list)
+    reached: set[str] = field(factory=set)
+    worlds: dict[Span, World] = field(factory=dict)
+    """What each expression may be, in all the ways that its function is called."""
+
+    def __attrs_post_init__(self) -> None:
+        """Note what the program defines."""
+        self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
+        self.symbols = symbols(self.module)
+        for name, _, definition in defined_in(self.module.body):
+            if isinstance(definition, nodes.FunctionDefinition):
+                self.globals[name] = function(f"o {name}" if definition.is_option else f"f {name}")
+            elif isinstance(definition, nodes.ClassDefinition):
+                self.globals[name] = function(f"o {name}")
+            elif isinstance(definition, nodes.Import):
+                public = definition.module == "public"
+                self.globals[name] = container([PUBLIC]) if public else function(f"o {name}")
+
+    def settle(self, go: Callable[[], None]) -> None:
+        """Go through a program until nothing new is learned of what its functions give, and hold."""
+        # What is known only grows, and there are finitely many kinds: this ends.
+        while True:
+            self.grown = False
+            self.round += 1
+            go()
+            if not self.grown:
+                return
+
+    def check_top(self) -> None:
+        """Go through the statements outside of functions."""
+        from jostle.lang.world_statements import go_through  # noqa: PLC0415 - its rules go through expressions
+
+        place = Place(self.globals, "plain")
+        self.returned.append([])
+        for statement in self.module.body:
+            if not isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition | nodes.Import):
+                go_through(self, statement, place)
+        self.returned.pop()
+
+    def check_root(
+        self, definition: nodes.FunctionDefinition, tables: Sequence[int], mode: Mode, *, may_return: bool = False
+    ) -> None:
+        """Go through a function that is called from outside; *tables* are the places of its databases."""
+        given = [private("table") if place in tables else PUBLIC for place in range(len(definition.parameters))]
+        names = {each.name: world for each, world in zip(definition.parameters, given, strict=True)}
+        self.reached.add(definition.name)
+        for written, world in self._through(definition, names, mode):
+            if world.holds_private and not may_return:
+                who = "a metafeature" if mode == "metafeature" else f"`{definition.name}`"
+                self.report(
+                    "J203",
+                    f"{who} returns {world.word if world.is_private else 'private values'}",
+                    written,
+                    "whoever called it would see it without noise",
+                    "buy it first: return {{ ... }}" if world.is_private else BUY_EACH,
+                )
+
+    def _through(
+        self, definition: nodes.FunctionDefinition | nodes.Lambda, names: dict[str, World], mode: Mode
+    ) -> list[tuple[nodes.Expression | Span, World]]:
+        """Go through a function's body; return what it may return, and where."""
+        from jostle.lang.world_statements import go_through  # noqa: PLC0415 - as above
+
+        self.returned.append([])
+        place = Place(names, mode)
+        if isinstance(definition, nodes.Lambda):
+            self.returned[-1].append((definition.body, self.value(definition.body, place)))
+        else:
+            for statement in definition.body:
+                go_through(self, statement, place)
+        return self.returned.pop()
+
+    def report(  # noqa: PLR0917 - a clause each
+        self, code: str, title: str, culprit: nodes.Expression | Span, why: str, fix: str, label: str = "private"
+    ) -> None:
+        """Report a mistake, once for each place; a culprit that is short enough goes by its own words."""
+        span = culprit if isinstance(culprit, Span) else culprit.span
+        words = "" if isinstance(culprit, Span) else show_expression(culprit)
+        if 0 < len(words) <= MOST_WORDS:
+            title = re.sub(r"^(a private value|a database) is\b", lambda _: f"`{words}` is", title)
+            fix = fix.replace("{{ ... }}", f"{{{{ {words} }}}}") if label == "private" else fix
+        others: tuple[Label, ...] = ()
+        if self.callers:
+            others = (Label(self.callers[-1], "called with a private value here"),)
+        self.found.setdefault((code, span), Diagnostic(code, title, span, why, fix, label=label, others=others))
+
+    # Expressions that have to be public
+
+    def truth(self, node: nodes.Expression, place: Place) -> None:
+        """Go through a condition."""
+        world = self.value(node, place)
+        if world.is_private:
+            self.decides(node, world, place)
+
+    def decides(self, node: nodes.Expression, world: World, place: Place) -> None:
+        """Report a private value that something is decided by."""
+        if place.in_query:
+            self.in_query(node)
+            return
+        self.report(
+            "J202",
+            f"{world.word} is compared, or tested",
+            node,
+            "what follows from it would show it without noise",
+            "buy it first, and look at that: n = {{ ... }}",
+        )
+
+    def in_query(self, node: nodes.Expression) -> None:
+        """Report a private value inside a query."""
+        self.report(
+            "J210",
+            "a query looks at a private value",
+            node,
+            "its conditions and groups are public functions of one row; a private value is changed by all others",
+            "buy it before: n = {{ ... }}, and write n in the query",
+        )
+
+    def items(self, node: nodes.Expression, place: Place) -> World:
+        """Return what going through something gives."""
+        world = self.value(node, place)
+        if world.is_private and world.kinds & {"number", "score", "table"}:
+            self.report(
+                "J205",
+                f"a loop over {world.word}",
+                node,
+                "how often a loop runs shows in the output",
+                "go through public values: for v in db.label",
+            )
+            return PUBLIC
+        if "groups" in world.kinds:
+            self.report("J205", "a loop over private groups", node.span, *NO_LOOKING)
+            return PUBLIC
+        return world.each()
+
+    def public(self, node: nodes.Expression | None, place: Place, code: str, title: str, why: str, fix: str) -> World:  # noqa: PLR0917 - a clause each
+        """Return what is known of something that has to be public; report it if it is not."""
+        if node is None:
+            return PUBLIC
+        world = self.value(node, place)
+        if world.holds_private:
+            self.report(code, title, node, why, fix if world.is_private else BUY_EACH)
+            return PUBLIC
+        return world
+
+    # Calls
+
+    def called(self, name: str, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
+        """Return what one of the program's functions may give."""
+        definition = self.functions[name]
+        self.reached.add(name)
+        names = {each.name: PUBLIC for each in definition.parameters}
+        names.update(zip([each.name for each in definition.parameters], given, strict=False))
+        names.update({key: world for key, world in named.items() if key in names})
+        return self._variant(definition, f"f {name}", {}, names, span, mode)
+
+    def called_lambda(self, number: int, given: list[World], span: Span, mode: Mode) -> World:
+        """Return what a function without a name may give."""
+        known = self.lambdas[number]
+        names = {each.name: PUBLIC for each in known.node.parameters}
+        names.update(zip(names, given, strict=False))
+        return self._variant(known.node, f"l {number}", known.around, names, span, mode)
+
+    def _variant(  # noqa: PLR0917 - a clause each
+        self,
+        definition: nodes.FunctionDefinition | nodes.Lambda,
+        name: str,
+        around: Mapping[str, World],
+        given: dict[str, World],
+        span: Span,
+        mode: Mode,
+    ) -> World:
+        """Return what a function may give that is called with such values, as far as is known.
+
+        It is gone through once in each round. Where it is asked for while that is going on, and more is learned then,
+        there is one more round.
+        """
+        known = self.variants.setdefault((name, mode), {})
+        key = tuple(given.values())
+        if key not in known and len(known) >= MOST_VARIANTS:
+            key = tuple(joined(column) for column in zip(*known, key, strict=True))
+        variant = known.setdefault(key, Variant())
+        if variant.running or variant.round == self.round:
+            variant.asked |= variant.running
+            return variant.given
+        private_here = any(world.holds_private for world in key)
+        if private_here:
+            self.callers.append(span)
+        variant.running, variant.round, variant.asked = True, self.round, False
+        names = {**around, **dict(zip(given, key, strict=True))}
+        found = self._through(definition, names, mode)
+        more = variant.given.join(joined([world for _, world in found] or [PUBLIC]))
+        if variant.asked and more != variant.given:
+            self.grown = True
+        variant.given, variant.running = more, False
+        if private_here:
+            self.callers.pop()
+        return variant.given
+
+    # Expressions
+
+    def value(self, node: nodes.Expression, place: Place) -> World:
+        """Return what is known of an expression's value, and report what is wrong in it."""
+        from jostle.lang.world_expressions import value_of  # noqa: PLC0415 - its rules go through expressions themselves
+
+        world = value_of(self, node, place)
+        self.worlds[node.span] = self.worlds.get(node.span, NOTHING).join(world)
+        return world
+
+    def key(self, node: nodes.Expression, place: Place) -> World:
+        """Return what is known of a key, or of an item of a set."""
+        return self.public(
+            node,
+            place,
+            "J208",
+            "a private value is a key",
+            "keys, and items of sets, are compared with each other, and that shows",
+            "buy it first: {{ ... }}",
+        )
