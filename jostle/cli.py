@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from jostle.cli_choice import add_to
 from jostle.cli_run import add_run
@@ -25,7 +26,20 @@ Item = TypeVar("Item")
 
 MISTAKE, REFUSED, INTERRUPTED = 1, 3, 130
 
+
+class Commands(TyperGroup):
+    """All commands. Ctrl-C is answered here: further out, it would have become an exit status without a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _interrupted()
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Differential privacy that chooses the algorithm for you, and accounts for the choice.",
     no_args_is_help=True,
     add_completion=False,
@@ -42,6 +56,25 @@ add_to(app, trace_app)
 add_run(app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001 - a flag
+    if asked:
+        from importlib.metadata import version  # noqa: PLC0415 - commands load what they need
+
+        typer.echo(f"jostle {version('jostle')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", is_eager=True, callback=_show_version, help="Say which version this is."),
+    ] = False,
+) -> None:
+    """Answer what is asked of Jostle itself, rather than of a command."""
 
 
 @app.command()
@@ -322,4 +355,8 @@ def main() -> None:
         name = f" {mistake.filename}" if mistake.filename else ""
         _fail(f"error: cannot write{name}: {mistake.strerror}", MISTAKE, as_json=as_json)
     except KeyboardInterrupt:
-        _fail("stopped; what was released until then stays recorded", INTERRUPTED, as_json=as_json)
+        _interrupted()
+
+
+def _interrupted() -> NoReturn:
+    _fail("stopped; what was released until then stays recorded", INTERRUPTED, as_json=False)

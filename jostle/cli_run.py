@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, JostleError
 
 if TYPE_CHECKING:
     from jostle.lang.running import Outcome
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add_run"]
 
 NO_POLICY = "none"
+MISTAKE = 1
 MOST_SHOWN = 24
 """Records of the trace that are shown."""
 
@@ -49,7 +50,10 @@ def run(  # noqa: PLR0917 - a command's options
     from jostle.lang.running import run_program  # noqa: PLC0415
 
     said: list[str] = []
-    with _chosen_by(force or [], policy):
+    forced = dict(map(_forced, force or []))
+    if out is not None:
+        _check_place(out)
+    with _followed(policy):
         done = run_program(
             program,
             entry=entry,
@@ -59,40 +63,53 @@ def run(  # noqa: PLR0917 - a command's options
             vault=vault,
             trace=trace,
             say=said.append if json_ else typer.echo,
+            forced=forced,
         )
-    _warn_of_changes(program, done)
-    if out is not None:
-        write_answer(done.answer, out)
+    _warn_of_choices(program, done, forced)
+    problem: JostleError | None = None
+    try:
+        if out is not None:
+            write_answer(done.answer, out)
+    except JostleError as mistake:
+        problem = mistake
     if json_:
-        written = None if out is None else str(out)
-        typer.echo(json.dumps({**done.as_data(), "printed": said, "out": written}, indent=2))
+        written = None if out is None or problem is not None else str(out)
+        facts = {**done.as_data(), "printed": said, "out": written}
+        if problem is not None:
+            facts["error"] = {"title": problem.title, "why": problem.why, "fix": problem.fix}
+        typer.echo(json.dumps(facts, indent=2))
+        if problem is not None:
+            raise SystemExit(MISTAKE)
         return
     typer.echo(done.as_text())
     if done.records:
         _show_trace(done.records)
+    if problem is not None:
+        # It was paid for: whatever becomes of the file, it is not lost.
+        typer.echo(json.dumps(done.as_data()["answer"]))
+        raise JostleError(problem.title, why="the answer was paid for, and is printed instead, whole", fix=problem.fix)
     if out is not None:
         typer.echo(f"written to {out}")
 
 
-@contextmanager
-def _chosen_by(forced: list[str], policy: str | None) -> Iterator[None]:
-    """Let labelled choices be made by what the command line says; what is forced goes before policies."""
-    if not forced and policy is None:
-        yield
-        return
+def _check_place(out: Path) -> None:
+    """Refuse a place for the answer where none can be, before it is paid for."""
+    if out.is_dir() or not out.parent.is_dir():
+        why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
+        raise ChoiceError(f"cannot write {out}", why=why, fix="--out a file in a folder that there is")
+
+
+def _followed(policy: str | None) -> AbstractContextManager[Any]:
+    """Return what lets labelled choices be made by the policies that the command line names."""
+    if policy is None:
+        return nullcontext()
     from jostle.choosing import follow, nothing_learned  # noqa: PLC0415 - most programs make no labelled choice
-    from jostle.choosing import force as forcing  # noqa: PLC0415
 
-    with ExitStack() as around:
-        if policy == NO_POLICY:
-            around.enter_context(nothing_learned())
-        elif policy is not None:
-            from jostle.choice.policies import read_policies  # noqa: PLC0415
+    if policy == NO_POLICY:
+        return nothing_learned()
+    from jostle.choice.policies import read_policies  # noqa: PLC0415 - as above
 
-            around.enter_context(follow(read_policies(Path(policy))))
-        if forced:
-            around.enter_context(forcing(dict(map(_forced, forced))))
-        yield
+    return follow(read_policies(Path(policy)))
 
 
 def _forced(text: str) -> tuple[str, str]:
@@ -102,18 +119,26 @@ def _forced(text: str) -> tuple[str, str]:
     return label, alternative
 
 
-def _warn_of_changes(program: Path, done: Outcome) -> None:
-    """Say which choices were not made as they were learned, since the program is another one by now."""
-    from jostle.choosing import CHANGED  # noqa: PLC0415 - as above
+def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) -> None:
+    """Say which choices were not made as they were learned, and which were forced but never made."""
+    from jostle.choosing import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
     from jostle.trace.records import Chosen  # noqa: PLC0415
 
-    labels = sorted({each.label for each in done.records if isinstance(each, Chosen) and each.why == CHANGED})
-    if labels:
-        typer.echo(
-            f"warning: {', '.join(labels)} took the first alternative: {program} has changed since its choices were "
-            f"learned; jostle train {program} --entry {done.entry} learns them anew",
-            err=True,
-        )
+    made: dict[str, set[str]] = {}
+    for each in done.records:
+        if isinstance(each, Chosen):
+            made.setdefault(each.why, set()).add(each.label)
+    anew = f"jostle train {program} --entry {done.entry} learns them anew"
+    for why in sorted(made):
+        if why == CHANGED or why.startswith(UNUSABLE):
+            reason = f"{program} has changed since its choices were learned" if why == CHANGED else why[len(UNUSABLE) :]
+            typer.echo(
+                f"warning: {', '.join(sorted(made[why]))} took the first alternative: {reason}; {anew}", err=True
+            )
+    # Without a database nothing is recorded.
+    unmet = sorted(set(forced).difference(*made.values())) if done.epsilon is not None else []
+    if unmet:
+        typer.echo(f"warning: {', '.join(unmet)} is forced, but no such choice was made in this run", err=True)
 
 
 def _show_trace(records: Any) -> None:

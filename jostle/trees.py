@@ -6,21 +6,16 @@ All of it is what Jostle's language has built in, for programs in Python.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Literal, get_args
 
-import numpy as np
-
 from jostle.errors import OptionError
+from jostle.lang.splits import any_of, best_of
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
 from jostle.lang.values import Node as _Node
 from jostle.options.model_trees import TreeModel
 from jostle.privacy.amounts import Amount, epsilon_amount
-from jostle.privacy.pick_each import PickEach
 from jostle.privacy.probe import Probe
-from jostle.privacy.split_scores import SplitScore, Utility
-from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 
 __all__ = ["RULES", "Leaf", "Node", "Rule", "best_split", "model", "prune"]
@@ -29,13 +24,6 @@ Rule = Literal["maxScore", "gini", "infoGain", "random"]
 Tree = Leaf | _Node
 RULES: tuple[Rule, ...] = get_args(Rule)
 """What splits are scored by; `random` looks at nothing and costs nothing."""
-UTILITIES: dict[str, Utility] = {"maxScore": "Max", "gini": "Gini", "infoGain": "InfoGain"}
-UNKNOWN_ROWS = 2**22
-"""The bound on rows that infoGain goes by where none was bought: with it, the pick is private whatever the rows."""
-SURE = 3
-"""A bound on rows that was bought lies so many scales of its noise above the noisy number."""
-DRAWN_BELOW = 2**40
-"""Random picks are remainders of numbers below this: uneven by less than 2**-20, and public anyway."""
 
 
 def Node(schema: Schema, attribute: str, children: Mapping[str, Tree]) -> _Node:  # noqa: N802 - the word of the language
@@ -69,25 +57,14 @@ def best_split(
     """
     if rule not in RULES:
         raise OptionError(f"splits are not scored by {rule!r}", fix=f"one of {', '.join(RULES)}")
-    if rule == "random":
-        return attributes[int(db.below(DRAWN_BELOW, 1)[0]) % len(attributes)]
     names = db.schema.attributes
-    count = len(attributes)
-    one_leaf = Routing(names, np.array([0]), np.array([-1]), np.array([0]), np.zeros(0, dtype=np.int64), depth=0)
-    score = SplitScore(
-        one_leaf,
-        np.array([0]),
-        UTILITIES[rule],
-        np.array([names.index(name) for name in attributes]),
-        np.zeros(count, dtype=np.int64),
-        np.ones((1, count), dtype=np.bool_),
-        db.schema.rows or _rows_at_most(counted),
-    )
-    return attributes[int(db.perform(PickEach(score), epsilon, site=site)[0])]
-
-
-def _rows_at_most(counted: tuple[int, Amount] | None) -> int:
-    if counted is None:
-        return UNKNOWN_ROWS
-    found, spent = counted
-    return max(1, found + int(SURE / Fraction(epsilon_amount(spent))) + 1)
+    unknown = [name for name in attributes if name not in names]
+    if unknown or not attributes:
+        raise OptionError(
+            f"{unknown[0]!r} is no attribute" if unknown else "there are no attributes to split by",
+            fix=f"some of {', '.join(names)}",
+        )
+    if rule == "random":
+        return attributes[any_of(db, len(attributes))]
+    bought = None if counted is None else (counted[0], epsilon_amount(counted[1]))
+    return attributes[best_of(db, rule, attributes, epsilon_amount(epsilon), bought, site)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -113,3 +115,27 @@ def test_python_dash_m_works_and_help_is_quick_to_say_what_there_is() -> None:
     done = subprocess.run([sys.executable, "-m", "jostle", "--help"], capture_output=True, text=True, check=True)
     for command in ("schema", "options", "audit", "trace", "ledger"):
         assert command in done.stdout
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_it_says_which_version_it_is(
+    flag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, flag) == 0
+    assert capsys.readouterr().out == f"jostle {version('jostle')}\n"
+
+
+def test_an_interruption_is_a_sentence_and_status_130(tmp_path: Path) -> None:
+    """Ctrl-C while a program computes; the line that it prints first says that it has begun."""
+    text = (
+        'def main(n=30000):\n    print("begun")\n    return sum([sum([a * b for a in range(n)]) for b in range(n)])\n'
+    )
+    (tmp_path / "long.jst").write_text(text)
+    words = [sys.executable, "-u", "-m", "jostle", "run", str(tmp_path / "long.jst")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "begun\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == 130
+        assert running.stderr.read() == "stopped; what was released until then stays recorded\n"

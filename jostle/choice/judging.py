@@ -18,7 +18,7 @@ from attrs import frozen
 from jostle.choice.instances import GridInstance, PublicInstance
 from jostle.choice.metafeatures import version_of
 from jostle.choice.rehearse import Judge
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, JostleError
 
 __all__ = ["Judging", "Loss", "judge_of", "two_lists"]
 
@@ -35,7 +35,17 @@ class Judging:
 
     def __call__(self, instance: PublicInstance, answer: Any) -> float:
         """Return what the function says of the two lists."""
-        found = self.loss(*two_lists(instance, answer))
+        lists = two_lists(instance, answer)
+        try:
+            found = self.loss(*lists)
+        except JostleError:
+            raise
+        except Exception as mistake:  # noqa: BLE001 - the user's own code may fail in any way
+            raise ChoiceError(
+                f"{getattr(self.loss, '__name__', 'the judge')} fails: {type(mistake).__name__}: {mistake}",
+                why="it is called with what an Option answered on a public database, and with the truth",
+                fix="let it give a number from 0 up for any two lists of equal length",
+            ) from None
         number = float(found) if isinstance(found, NUMBERS) and not isinstance(found, bool) else math.nan
         if not math.isfinite(number) or number < 0:
             raise ChoiceError(

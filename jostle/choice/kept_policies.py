@@ -17,10 +17,10 @@ from attrs import evolve, field, frozen
 
 from jostle.choice.places import here
 from jostle.choice.policies import LearnedPolicy, read_with_facts, write_policies
-from jostle.choosing import CHANGED, Choice, Decision, Policy
+from jostle.choosing import CHANGED, UNUSABLE, Choice, Decision, Policy
 from jostle.errors import ChoiceError, JostleError
 
-__all__ = ["Kept", "Known", "keep_policies", "known_policies", "place_of", "policies_for"]
+__all__ = ["Kept", "Known", "keep_policies", "place_of", "policies_for"]
 
 
 @frozen(eq=False)
@@ -70,7 +70,7 @@ class Known(Mapping[str, Policy]):
         return "" if self.path is None else f"{self.path.name} {self.order}"
 
     def __getitem__(self, label: str) -> Policy:
-        return self.policies[label] if self.problem is None else First(f"the first alternative listed: {self.problem}")
+        return self.policies[label] if self.problem is None else First(f"{UNUSABLE}{self.problem}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.policies)
@@ -99,16 +99,21 @@ def keep_policies(
 ) -> Path:
     """Keep what was learned for a program, where it finds it or in another file, and return the file."""
     place = place_of(name, mark) if path is None else path
-    programs = sorted({*_programs(place), program})
+    programs = sorted({*_programs(place_of(name, mark)), program})
     held = {"name": name, "mark": mark, "programs": programs, "learned_on": learned_on, **facts}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        new = place.with_suffix(".new")
+        # Put in its place whole; but for what is no file, a pipe say, which is not to be replaced by one.
+        new = place if place.exists() and not place.is_file() else place.with_name(f"{place.name}.new")
         write_policies(new, policies, about=f"the choices of {name}, learned on {learned_on}", facts=held)
-        new.replace(place)
+        if new != place:
+            new.replace(place)
     except OSError as mistake:
         raise ChoiceError(
-            f"cannot write the policies {place}: {mistake.strerror}", fix="make room, or name another file"
+            f"cannot write the policies {place}: {mistake.strerror}",
+            fix="make room, or name another folder in JOSTLE_HOME"
+            if path is None
+            else "make room, or name another file",
         ) from None
     return place
 
@@ -120,11 +125,11 @@ def policies_for(name: str, mark: str, program: str) -> Known:
         state = path.stat()
     except OSError:
         return _stale(name, program, path.parent, _listed(path.parent))
-    return known_policies(path, state.st_mtime_ns)
+    return _read(path, state.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def known_policies(path: Path, order: int = 0) -> Known:
+def _read(path: Path, order: int = 0) -> Known:
     """Return the policies in a file; one that cannot be read is as good as none, but says so."""
     try:
         policies, facts = read_with_facts(path)

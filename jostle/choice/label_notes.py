@@ -85,7 +85,7 @@ class Notebook:
         except OSError as mistake:
             raise ChoiceError(
                 f"cannot write {self.path}: {mistake.strerror}",
-                why="what was run until now is kept in it",
+                why="what was run until now is kept there, below JOSTLE_HOME",
                 fix="make room, and run the same command again: it goes on where it stopped",
             ) from None
 

@@ -105,8 +105,10 @@ class LearnedPolicy:
                 caution=float(facts["caution"]),
                 fixed=bool(facts["fixed"]),
             )
-        except (KeyError, TypeError) as mistake:
-            raise ChoiceError(f"a policy's file is damaged: {mistake}", fix="learn it anew") from None
+        except ChoiceError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ChoiceError("a policy in the file is damaged", fix="learn it anew") from None
 
 
 def write_policies(
@@ -131,7 +133,10 @@ def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any
         raise ChoiceError(f"cannot read the policies {path}", fix="check the path, or learn them anew") from None
     if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("policies"), list):
         raise ChoiceError(f"{path} holds no policies of this version", fix="learn them anew")
-    policies = [LearnedPolicy.from_facts(each) for each in held.pop("policies")]
+    try:
+        policies = [LearnedPolicy.from_facts(each) for each in held.pop("policies")]
+    except ChoiceError as mistake:
+        raise ChoiceError(f"cannot read the policies {path}", why=mistake.title, fix="learn them anew") from None
     return {policy.label: policy for policy in policies}, held
 
 

@@ -24,7 +24,7 @@ from jostle.options.base import get
 from jostle.options.functions import FunctionOption
 from jostle.privacy.probe import Probe
 
-__all__ = ["load_maker", "load_trainable", "makers_in", "shipped_choice"]
+__all__ = ["load_maker", "load_trainable", "shipped_choice"]
 
 NAMED = "jostle_program"
 """What a Python file sees as its __name__: not __main__, so that what it does when it is run is not done."""
@@ -118,11 +118,6 @@ class OptionRun:
     def __call__(self, db: Probe, epsilon: Fraction, *questions: Any) -> Any:
         """Return its answer."""
         return self.option(db, *questions, epsilon=epsilon)
-
-
-def makers_in(path: Path) -> dict[str, ChoiceMaker]:
-    """Return the choice makers that a program defines at its top level, by the names it gives them."""
-    return _makers(_ran(path) if path.suffix == ".py" else _loaded(path).makers)
 
 
 def shipped_choice(name: str) -> ChoiceMaker:

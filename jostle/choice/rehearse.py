@@ -220,15 +220,20 @@ def run_once(
     *,
     trace: Trace | None = None,
 ) -> tuple[float | None, str | None]:
-    """Return the loss of one run, or None and why there is none."""
+    """Return the loss of one run, or None and why there is none.
+
+    Whatever the task can judge, a *judge* has to: where it fails, it is not the Option that did, and this fails.
+    """
     db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
     try:
         answer = option(db, *instance.questions, epsilon=epsilon)
-        loss = float(instance.loss(answer) if judge is None else judge.loss(instance, answer))
+        loss = float(instance.loss(answer))
     except JostleError as mistake:
         return None, f"refused: {mistake.title}"
     except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
         return None, f"crashed: {type(mistake).__name__}: {mistake}"
+    if judge is not None and math.isfinite(loss):
+        loss = float(judge.loss(instance, answer))
     return (loss, None) if math.isfinite(loss) else (None, f"crashed: its loss is {loss}")
 
 

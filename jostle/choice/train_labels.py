@@ -298,7 +298,7 @@ def _fitted(
         if len(mine) < LEAST_LESSONS:
             raise ChoiceError(
                 f"choice {label} took {alternative!r} only {len(mine)} times",
-                fix="more runs, more databases, or a higher rate",
+                fix="more runs (--repeats), or more databases (--corpus)",
             )
         means.append(float(np.average(losses[mine], weights=weights[mine])))
         if not looked_at:

@@ -21,7 +21,7 @@ from jostle.choice.progress import shown_progress
 from jostle.choice.rehearse import Judge
 from jostle.choice.train_labels import LEARNED, Worth, settled, train_labels
 from jostle.errors import ChoiceError
-from jostle.privacy.amounts import exact
+from jostle.privacy.amounts import epsilon_amount
 
 __all__ = ["Labelled", "LearnedPolicies", "evaluate_policies", "train_policies"]
 
@@ -144,7 +144,7 @@ def train_policies(
             why="that says which public databases its choices are learned on",
             fix="use db.label or db.attributes, or on a grid db.x_range, in it or in what it calls",
         )
-    budgets = tuple(str(exact(each, "epsilon")) for each in epsilons)
+    budgets = tuple(str(epsilon_amount(each)) for each in epsilons)
     given = public(corpus) if isinstance(corpus, Path) else corpus
     most = MOST_DATABASES if given is None else None
     databases = (corpus_for(entry.task) if given is None else given).grouped()
@@ -189,6 +189,8 @@ def evaluate_policies(
 ) -> LearnedPolicies:
     """Return what the policies that a program follows are worth on public databases: nothing is learned or kept."""
     known = policies_for(entry.name, entry.mark, entry.program)
+    if known.problem is not None:
+        raise ChoiceError(known.problem, fix=f"jostle train {entry.program} --entry {entry.name}")
     policies = {label: each.policy for label, each in known.items() if isinstance(each, Kept)}
     if not policies:
         raise ChoiceError(
@@ -201,7 +203,7 @@ def evaluate_policies(
     settled(
         entry.run,
         situations,
-        [exact(each, "epsilon") for each in epsilons],
+        [epsilon_amount(each) for each in epsilons],
         policies,
         trials=trials,
         seed=(1, 0),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -37,13 +38,25 @@ def in_processes(
         with interrupts_ignored():
             done = pool(delayed(_placed)(function, place, part, os.getpid()) for place, part in enumerate(parts))
         with quiet_interrupts():
-            yield from done
+            try:
+                for each in done:  # noqa: UP028 - handed on, so that the end of it is met here
+                    yield each
+            finally:
+                _close(done)
     except TerminatedWorkerError:
         raise ChoiceError(
             "a worker process was killed, probably for want of memory",
             why="the system ends what takes more memory than there is",
             fix="run the same command again, with --workers 1",
         ) from None
+
+
+def _close(done: Generator[object, None, None]) -> None:
+    """End the work, if whoever asked for it wants no more: joblib's advice on that is for nobody here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*still being processed by the workers", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*successfully executed but not used", category=UserWarning)
+        done.close()
 
 
 def _placed(function: Callable[[Part], Found], place: int, part: Part, parent: int) -> tuple[int, Found]:

@@ -22,7 +22,7 @@ from jostle.choosing.handlers import (
     record,
     replay,
 )
-from jostle.choosing.learned import CHANGED, learned_for, nothing_learned
+from jostle.choosing.learned import CHANGED, UNUSABLE, learned_for, nothing_learned
 from jostle.choosing.messages import Choice, Decision, Policy, Taken
 from jostle.choosing.pricing import Priced, price
 from jostle.choosing.shipped import ship, shipped
@@ -30,6 +30,7 @@ from jostle.choosing.stack import Handler, choices_noted, choose, choose_each
 
 __all__ = [
     "CHANGED",
+    "UNUSABLE",
     "Always",
     "Choice",
     "Decision",

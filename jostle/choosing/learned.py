@@ -13,10 +13,12 @@ from typing import Any
 
 from jostle.choosing.messages import Policy
 
-__all__ = ["CHANGED", "learned_for", "learning_anew", "nothing_learned"]
+__all__ = ["CHANGED", "UNUSABLE", "learned_for", "learning_anew", "nothing_learned"]
 
 CHANGED = "the first alternative listed: the program has changed since its choices were learned"
 """Why, where what was learned is of another text."""
+UNUSABLE = "the first alternative listed: what was learned cannot be used: "
+"""How that begins, where what was learned cannot be read."""
 KEEPER = "jostle.choice.kept_policies"
 
 _left_out: ContextVar[bool] = ContextVar("jostle_nothing_learned", default=False)

@@ -6,28 +6,16 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
 from jostle.lang.frames import Frame
 from jostle.lang.listing import items
+from jostle.lang.splits import any_of, best_of
 from jostle.lang.stops import Stop
 from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, Table, common, numbered
 from jostle.privacy.expressions import one_rule
-from jostle.privacy.pick_each import PickEach
 from jostle.privacy.pick_largest import PickLargest
-from jostle.privacy.split_scores import SplitScore, Utility
-from jostle.tables.routes import Routing
 
 __all__ = ["noisy_count", "noisy_max"]
-
-UTILITIES: dict[str, Utility] = {"maxScore": "Max", "gini": "Gini", "infoGain": "InfoGain"}
-UNKNOWN_ROWS = 2**22
-"""The bound on rows that infoGain goes by where none was bought: with it, the pick is private whatever the rows."""
-SURE = 3
-"""A bound on rows that was bought lies so many scales of its noise above the noisy number."""
-DRAWN_BELOW = 2**40
-"""Random picks are remainders of numbers below this: uneven by less than 2**-20, and public anyway."""
 
 
 def _epsilon(frame: Frame, given: Any) -> Fraction:
@@ -87,7 +75,7 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
             "J504", "`noisyMax` over scores of different kinds", "they are not compared", "one score, for one table"
         )
     if kind == "random":
-        return int(table.probe.below(DRAWN_BELOW, 1)[0]) % len(scores)
+        return any_of(table.probe, len(scores))
     schema = table.schema
     budget = _epsilon(frame, epsilon)
     names, attributes = [each.attribute for each in scores], schema.attributes
@@ -101,24 +89,4 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
             f"{kind} is for the label of the table, and its attributes",
             "maxScore is for any two columns",
         )
-    places = [attributes.index(name) for name in names]
-    nothing = np.zeros(0, dtype=np.int64)
-    alone = Routing(attributes, np.array([0]), np.array([-1]), np.array([0]), nothing, depth=0)
-    score = SplitScore(
-        alone,
-        np.array([0]),
-        UTILITIES[kind],
-        np.array(places),
-        np.zeros(len(places), dtype=np.int64),
-        np.ones((1, len(places)), dtype=np.bool_),
-        schema.rows or _rows_bound(table),
-    )
-    return int(table.probe.perform(PickEach(score), budget, site=site)[0])
-
-
-def _rows_bound(table: Table) -> int:
-    """Return a bound on the rows, from a count that was bought of them or of a table they are a part of."""
-    if table.bought_rows is None:
-        return UNKNOWN_ROWS
-    found, budget = table.bought_rows
-    return max(1, found + int(SURE / budget) + 1)
+    return best_of(table.probe, kind, names, budget, table.bought_rows, site)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jostle.errors import JostleError
+from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.functions import Function
 from jostle.lang.program_options import ProgramOption, needed_by, task_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jostle.choosing import Policy
     from jostle.lang.program import Program
 
-__all__ = ["EntryRun", "labelled", "labels_of", "learned_policies", "mark_of"]
+__all__ = ["check_forced", "labelled", "labels_of", "learned_policies", "mark_of"]
 
 
 def labels_of(program: Program, name: str) -> tuple[str, ...]:
@@ -28,6 +28,26 @@ def labels_of(program: Program, name: str) -> tuple[str, ...]:
     needed = needed_by(program, name)
     found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
     return tuple(dict.fromkeys(found))
+
+
+def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None:
+    """Refuse to force, by label, what the text below a name shows cannot be taken: before anything is bought.
+
+    Options of the library may make choices that the text does not show.
+    """
+    needed = needed_by(program, name)
+    choices = {node.label: node for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose)}
+    library = any(isinstance(each, nodes.Import) and each.module != "public" for each in needed)
+    for label, alternative in forced.items():
+        if label in choices:
+            among = [each.name for each in nodes.walk(choices[label].among) if isinstance(each, nodes.Name)]
+            if alternative not in among:
+                raise ChoiceError(
+                    f"choice {label} has no alternative {alternative!r}", fix=f"one of {', '.join(among)}"
+                )
+        elif not library:
+            known = f"one of {', '.join(choices)}" if choices else "leave --force out"
+            raise ChoiceError(f"{name} makes no choice {label}", fix=known)
 
 
 def mark_of(program: Program, name: str) -> str:

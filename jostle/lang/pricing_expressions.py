@@ -8,8 +8,7 @@ from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_arithmetic import binary, compared, negated
 from jostle.lang.pricing_calls import call, choose, noised, over
-from jostle.lang.pricing_queries import select
-from jostle.lang.pricing_tables import attribute, index, part
+from jostle.lang.pricing_tables import attribute, index, part, select
 from jostle.lang.pricing_values import UNKNOWN, Callee, Names, Unknown, combined, distinct, either, keyed, whole
 from jostle.lang.scopes import target_names
 

@@ -1,4 +1,4 @@
-"""What facts, parts and items of tables are known to be, where a program is run without data."""
+"""What facts, parts and items of tables, and queries, are known to be, where a program is run without data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.names import near
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_private import item_of, real_part
+from jostle.lang.pricing_private import GROUPS, item_of, real_part
 from jostle.lang.pricing_values import (
     UNKNOWN,
     Bought,
@@ -27,7 +27,7 @@ from jostle.lang.pricing_values import (
     is_number,
 )
 
-__all__ = ["attribute", "index", "part"]
+__all__ = ["attribute", "index", "part", "select"]
 
 
 def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
@@ -113,3 +113,16 @@ def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | 
         Diagnostic("J507", f"there is no key `{at}`", node.index.span, "the dictionary does not have it", fix)
     )
     return UNKNOWN
+
+
+def select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
+    """Return what is known of a query."""
+    table = pricer.value(node.table, names)
+    found = combined([table])
+    if not isinstance(table, Rows) or table.table is None:
+        kind = GROUPS if node.groupby else "a private count" if node.aggregate == "count" else "a private number"
+        # A row is in one group, and in one cell.
+        return evolve(found, moves=Fraction(1) if node.aggregate == "count" else None, kind=kind)
+    from jostle.lang.pricing_described import described  # noqa: PLC0415 - only with a schema
+
+    return evolve(found, number=described(pricer, node, names, table.table))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from jostle.choosing import force
 from jostle.errors import BudgetError, JostleError
 from jostle.lang.answers import as_data, as_text
 from jostle.lang.functions import Function
+from jostle.lang.labelled import check_forced
 from jostle.lang.price import prices
 from jostle.lang.program import Program, load
 from jostle.lang.program_options import ProgramOption, task_of
@@ -93,16 +95,23 @@ def run_program(
     vault: Path | None = None,
     trace: Path | None = None,
     say: Callable[[str], None] | None = print,
+    forced: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Return what a program gives: on *data*, privately, or, without, on a public example."""
+    """Return what a program gives: on *data*, privately, or, without, on a public example.
+
+    *forced* says, by label, which alternatives choices are to take.
+    """
     program = load(path, say=say)
     name = entry or program.entry
     if name is None:
         raise JostleError(f"{path} has nothing to run", fix="def main(db):")
     target = program[name]
     needed = _needed(target)
+    check_forced(program, name, forced or {})
+    forcing = force(forced or {}, must_occur=False)
     if needed == 0:
-        answer = program.run(name)
+        with forcing:
+            answer = program.run(name)
         return Outcome(str(path), name, answer, private=False, example=None, loss=None, epsilon=None, records=())
     records = Trace(trace)
     if data is not None and epsilon is None:
@@ -121,7 +130,8 @@ def run_program(
     questions = _asked(opened, needed, name)
     program.check_schema(name, opened.probe.schema)
     check_price(program, name, opened.probe.schema, budget)
-    answer = program.run(name, opened.probe, *questions, epsilon=budget)
+    with forcing:
+        answer = program.run(name, opened.probe, *questions, epsilon=budget)
     loss = _loss(opened, answer)
     return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
 

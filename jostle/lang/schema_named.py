@@ -36,9 +36,12 @@ def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnos
     try:
         return Schema.read((Path(source.name).parent if folder is None else folder) / path)
     except SchemaError as mistake:
-        title = mistake.title.rpartition(f"{path}: ")[2] if path in mistake.title else mistake.title
+        unread = path in mistake.title
+        title = mistake.title.rpartition(f"{path}: ")[2] if unread else mistake.title
         why = mistake.why or "the comment names the schema that the program is checked against"
-        fix = mistake.fix or "name a schema file as seen from the program, or take the comment out"
+        fix = (
+            None if unread else mistake.fix
+        ) or "name a schema file as seen from the program, or take the comment out"
         return Diagnostic("J112", f"the schema `{path}` cannot be used: {title}", span, why, fix)
 
 

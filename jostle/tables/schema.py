@@ -168,7 +168,7 @@ class Schema:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as mistake:
-            raise SchemaError(f"cannot read the schema {path}: {_reason(mistake)}") from None
+            raise SchemaError(f"cannot read the schema {path}: {_reason(mistake)}", fix="check the path") from None
         return cls.from_toml(text)
 
     def write(self, path: str | Path) -> None:

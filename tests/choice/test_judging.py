@@ -15,7 +15,7 @@ import jostle
 from jostle.choice.instances import make_instance
 from jostle.choice.judging import judge_of, two_lists
 from jostle.choice.making import Training
-from jostle.choice.rehearse import Judge
+from jostle.choice.rehearse import Judge, run_once
 from jostle.choice.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError
 
@@ -77,6 +77,17 @@ def test_what_is_no_loss_is_refused(given: Any) -> None:
     assert judge is not None
     with pytest.raises(ChoiceError, match="which is no loss"):
         judge.loss(instance, model)
+
+
+def test_a_judge_that_fails_says_so() -> None:
+    def failing(_: Any, __: Any) -> float:
+        return float("no number")
+
+    instance = make_instance(tables(1)["t0"], TableSpec())
+    majority = jostle.options.get("Majority")
+    judge = judge_of(failing)
+    with pytest.raises(ChoiceError, match="failing fails: ValueError: could not convert"):
+        run_once(majority, instance, "1", 1, judge)
 
 
 def test_what_is_no_judge_is_refused() -> None:

@@ -24,10 +24,10 @@ from jostle.choice.label_notes import Notebook
 from jostle.choice.label_situations import halves, situations_of
 from jostle.choice.label_work import Part
 from jostle.choice.programs import load_maker, load_trainable
-from jostle.choice.train_policies import Labelled, train_policies
+from jostle.choice.train_policies import Labelled, evaluate_policies, train_policies
 from jostle.choosing import CHANGED, force, nothing_learned
 from jostle.cli import main
-from jostle.errors import ChoiceError
+from jostle.errors import BudgetError, ChoiceError
 from jostle.trace.records import Chosen, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -117,6 +117,13 @@ def learned(path: Path, databases: Path, entry: str, **named: Any) -> Any:
     return train_policies(found, corpus=databases, epsilons=("1/2", "4"), engine="threads", runs=12, **named)
 
 
+def labelled_mark(path: Path) -> str:
+    """Return the mark of the text of Stump as it is."""
+    found = load_trainable(path, entry="Stump")
+    assert isinstance(found, Labelled)
+    return found.mark
+
+
 def choices(option: Any, databases: Path, epsilon: str = "4") -> list[Chosen]:
     """Return what an Option chooses on one of the public tables."""
     situation = situations_of(public(databases), "classification")[0][0]
@@ -200,12 +207,53 @@ def test_a_program_that_has_changed_does_not_follow_it_and_says_so(
 
 def test_policies_that_cannot_be_read_are_not_followed_and_the_trace_says_so(program: Path, databases: Path) -> None:
     path = learned(program, databases, "Stump").kept
-    for damaged in ("{}", path.read_text()[:100]):
+    whole = path.read_text()
+    for damaged in (
+        "{}",
+        whole[:100],
+        whole.replace('"caution":0.0', '"caution":"x"'),
+        whole.replace('"usual":', '"x":'),
+    ):
+        assert damaged != whole
         path.write_text(damaged)
         (choice,) = choices(jostle.load(program).options["Stump"], databases)
         assert choice.taken == (("alone", 1),)
         assert choice.why.startswith("the first alternative listed: ")
         assert str(path) in choice.why
+        known = load_trainable(program, entry="Stump")
+        assert isinstance(known, Labelled)
+        with pytest.raises(ChoiceError, match=path.name):
+            evaluate_policies(known, public(databases), ["4"])
+
+
+def test_a_run_warns_of_policies_that_cannot_be_read(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(monkeypatch, program, databases, "--entry", "Stump") == 0
+    path = place_of("Stump", labelled_mark(program))
+    path.write_text("no policies")
+    capsys.readouterr()
+    assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"warning: How took the first alternative: cannot read the policies {path}; jostle train ")
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases: Path, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("only some systems have a file that is always full")
+    out = tmp_path / "out"
+    out.symlink_to("/dev/full")
+    with pytest.raises(ChoiceError, match="cannot write the policies"):
+        learned(program, databases, "Stump", out=out)
+    assert out.is_symlink()
+    assert [each.learned_on for each in policies_for("Stump", labelled_mark(program), str(program)).values()]  # type: ignore[attr-defined]  # they were kept
+
+
+def test_a_budget_that_is_none_is_refused_before_anything_runs(program: Path, databases: Path) -> None:
+    known = load_trainable(program, entry="Stump")
+    assert isinstance(known, Labelled)
+    with pytest.raises(BudgetError, match="must be above 0"):
+        train_policies(known, corpus=databases, epsilons=("0",))
 
 
 def test_what_an_option_learned_is_followed_wherever_the_program_calls_it(program: Path, databases: Path) -> None:

@@ -165,3 +165,16 @@ def test_a_tree_holds_its_parts_only_where_they_may_be_asked_for_again(remembers
     whole.remembers = remembers
     program.options["FriedmanSchuster"].answer.run(program, [whole], {}, Fraction(5))
     assert bool(whole._parts) is remembers
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_part_that_is_forgotten_wrongly_is_never_cheaper(remembered: bool) -> None:
+    """Its parts are another split then, one after the first: charges add up where the dearest would have been due."""
+    schema, rows = correlated(50)
+    probe = rehearse(table_of(rows, schema), epsilon=10, seed=1)
+    whole = Rows(probe)
+    first, second = schema.attributes[:2]
+    for code in (0, 1):
+        part = whole.narrowed(first, schema[first].labels[0], remembered=remembered)
+        part.narrowed(second, schema[second].labels[code], remembered=remembered).probe.count(1)
+    assert probe.spent == (1 if remembered else 2)

@@ -175,6 +175,13 @@ def test_what_a_judge_gives_is_a_loss(home: Path, body: str, said: str) -> None:
         judge.loss(public, answer)
 
 
+def test_a_judge_that_fails_ends_learning_with_its_mistake(home: Path) -> None:
+    """It is not the Options that failed, so it is not noted of them either."""
+    program = judged_by(grids(home / "grids"), "0 - 1")
+    with pytest.raises(ProgramError, match="`loss` gives -1"):
+        _ = program.makers["choice"].trained
+
+
 def test_something_else_than_an_option_is_not_chosen_among() -> None:
     text = "def f(db):\n    return noisyCount(db, epsilon)\n\nxs = [f]\nchoice = MkChoiceMaker among xs\n"
     with pytest.raises(ProgramError) as caught:

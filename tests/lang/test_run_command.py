@@ -151,3 +151,62 @@ def test_every_program_says_in_three_lines_what_it_is() -> None:
         head = path.read_text("utf-8").splitlines()[:4]
         assert [line[:2] for line in head] == ["# ", "# ", "# ", ""]
         assert head[2].startswith(f"# Run: jostle run programs/{path.name}")
+
+
+CHOICE = """\
+def answer(db):
+    n = noisyCount(db, epsilon / 2)
+    if n < 0 - 1000000:
+        return choose L2 among {low, high} informed by {n}
+    action = choose L1 among {stop, go} informed by {n}
+    return n if action == stop else noisyCount(db, epsilon / 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("forced", "said"),
+    [
+        ("L1=gone", "choice L1 has no alternative 'gone'"),
+        ("L9=stop", "answer makes no choice L9"),
+        ("L1", "forces nothing"),
+    ],
+)
+def test_what_cannot_be_forced_is_refused_before_anything_is_spent(
+    tmp_path: Path, private: list[str], forced: str, said: str
+) -> None:
+    program, vault = written(tmp_path, CHOICE), ["--epsilon", "1", "--vault", str(tmp_path / "v.vault")]
+    done = run(tmp_path, program, *private, *vault, "--force", forced)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert run(tmp_path, program, *private, *vault).returncode == 0
+
+
+def test_what_was_forced_and_not_met_is_said_beside_the_answer(tmp_path: Path, private: list[str]) -> None:
+    words = ["--epsilon", "1", "--force", "L2=high", "--force", "L1=go", "--json"]
+    done = run(tmp_path, written(tmp_path, CHOICE), *private, *words)
+    assert isinstance(answered(done)["answer"], int)
+    assert done.stderr == "warning: L2 is forced, but no such choice was made in this run\n"
+
+
+def test_an_answer_that_cannot_be_written_is_not_lost(tmp_path: Path, private: list[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("only some systems have a file that is always full")
+    program, words = written(tmp_path, COUNT), [*private, "--epsilon", "1", "--out", "/dev/full"]
+    done = run(tmp_path, program, *words)
+    assert done.returncode == 1
+    assert isinstance(json.loads(done.stdout.splitlines()[-1]), int)
+    assert "the answer was paid for, and is printed instead" in done.stderr
+    done = run(tmp_path, program, *words, "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert isinstance(found["answer"], int)
+    assert (found["out"], found["error"]["title"]) == (None, "cannot write /dev/full: No space left on device")
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path: Path, private: list[str]) -> None:
+    program, vault = written(tmp_path, COUNT), ["--epsilon", "1", "--vault", str(tmp_path / "v.vault")]
+    for place in (tmp_path, tmp_path / "none" / "answer.json"):
+        done = run(tmp_path, program, *private, *vault, "--out", str(place))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"cannot write {place}" in done.stderr
+    assert run(tmp_path, program, *private, *vault).returncode == 0
