@@ -66,10 +66,11 @@ class Option(ABC):
     ) -> Any:
         """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared."""
         budget = epsilon_amount(epsilon)
-        if reason := self.refuses(db.schema):
+        schema = db.schema
+        if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
-        event = self.cost(db.schema, budget)
-        declared = price(event, db.neighbours)
+        event = self.cost(schema, budget)
+        declared = price(event, schema.neighbours)
         if declared > budget:
             raise OptionError(
                 f"{self.name} declares epsilon {show_amount(declared)} of an allotted {show_amount(budget)}",
@@ -80,9 +81,10 @@ class Option(ABC):
         with choices_noted(allotted, self.learned):
             answer = run(allotted, budget)
         # What is declared as an allotment is a bound: what is not used of it is spent all the same.
-        if allotted.spent != declared and not (isinstance(event, Allotment) and allotted.spent < declared):
+        spent = allotted.spent
+        if spent != declared and not (isinstance(event, Allotment) and spent < declared):
             raise OptionError(
-                f"{self.name} spent epsilon {show_amount(allotted.spent)}, but declared {show_amount(declared)}",
+                f"{self.name} spent epsilon {show_amount(spent)}, but declared {show_amount(declared)}",
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )

@@ -1,6 +1,6 @@
 """The one door to private data: charge, tally, release; and let nothing else through.
 
-A probe holds a key, and a key holds two functions that answer: what they answer from, a room with the rows, is known
+A probe holds a key, and a key holds three functions that answer: what they answer from, a room with the rows, is known
 to their closures alone. (Not a table of rooms with weak keys: a weak reference can be asked for its callback, and that
 for the table.) What a caller hands in is rebuilt from plain values first (see `plain`), so that nothing of a caller's
 making runs where rows are. Answers are what a mechanism from a closed list releases; public facts go out as copies, so
@@ -41,7 +41,7 @@ from jostle.privacy.plain import plain
 from jostle.privacy.room import QUESTIONS, Room
 from jostle.tables.schema import Schema
 
-__all__ = ["Facts", "Key", "Room", "admit", "ask", "look"]
+__all__ = ["Facts", "Key", "Room", "admit", "ask", "look", "schema_of"]
 
 Result = TypeVar("Result")
 Answer = tuple[Any, BaseException | None]
@@ -61,11 +61,14 @@ class Facts:
 class Key:
     """Opens one room. It is not copied."""
 
-    __slots__ = ("enter", "look_in")
+    __slots__ = ("enter", "look_in", "look_up")
 
-    def __init__(self, enter: Callable[..., Answer], look_in: Callable[[], Facts]) -> None:
+    def __init__(
+        self, enter: Callable[..., Answer], look_in: Callable[[], Facts], look_up: Callable[[], Schema]
+    ) -> None:
         self.enter = enter
         self.look_in = look_in
+        self.look_up = look_up
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError("a key is not copied or pickled", why="it opens the one room it was made for")
@@ -118,7 +121,11 @@ def admit(room: Room) -> Key:
         promise, spent = room.ledger.promise, room.ledger.spent
         return Facts(room.public, promise, spent, None if promise is None else promise - spent)
 
-    return Key(enter, look_in)
+    @_sealed
+    def look_up() -> Schema:
+        return room.public
+
+    return Key(enter, look_in, look_up)
 
 
 def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
@@ -158,6 +165,13 @@ def look(key: Key) -> Facts:
     if type(key) is not Key:
         raise _nothing()
     return key.look_in()
+
+
+def schema_of(key: Key) -> Schema:
+    """Return the public facts about a room's table, without adding up what was spent."""
+    if type(key) is not Key:
+        raise _nothing()
+    return key.look_up()
 
 
 def _nothing() -> ProbeError:

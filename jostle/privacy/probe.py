@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
-from jostle.privacy.door import Key, ask, look
+from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.expressions import check_expression, known_of
 from jostle.privacy.ledger import Charge
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
@@ -42,7 +42,7 @@ class Probe:
     @property
     def schema(self) -> Schema:
         """Return the public facts about the table."""
-        return look(self._key).schema
+        return schema_of(self._key)
 
     @property
     def neighbours(self) -> Neighbours:

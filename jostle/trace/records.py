@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from attrs import asdict, field, frozen
+from attrs import field, fields, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -143,7 +143,7 @@ KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opene
 
 def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
     """Return the first of the released values, as many as a record holds."""
-    return tuple(int(value) for value in values.ravel()[:MOST_VALUES])
+    return tuple(map(int, values.ravel()[:MOST_VALUES].tolist()))
 
 
 class Trace:
@@ -170,7 +170,7 @@ class Trace:
 
     def add(self, record: Record) -> None:
         """Append a record."""
-        line = f"{to_json(record)}\n".encode()
+        line = b"" if self._file is None else f"{to_json(record)}\n".encode()
         with self._lock:
             self._records.append(record)
             if self._file is None or self._failure is not None:
@@ -233,8 +233,16 @@ def _check_there(path: Path) -> bool:
 
 def to_json(record: Record) -> str:
     """Return a record as one line of JSON."""
-    facts = asdict(record, value_serializer=lambda _, __, value: str(value) if isinstance(value, Fraction) else value)
-    return json.dumps({"version": VERSION, "kind": type(record).__name__.lower(), **facts})
+    kind = type(record)
+    facts = {each.name: getattr(record, each.name) for each in fields(kind)}
+    # Amounts are written as texts; everything else in a record is a number, a text, or a list of such.
+    return json.dumps({"version": VERSION, "kind": kind.__name__.lower(), **facts}, default=_amount_text)
+
+
+def _amount_text(value: object) -> str:
+    if isinstance(value, Fraction):
+        return str(value)
+    raise TypeError(f"a record holds {type(value).__name__}")
 
 
 def from_json(line: str) -> Record:

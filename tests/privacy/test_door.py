@@ -20,7 +20,7 @@ from openings import INSIDE, SECRET, Trouble, chain, deepest, protected, reached
 import jostle
 from jostle import Table
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError
-from jostle.privacy.door import Key, _sealed, ask, look
+from jostle.privacy.door import Key, _sealed, ask, look, schema_of
 from jostle.privacy.mechanisms import AddNoise
 from jostle.tables.kernels import Counts, SparseCounts
 from jostle.trace.records import Charged, Trace
@@ -291,10 +291,11 @@ def test_nothing_but_a_key_is_a_key() -> None:
         """Opens nothing."""
 
     key = protected()._key
-    for other in (None, "key", object(), Copied(key.enter, key.look_in)):
+    for other in (None, "key", object(), Copied(key.enter, key.look_in, key.look_up)):
         assert isinstance(ask(other, "charges")[1], ProbeError)  # type: ignore[arg-type]
-        with pytest.raises(ProbeError, match="opens nothing"):
-            look(other)  # type: ignore[arg-type]
+        for looks in (look, schema_of):
+            with pytest.raises(ProbeError, match="opens nothing"):
+                looks(other)  # type: ignore[arg-type]
 
 
 def test_facts_are_copies() -> None:

@@ -215,6 +215,16 @@ def test_the_operating_system_repeats_nothing() -> None:
     assert copied.below(2**63, 20).tolist() != Noise().below(2**63, 20).tolist()
 
 
+@given(st.integers(0, 2**64), st.lists(st.tuples(st.integers(0, 9), st.sampled_from([8, 16, 32, 48, 64]))))
+def test_seeded_bits_are_those_of_numpys_generator(seed: int, requests: list[tuple[int, int]]) -> None:
+    """Whatever is asked for in between: rehearsals that were recorded with a seed are to come out the same."""
+    source, generator = SeededBits(seed), np.random.Generator(np.random.PCG64(seed))
+    for count, bits in requests:
+        width = next(width for width in (8, 16, 32, 64) if bits <= width)
+        whole = np.frombuffer(generator.bytes(count * width // 8), dtype=f"<u{width // 8}")
+        assert source.words(count, bits).tolist() == (whole >> whole.dtype.type(width - bits)).tolist()
+
+
 def test_a_seeded_source_is_pickled_where_it_stands() -> None:
     noise = seeded(23)
     noise.below(10, 7)

@@ -56,8 +56,9 @@ class GridOption(Option):
 
         Without one, the workload is 2,000 random ranges; many Options do not look at it.
         """
-        shape = grid_shape(db.schema)
-        if reason := self.refuses(db.schema):
+        schema = db.schema
+        shape = grid_shape(schema)
+        if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
         wanted = Workload.random_ranges(shape) if workload is None and self.looks_at_workload else workload
         if wanted is not None and wanted.shape != shape:

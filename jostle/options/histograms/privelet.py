@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.histograms.estimate import Estimate
@@ -42,9 +43,13 @@ def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, si
     cells = join_levels(levels, shape)
     for axis in range(cells.ndim):
         cells = inverse_haar(cells, axis)
-    noise = [noise_variance(scale) for scale in level_scales(kernel, shares, schema, epsilon)]
+
+    def variances(wanted: Workload) -> NDArray[np.float64]:
+        noise = [noise_variance(scale) for scale in level_scales(kernel, shares, schema, epsilon)]
+        return haar_variances(wanted, noise)
+
     inside = tuple(map(slice, shape))
-    return Estimate(np.ascontiguousarray(cells[inside]), lambda wanted: haar_variances(wanted, noise), linear=True)
+    return Estimate(np.ascontiguousarray(cells[inside]), variances, linear=True)
 
 
 @option

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle.options.histograms.privelet import Privelet
-from jostle.options.histograms.wavelet import haar_variances, inverse_haar, join_levels, level_loads
+from jostle.options.histograms.wavelet import haar_variances, inverse_haar, join_levels, level_loads, level_weights
 from jostle.options.histograms.workload import Workload
 from jostle.tables.regions import Haar, haar, haar_side
 
@@ -71,6 +73,26 @@ def test_variances_are_those_of_the_inverse_written_out(shape: tuple[int, ...]) 
 
     assert haar_variances(workload, noise.tolist()) == pytest.approx(expected)
     assert (level_loads(workload) * noise).sum() == pytest.approx(expected.sum())
+
+
+@given(st.sampled_from([1, 2, 7, 64, 2**15, 2**15 + 1, 2**20]), st.integers(0, 1000))
+def test_a_query_weighs_on_the_blocks_that_hold_its_ends(side: int, seed: int) -> None:
+    """Block by block as the definition has it, below and above the side from which squares need more than 32 bits."""
+    workload = Workload.random_ranges(side, 5, seed=seed)
+    found = level_weights(workload, 0)
+    sizes = [haar_side(side) >> depth for depth in range(haar_side(side).bit_length() - 1)]
+    for low, high, weights in zip(workload.low[:, 0].tolist(), workload.high[:, 0].tolist(), found, strict=True):
+        expected = [Fraction(high - low, haar_side(side)) ** 2]
+        for size in sizes:
+            total = Fraction(0)
+            for block in {low // size, (high - 1) // size}:
+                counts = [
+                    max(0, min(high, start + size // 2) - max(low, start))
+                    for start in (block * size, block * size + size // 2)
+                ]
+                total += Fraction(counts[0] - counts[1], size) ** 2
+            expected.append(total)
+        assert weights.tolist() == [float(weight) for weight in expected]
 
 
 def test_privelets_error_bars_are_its_errors() -> None:
