@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import ClassVar
 
 from attrs import frozen
 
@@ -16,8 +17,8 @@ from jostle.options.base import option, share
 from jostle.options.histograms.estimate import Estimate
 from jostle.options.histograms.grid import GridOption, count_tree, grid_shape, positive
 from jostle.options.histograms.hilbert import hilbert_order
+from jostle.options.histograms.reading import read_leaves
 from jostle.options.histograms.shares import tree_shares
-from jostle.options.histograms.shrinkage import shrunk_leaves
 from jostle.options.histograms.tree import Tree, chain_tree
 from jostle.options.histograms.workload import Workload
 from jostle.privacy.amounts import exact
@@ -53,6 +54,7 @@ class DAWA(GridOption):
     partition is released, so the tree and its shares may depend on it.
     """
 
+    version: ClassVar[int] = 2
     looks_at_workload = True
 
     partition_share: Fraction = share("1/8")
@@ -72,4 +74,4 @@ class DAWA(GridOption):
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = tree_shares(tree, workload or Workload.random_ranges(tree.shape))
         counted = count_tree(db, tree, shares, epsilon - first, site="parts")
-        return Estimate(counted.tree.spread(shrunk_leaves(counted.tree, counted.counts, counted.noise)))
+        return Estimate(counted.tree.spread(read_leaves(counted.tree, counted.counts, counted.noise)))

@@ -13,6 +13,7 @@ and the best shares are proportional to the cube roots of t.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from jostle.options.histograms.tree import Tree
 from jostle.options.histograms.workload import Workload
 
-__all__ = ["best_shares", "exact_shares", "scaled_shares", "tree_shares"]
+__all__ = ["best_shares", "exact_shares", "reading_shares", "tree_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -33,22 +34,29 @@ LEAST_SHARE = 1 / 256
 """Smaller shares than this are given to the other levels."""
 SAMPLE = 64
 """Queries of a workload that the shares are worked out for."""
+STEP = 4
+"""A tree of halvings that is read by Bayes' rule is counted at every so manieth level."""
+COARSER = 1.3
+"""By how much more a counted level gets than the next one below, where little is to be expected of fine levels."""
+TRUST = 0.15
+"""Weight of what suits the workload by least squares, per tenfold of records times epsilon."""
+MOST_TRUST = 0.9
 
 
-def tree_error(shares: Floats, load: Floats, sizes: Floats, known: Floats | float = 0.0) -> Floats:
+def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:
     """Return the workload's summed variance for shares of the levels, root first, up to a constant.
 
-    *shares* may have a row per choice of shares; *known* is what is known of each level beforehand, as a precision.
+    *shares* may have a row per choice of shares.
     """
-    told = np.cumsum((sizes * shares**2)[..., ::-1], axis=-1)[..., ::-1] + known
+    told = np.cumsum((sizes * shares**2)[..., ::-1], axis=-1)[..., ::-1]
     found: Floats = (np.diff(load, prepend=0) / np.maximum(told, 1e-300)).sum(axis=-1)
     return found
 
 
-def best_shares(load: Floats, sizes: Floats, known: Floats | float = 0.0) -> Floats:
+def best_shares(load: Floats, sizes: Floats) -> Floats:
     """Return the shares of the levels, root first, that minimise `tree_error`; some are 0.
 
-    The leaves' is not, unless something is known of them. By multiplicative steps from several starts, one of them
+    The leaves' is not. By multiplicative steps from several starts, one of them
     with most of the budget on each level: at the best shares, the error falls equally fast in each share that is
     above 0.
     """
@@ -57,16 +65,14 @@ def best_shares(load: Floats, sizes: Floats, known: Floats | float = 0.0) -> Flo
     shares = np.vstack([np.ones(levels), np.full((levels, levels), 0.1) + np.diag(np.full(levels, 0.9))])
     shares /= shares.sum(axis=1, keepdims=True)
     for _ in range(STEPS):
-        told = np.cumsum((sizes * shares**2)[:, ::-1], axis=1)[:, ::-1] + known
+        told = np.cumsum((sizes * shares**2)[:, ::-1], axis=1)[:, ::-1]
         pull = shares**2 * sizes * np.cumsum(gains / np.maximum(told, 1e-300) ** 2, axis=1)
         shares = np.sqrt(shares * pull / np.maximum(pull.sum(axis=1, keepdims=True), 1e-300))
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     shares[shares < LEAST_SHARE] = 0
-    if not np.any(known):
-        shares[:, -1] = np.maximum(shares[:, -1], LEAST_SHARE)
-    shares[shares.sum(axis=1) == 0] = 1
+    shares[:, -1] = np.maximum(shares[:, -1], LEAST_SHARE)
     shares /= shares.sum(axis=1, keepdims=True)
-    best: Floats = shares[int(np.argmin(tree_error(shares, load, sizes, known)))]
+    best: Floats = shares[int(np.argmin(tree_error(shares, load, sizes)))]
     return best
 
 
@@ -85,17 +91,19 @@ def tree_shares(tree: Tree, workload: Workload) -> tuple[Fraction, ...]:
     return exact_shares(best_shares(load, sizes))
 
 
-def scaled_shares(tree: Tree, workload: Workload, records: float, epsilon: float) -> tuple[Fraction, ...]:
-    """Return shares that suit a workload and the number of records: with few, fine levels are not worth counting.
+def reading_shares(tree: Tree, workload: Workload, records: float, epsilon: float) -> tuple[Fraction, ...]:
+    """Return shares for counts that are read by Bayes' rule (`reading`), root first, most of them 0.
 
-    Beforehand, the cells are expected to be as uneven as if all records were in one node of each level: then the
-    averages over a level's nodes have the squared length records**2 / (leaves per node), and each of a level's new
-    dimensions has a known variance: the level's increase in that, divided by their number. Its precision adds to what
-    counting tells.
+    Every STEP-th level is counted, from the leaves up. What suits the workload by least squares is mixed with shares
+    that grow towards the root: coarse levels tell a reading where fine ones are only noise, the more so the fewer the
+    records. Found on public and made-up grids.
     """
-    load = tree.load(workload.sample(SAMPLE))
-    nodes = np.array([len(starts) for starts in tree.starts])
-    sizes = nodes[-1] / nodes
-    energy = max(records, 1.0) ** 2 * np.diff(1 / sizes, prepend=0)
-    known = 2 / epsilon**2 * np.diff(nodes, prepend=0) / np.maximum(energy, 1e-9)
-    return exact_shares(best_shares(load, sizes, np.append(0.0, known[1:])))
+    levels = np.arange(len(tree.starts) - 1, -1, -STEP)[::-1]
+    counted = tree.only(levels.tolist())
+    nodes = np.array([len(starts) for starts in counted.starts])
+    least = best_shares(counted.load(workload.sample(SAMPLE)), nodes[-1] / nodes)
+    coarse = COARSER ** np.arange(len(levels))[::-1]
+    trust = min(MOST_TRUST, TRUST * math.log10(max(records * epsilon, 1.0)))
+    shares = np.zeros(len(tree.starts))
+    shares[levels] = trust * least + (1 - trust) * coarse / coarse.sum()
+    return exact_shares(shares)

@@ -1,12 +1,13 @@
 """ShrunkTree: a tree of halvings, counted as workload and scale have it, read by empirical Bayes.
 
-Ours. The shares of the levels are those of `shares.scaled_shares`, and what the noisy counts mean is worked out in
-`shrinkage`: a partition is not bought, as DAWA does, but inferred from the counts themselves.
+Ours. The shares of the levels are those of `shares.reading_shares`, and what the noisy counts mean is worked out in
+`reading`: a partition is not bought, as DAWA does, but inferred from the counts themselves.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -21,8 +22,8 @@ from jostle.options.histograms.grid import (
     noise_variance,
     paid_total,
 )
-from jostle.options.histograms.shares import scaled_shares
-from jostle.options.histograms.shrinkage import shrunk_leaves
+from jostle.options.histograms.reading import read_leaves
+from jostle.options.histograms.shares import reading_shares
 from jostle.options.histograms.tree import halving_tree
 from jostle.options.histograms.workload import Workload
 from jostle.privacy.events import Event
@@ -45,6 +46,7 @@ class ShrunkTree(GridOption):
     each. Which levels are counted, and how well, depends on the workload, the shape, epsilon and the released total.
     """
 
+    version: ClassVar[int] = 2
     looks_at_workload = True
 
     total_share: Fraction = share("1/50")
@@ -62,16 +64,12 @@ class ShrunkTree(GridOption):
         total = paid_total(db, epsilon * self.total_share)
         public = schema.rows is not None
         left = epsilon if public else epsilon * (1 - self.total_share)
-        shares = scaled_shares(halving_tree(shape), wanted, total, float(left))
-        deepest = max(level for level, share in enumerate(shares) if share)
-        tree = halving_tree(shape).keep(range(deepest + 1))
-        counted = count_tree(db, tree, shares[: deepest + 1], left, site="tree")
-        doubt = PUBLIC_DOUBT if public else noise_variance(1 / (epsilon * self.total_share))
+        tree = halving_tree(shape)
+        counted = count_tree(db, tree, reading_shares(tree, wanted, total, float(left)), left, site="tree")
         counts, noise = [*counted.counts], [*counted.noise]
+        doubt = PUBLIC_DOUBT if public else noise_variance(1 / (epsilon * self.total_share))
         root = counts[0]
         weight = 0.0 if root is None else doubt / (doubt + noise[0])
-        merged = total if root is None else weight * float(root[0]) + (1 - weight) * total
-        leaves = shrunk_leaves(
-            tree, [np.array([merged]), *counts[1:]], [doubt if root is None else weight * noise[0], *noise[1:]]
-        )
-        return Estimate(tree.spread(leaves))
+        counts[0] = np.array([total if root is None else weight * float(root[0]) + (1 - weight) * total])
+        noise[0] = doubt if root is None else weight * noise[0]
+        return Estimate(tree.spread(read_leaves(tree, counts, noise)))

@@ -41,7 +41,7 @@ QUERY_NUMBERS = 2**22
 
 @frozen(eq=False)
 class Tree:
-    """Partitions of a grid's cells, each refining the one before; the first has a single node, the root."""
+    """Partitions of a grid's cells, each refining the one before; in a whole tree the first has one node, the root."""
 
     shape: tuple[int, ...]
     order: Places
@@ -85,8 +85,8 @@ class Tree:
         grid[self.order] = np.repeat(leaves / sizes, sizes)
         return grid.reshape(self.shape)
 
-    def keep(self, levels: Sequence[int]) -> Tree:
-        """Return the tree with only these levels, the root's among them."""
+    def only(self, levels: Sequence[int]) -> Tree:
+        """Return the tree, or the trees, of these levels alone."""
         return Tree(self.shape, self.order, tuple(self.starts[level] for level in levels))
 
     def load(self, workload: Workload) -> Floats:

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 
 from jostle.options.histograms.adaptive_grid import cut_further, reconcile
 from jostle.options.histograms.hilbert import hilbert_order
+from jostle.options.histograms.reading import read_leaves
 from jostle.options.histograms.shares import best_shares, exact_shares, tree_error, tree_shares
-from jostle.options.histograms.shrinkage import shrunk_leaves
 from jostle.options.histograms.tree import (
     Tree,
     chain_tree,
@@ -213,7 +213,7 @@ def test_shrinking_beats_least_squares_on_a_flat_grid_and_on_one_of_spikes() -> 
             counts = [np.rint(each + generator.laplace(0, 10, len(each))).astype(np.int64) for each in exact]
             noise = [200.0] * len(counts)
             plain = top_down(tree, *least_squares(tree, counts, noise))
-            shrunk = shrunk_leaves(tree, counts, noise)
+            shrunk = read_leaves(tree, counts, noise)
             plain_error += float(((plain - truth[tree.order]) ** 2).sum())
             shrunk_error += float(((shrunk - truth[tree.order]) ** 2).sum())
             assert shrunk.min() >= 0
