@@ -87,7 +87,7 @@ class AHP(GridOption):
     """Part of epsilon that buys the noisy cells the clusters are made of."""
     price: float = positive(4.0)
     """What one more cluster costs, in variances of its noise."""
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema

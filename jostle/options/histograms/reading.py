@@ -3,7 +3,7 @@
 Beforehand, counts are split as `split_model` has it; the noise is discrete Laplace's, of which every count has its
 own. Upwards from the leaves, each node learns how likely all counts in its subtree are if it holds t records and is in
 a certain state (Pearl's messages; Crouse, Nowak, Baraniuk 1998 for trees of this kind). A message is kept as
-logarithms at a few places of t around the node's least-squares estimate, and is linear between them. Downwards from
+logarithms at a few places of t around the node's least-squares estimate, and bends evenly between them. Downwards from
 the root, each node's records are split as is to be expected given all that: so parts add up, and none is below 0. Where
 counts are smooth, noise is averaged away as a coarser grid would; where they are not, they are left as they are.
 
@@ -12,6 +12,7 @@ It looks at released counts only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,20 +28,18 @@ __all__ = ["read_leaves"]
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-POINTS = 13
+POINTS = 9
 """Places per message: odd, so that one is the estimate itself."""
 REACH = 4.0
 """How far a message reaches to both sides of the estimate, in standard deviations."""
 FALL = 0.5
 """Beyond its reach, a message falls at least so much per step."""
-BETWEEN = (np.arange(12) + 0.5) / 12
+BETWEEN = (np.arange(8) + 0.5) / 8
 """Where a split's integral is evaluated, between the least and the largest part that both halves allow for."""
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
-LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
+NEAR = WEIGHTS / WEIGHTS.sum()
 NARROW = 0.05
 """Even splits of at least this width are beta distributed; below, the normal distribution is near enough."""
-RARE = 0.004
-"""Kinds of split that are rarer than this in a state are left out of it."""
 NO_NOISE = 0.05
 """Counts of less variance than this are exact for all that matters here."""
 MOST_READ = 2**15
@@ -48,7 +47,7 @@ MOST_READ = 2**15
 TINY = 1e-9
 UNLIKELY = -100.0
 """Logarithm of how likely it is, at most, that two halves add up to what is beyond the reach of both."""
-BATCH = 512
+BATCH = 128
 """Nodes that are worked on at once, so that what they need fits a processor's own memory."""
 
 
@@ -90,6 +89,15 @@ class _Frame:
         return _Found(index, where - left)
 
 
+def _bends(logs: Floats) -> Floats:
+    """Return by how much logarithms bend down in each step between places, per state."""
+    second = np.diff(logs, n=2, axis=1)
+    bends = np.zeros_like(logs)
+    bends[:, 0], bends[:, -2] = second[:, 0], second[:, -1]
+    bends[:, 1:-2] = (second[:, 1:] + second[:, :-1]) / 2
+    return np.clip(bends, -1, 0)
+
+
 @frozen(eq=False)
 class _Found:
     """Where numbers lie in a frame: right of which place, and by how many steps."""
@@ -98,21 +106,34 @@ class _Found:
     beyond: Floats
 
     def straight(self, values: Floats) -> Floats:
-        """Return values given at a frame's places, linear between them and beyond."""
-        flat = values.ravel()
+        """Return values given at a frame's places per state, linear between them and beyond."""
+        flat = values.reshape(-1, values.shape[-1])
         before = flat[self.index]
-        found: Floats = before + (flat[self.index + 1] - before) * self.beyond
+        found: Floats = flat[self.index + 1]
+        found -= before
+        found *= self.beyond[..., None]
+        found += before
+        return found
+
+    def curved(self, logs: Floats) -> Floats:
+        """Return the same of logarithms that bend between the places."""
+        found = self.straight(logs)
+        bends = _bends(logs).reshape(-1, logs.shape[-1])[self.index]
+        bends *= (self.beyond * (self.beyond - 1) / 2)[..., None]
+        found += bends
         return found
 
     def falling(self, logs: Floats) -> Floats:
-        """Return the same of logarithms, which beyond the frame must not rise again."""
-        flat = logs.ravel()
-        before, after = flat[self.index], flat[self.index + 1]
-        slope = after - before
-        inside = before + slope * self.beyond
-        over = after + np.minimum(slope, -FALL) * (self.beyond - 1)
-        under = before + np.maximum(slope, FALL) * self.beyond
-        found: Floats = np.where(self.beyond > 1, over, np.where(self.beyond < 0, under, inside))
+        """Return the same of logarithms which beyond the frame must not rise again."""
+        flat = logs.reshape(-1, logs.shape[-1])
+        found: Floats = flat[self.index]
+        slope = flat[self.index + 1] - found
+        inside = np.clip(self.beyond, 0, 1)
+        outside = self.beyond - inside
+        found += slope * inside[..., None]
+        if outside.any():
+            steep = np.where(outside[..., None] > 0, np.minimum(slope, -FALL), np.maximum(slope, FALL))
+            found += steep * outside[..., None]
         return found
 
 
@@ -122,151 +143,147 @@ def _rate(variance: Floats | float) -> Floats:
     return found
 
 
-def _summed(logs: Floats, axis: int) -> tuple[Floats, Floats]:
-    """Return the logarithm of a sum of exponentials, and their shares in it."""
-    most = logs.max(axis=axis, keepdims=True)
-    shares = np.exp(logs - most)
-    total = shares.sum(axis=axis, keepdims=True)
-    shares /= total
-    return (most + np.log(total)).squeeze(axis), shares
+@frozen(eq=False)
+class _Close:
+    """Splits so narrow that a few parts around the middle tell more of them than equal steps do."""
+
+    where: tuple[Places, Places]
+    """Of which nodes and places."""
+    chances: Floats
+    """Per state, how common this kind of split is."""
+    left: _Found
+    right: _Found
+    parts: Floats
 
 
 class _Splits:
     """Ways of splitting some nodes, at each place of their frame, among two halves with frames of their own.
 
-    What is worked out here does not depend on the messages, and serves all states.
+    What is worked out here does not depend on what the halves' counts tell.
     """
 
-    def __init__(self, frame: _Frame, left: _Frame, right: _Frame, even: Floats, widths: Sequence[float]) -> None:
-        """Lay out the parts of the first halves that are looked at, and how likely each kind of split makes them."""
-        total = frame.places
-        self.total = total
-        self.ends = [(left.find(part), right.find(total - part), part) for part in (np.zeros_like(total), total)]
+    def __init__(self, frame: _Frame, left: _Frame, right: _Frame, even: Floats, model: SplitModel) -> None:
+        """Lay out the parts of the first halves that are looked at, and how likely each state makes them."""
+        self.total = total = frame.places
+        self.ends = left.find(np.stack([0 * total, total], axis=-1)), right.find(np.stack([total, 0 * total], axis=-1))
+        self.end_chances = model.kinds[:, :2].T
         low = np.clip(np.maximum(left.low[:, None], total - right.high[:, None]), 0, total)
         high = np.clip(np.minimum(left.high[:, None], total - right.low[:, None]), 0, total)
         self.apart = high < low
         low, high = np.where(self.apart, 0, low), np.where(self.apart, total, high)
         cell = np.maximum((high - low) / len(BETWEEN), TINY)
         self.parts = low[..., None] + (high - low)[..., None] * BETWEEN
-        self.found = left.find(self.parts), right.find(total[..., None] - self.parts)
-        inside, outside = (
-            np.log(np.maximum(each, cell[..., None] / 2) / np.maximum(total, TINY)[..., None])
-            for each in (self.parts, total[..., None] - self.parts)
-        )
-        self.chances: list[Floats] = []
-        self.narrow = []
-        middle = even[:, None] * total
-        for width in widths:
-            spread = np.sqrt((even * (1 - even))[:, None] * (total + (width * total) ** 2))
+        rest = total[..., None] - self.parts
+        self.found = left.find(self.parts), right.find(rest)
+        some = np.maximum(total, TINY)
+        # Densities may be infinite at both ends: there, they are taken half a cell from them.
+        half = cell[..., None] / 2
+        inside, outside = (np.log(np.maximum(each, half) / some[..., None]) for each in (self.parts, rest))
+        chances: Floats = np.empty((*self.parts.shape, len(model.widths) + 1))
+        self.close: list[_Close] = []
+        middle, varied = even[:, None] * total, (even * (1 - even))[:, None]
+        for place, width in enumerate(model.widths):
+            spread = np.sqrt(varied * (total + (width * total) ** 2))
             if width < NARROW:
-                distance = (self.parts - middle[..., None]) / np.maximum(spread, TINY)[..., None]
-                density = -0.5 * distance**2 - np.log(np.maximum(spread, TINY) * np.sqrt(2 * np.pi))[..., None]
+                deviation = np.maximum(spread, TINY)
+                density = np.exp(-(((self.parts - middle[..., None]) / deviation[..., None]) ** 2) / 2)
+                density *= (cell / (deviation * math.sqrt(2 * math.pi)))[..., None]
             else:
-                # Infinite at both ends, perhaps: there, it is taken half a cell from them.
                 count = 1 / width**2 - 1
                 first, second = count * even[:, None, None], count * (1 - even[:, None, None])
                 constant = gammaln(count) - gammaln(first) - gammaln(second)
-                scale = np.log(np.maximum(total, TINY))[..., None]
-                density = (first - 1) * inside + (second - 1) * outside + constant - scale
-            self.chances.append(np.exp(density) * cell[..., None])
-            # Narrower than the places are apart: a few places around the middle tell more.
-            close = np.nonzero(spread <= cell)
-            parts = np.clip(middle[close][:, None] + spread[close][:, None] * NODES, 0, total[close][:, None])
-            there = left.of(close[0]).find(parts), right.of(close[0]).find(total[close][:, None] - parts)
-            self.narrow.append((close, there, parts))
-        self.chances.append(np.broadcast_to((cell / np.maximum(total, len(BETWEEN) * TINY))[..., None], inside.shape))
+                density = np.exp((first - 1) * inside + (second - 1) * outside + constant)
+                density *= (cell / some)[..., None]
+            near = spread <= cell
+            density[near] = 0
+            chances[..., place] = density
+            if near.any():
+                rows, columns = np.nonzero(near)
+                parts = np.clip(middle[near][:, None] + spread[near][:, None] * NODES, 0, total[near][:, None])
+                places = left.of(rows).find(parts), right.of(rows).find(total[near][:, None] - parts)
+                self.close.append(_Close((rows, columns), model.kinds[:, 2 + place], *places, parts))
+        chances[..., -1] = (cell / np.maximum(total, len(BETWEEN) * TINY))[..., None]
+        self.chances = chances @ model.kinds[:, 2:].T
 
-    def each(self, left: Floats, right: Floats, wanted: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return, from the halves' logarithms, those of each wanted kind of split, and the first half's part."""
-        likely = np.full((len(wanted), *self.total.shape), -np.inf)
-        parts = np.zeros_like(likely)
-        for kind, (first, second, part) in enumerate(self.ends):
-            if wanted[kind]:
-                likely[kind], parts[kind] = first.falling(left) + second.falling(right), part
-        logs = self.found[0].straight(left) + self.found[1].straight(right)
+    def told(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Return, from the halves' logarithms, those of the nodes per state, and the first half's expected part.
+
+        Where all states of the halves tell the same, their logarithms have one column.
+        """
+        same = left.shape[-1] == 1
+        first, second = self.found
+        # Leaves' messages are two straight lines.
+        logs = first.straight(left) if same else first.curved(left)
+        logs += second.straight(right) if same else second.curved(right)
         logs[self.apart] = UNLIKELY
-        most = logs.max(axis=-1)
-        density = np.exp(logs - most[..., None])
-        held = density * self.parts
-        for place, chances in enumerate(self.chances):
-            kind = place + len(self.ends)
-            if not wanted[kind]:
-                continue
-            mass = np.maximum(np.einsum("ngp,ngp->ng", density, chances), 1e-300)
-            likely[kind] = most + np.log(mass)
-            parts[kind] = np.einsum("ngp,ngp->ng", held, chances) / mass
-            if place < len(self.narrow):
-                close, there, part = self.narrow[place]
-                rows = close[0]
-                near = there[0].falling(left[rows]) + there[1].falling(right[rows]) + LOG_WEIGHTS
-                found, shares = _summed(near, axis=-1)
-                likely[kind][close], parts[kind][close] = found, (shares * part).sum(axis=-1)
-        return likely, parts
-
-
-def _mixed(likely: Floats, parts: Floats, kinds: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms, and the expected part, of splits whose kinds are as common as *kinds* says."""
-    with np.errstate(divide="ignore"):
-        logs, shares = _summed(likely + np.log(kinds)[:, None, None], axis=0)
-    return logs, np.sum(shares * parts, axis=0)
+        ends = self.ends[0].falling(left) + self.ends[1].falling(right)
+        most = np.maximum(logs.max(axis=2), ends.max(axis=2))
+        logs -= most[:, :, None]
+        density = np.exp(logs, out=logs)
+        if same:
+            mass = np.matmul(density.swapaxes(2, 3), self.chances)[:, :, 0]
+            density *= self.parts[..., None]
+            held = np.matmul(density.swapaxes(2, 3), self.chances)[:, :, 0]
+        else:
+            density *= self.chances
+            mass = density.sum(axis=2)
+            held = np.matmul(self.parts[:, :, None, :], density)[:, :, 0]
+        ends = np.exp(ends - most[:, :, None]) * self.end_chances
+        mass += ends.sum(axis=2)
+        held += ends[:, :, 1] * self.total[..., None]
+        for close in self.close:
+            rows, _ = close.where
+            near = close.left.falling(left[rows]) + close.right.falling(right[rows]) - most[close.where][:, None]
+            likely = np.exp(np.minimum(near, -6 * UNLIKELY)) * NEAR[:, None]
+            mass[close.where] += likely.sum(axis=1) * close.chances
+            held[close.where] += np.matmul(close.parts[:, None, :], likely)[:, 0] * close.chances
+        np.maximum(mass, 1e-300, out=mass)
+        held /= mass
+        return most + np.log(mass), held
 
 
 @frozen(eq=False)
 class _Level:
-    """What a level's nodes tell upwards, per state, at the places of a frame, and their first children's parts."""
+    """What a level's nodes tell upwards, and their first children's parts, at the places of a frame, per state.
+
+    The leaves tell the same in all states: they have one column for all.
+    """
 
     frame: _Frame
-    logs: tuple[Floats, ...]
-    parts: tuple[Floats, ...]
+    logs: Floats
+    parts: Floats
 
     @classmethod
-    def of(cls, frame: _Frame, logs: Sequence[Floats], parts: Sequence[Floats]) -> _Level:
+    def of(cls, frame: _Frame, logs: Floats, parts: Floats) -> _Level:
         """Return them with logarithms of at most 0: how likely they are counts only in comparison."""
-        most = np.max([each.max(axis=1) for each in logs], axis=0)[:, None]
-        return cls(frame, tuple(each - most for each in logs), tuple(parts))
+        return cls(frame, logs - logs.max(axis=(1, 2), keepdims=True), parts)
 
 
 def _told(frame: _Frame, counts: Floats, rate: Floats | float) -> Floats:
-    """Return the logarithms of how likely counts are at the places of a frame."""
+    """Return the logarithms of how likely counts are at the places of a frame, in one column."""
     found: Floats = -np.abs(counts[:, None] - frame.places) * np.broadcast_to(rate, counts.shape)[:, None]
-    return found
+    return found[..., None]
 
 
-def _parent(
-    tree: Tree, level: int, lower: _Level, frame: _Frame, model: SplitModel, *, leaves: bool
-) -> tuple[list[Floats], ...]:
-    """Return what the children of a level's nodes tell of them, and the expected parts, for each state.
-
-    What *leaves* tell is the same in all states.
-    """
+def _parent(tree: Tree, level: int, lower: _Level, frame: _Frame, model: SplitModel) -> tuple[Floats, Floats]:
+    """Return what the children of a level's nodes tell of them, and the expected parts, for each state."""
     first, children = tree.first_children[level], tree.children(level)
     sizes, below = (np.diff(tree.starts[each], append=len(tree.order)) for each in (level, level + 1))
     places = frame.places
-    logs = [np.zeros_like(places) for _ in model.kinds]
-    parts = [places.copy() for _ in model.kinds]
+    logs = np.zeros((*places.shape, len(model.kinds)))
+    parts = np.zeros_like(logs)
     alone, split = np.flatnonzero(children == 1), np.flatnonzero(children == 2)
-    if alone.size:
-        found = lower.frame.of(first[alone]).find(places[alone])
-        for state, told in enumerate(lower.logs):
-            logs[state][alone] = found.falling(told[first[alone]])
-    common = np.where(model.kinds >= RARE, model.kinds, 0)
-    handed = lower.logs[:1] if leaves else [_handed_down(lower.logs, chances) for chances in model.handed_down]
+    logs[alone] = lower.frame.of(first[alone]).find(places[alone]).falling(lower.logs[first[alone]])
+    parts[alone] = places[alone, :, None]
+    leaves = lower.logs.shape[-1] == 1
+    handed = lower.logs if leaves else np.log(np.exp(lower.logs) @ model.handed_down.T)
     for start in range(0, len(split), BATCH):
         nodes = split[start : start + BATCH]
         left = first[nodes]
         even = below[left] / sizes[nodes]
-        splits = _Splits(frame.of(nodes), lower.frame.of(left), lower.frame.of(left + 1), even, model.widths)
-        wanted = [common.any(axis=0)] if leaves else common > 0
-        known = [splits.each(each[left], each[left + 1], kinds) for each, kinds in zip(handed, wanted, strict=True)]
-        for state, kinds in enumerate(common):
-            logs[state][nodes], parts[state][nodes] = _mixed(*known[state % len(known)], kinds)
+        splits = _Splits(frame.of(nodes), lower.frame.of(left), lower.frame.of(left + 1), even, model)
+        logs[nodes], parts[nodes] = splits.told(handed[left], handed[left + 1])
     return logs, parts
-
-
-def _handed_down(logs: Sequence[Floats], chances: Floats) -> Floats:
-    """Return what nodes tell whose state has these chances."""
-    found, _ = _summed(np.stack([each + np.log(chance) for each, chance in zip(logs, chances, strict=True)]), axis=0)
-    return found
 
 
 def read_leaves(
@@ -285,16 +302,22 @@ def read_leaves(
     deepest = max(level for level, starts in enumerate(tree.starts) if len(starts) <= MOST_READ)
     frame = _Frame.around(found[deepest], spread[deepest])
     told = _told(frame, found[deepest], _rate(np.maximum(spread[deepest], NO_NOISE)))
-    levels = [_Level.of(frame, [told] * len(model.kinds), [])]
+    levels = [_Level.of(frame, told, frame.places[..., None])]
     for level in reversed(range(deepest)):
         frame = _Frame.around(found[level], spread[level])
-        logs, parts = _parent(tree, level, levels[-1], frame, model, leaves=level + 1 == deepest)
+        logs, parts = _parent(tree, level, levels[-1], frame, model)
         own = counts[level]
         if own is not None:
-            told = _told(frame, np.asarray(own, dtype=np.float64), _rate(max(noise[level], NO_NOISE)))
-            logs = [each + told for each in logs]
+            logs += _told(frame, np.asarray(own, dtype=np.float64), _rate(max(noise[level], NO_NOISE)))
         levels.append(_Level.of(frame, logs, parts))
     return _split_down(tree, levels[::-1], found, spread, model)
+
+
+def _chances(logs: Floats, states: Floats) -> Floats:
+    """Return the chances of states, a row for each node, given their chances before and how likely they make counts."""
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * states
+    found: Floats = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
+    return found
 
 
 def _split_down(
@@ -302,17 +325,14 @@ def _split_down(
 ) -> Floats:
     """Return the leaves' counts: from the root, each node's count is split as its children's messages suggest."""
     root = levels[0]
-    likely = np.concatenate([each[0] + np.log(chance) for each, chance in zip(root.logs, model.first, strict=True)])
-    _, shares = _summed(likely, axis=0)
-    counts = np.array([float((shares * np.tile(root.frame.places[0], len(root.logs))).sum())])
+    shares = np.exp(root.logs[0]) * (model.first if len(levels) > 1 else 1)
+    counts = np.array([float(root.frame.places[0] @ shares.sum(axis=1) / shares.sum())])
     states = model.first[None, :]
     for level, held in enumerate(levels[:-1]):
         first, two = tree.first_children[level], tree.children(level) == 2
         at = held.frame.find(counts)
-        likely = np.stack([at.falling(each) for each in held.logs], axis=1)
-        _, states = _summed(likely + np.log(np.maximum(states, 1e-300)), axis=1)
-        expected = np.stack([at.straight(each) for each in held.parts], axis=1)
-        part = np.where(two, np.clip((states * expected).sum(axis=1), 0, counts), counts)
+        states = _chances(at.falling(held.logs), states)
+        part = np.where(two, np.clip((states * at.straight(held.parts)).sum(axis=1), 0, counts), counts)
         below = states @ model.handed_down
         lower = np.empty(len(tree.starts[level + 1]))
         lower[first], lower[first[two] + 1] = part, (counts - part)[two]
