@@ -1,8 +1,8 @@
 """DAWA: a private partition into parts of nearly equal counts, then the parts' totals as the workload needs them.
 
 Li, Hay, Miklau, Wang, A data- and workload-aware algorithm for range queries under differential privacy, PVLDB 7(5),
-2014. Here the partition costs less noise (`PickPartition`), all levels' shares are found at once (`shares`), and
-totals below 0 are taken out.
+2014. Here the partition costs less noise (`PickPartition`), few levels of the tree over its parts are counted, their
+shares found at once (`shares`), and what the noisy totals mean is worked out as `reading` has it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jostle.options.histograms.estimate import Estimate
 from jostle.options.histograms.grid import GridOption, count_tree, grid_shape, positive
 from jostle.options.histograms.hilbert import hilbert_order
 from jostle.options.histograms.reading import read_leaves
-from jostle.options.histograms.shares import tree_shares
+from jostle.options.histograms.shares import reading_shares
 from jostle.options.histograms.tree import Tree, chain_tree
 from jostle.options.histograms.workload import Workload
 from jostle.privacy.amounts import exact
@@ -28,6 +28,11 @@ from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 
 __all__ = ["DAWA", "private_parts"]
+
+STEP = 3
+"""Every so manieth level of the tree over the parts is counted: a reading fills in those between."""
+TILT = 1.3
+"""By how much more than suits the workload a counted level gets for every one below it."""
 
 
 def private_parts(db: Probe, partition: Fraction, counts: Fraction, penalty: Fraction) -> Tree:
@@ -54,7 +59,7 @@ class DAWA(GridOption):
     partition is released, so the tree and its shares may depend on it.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     looks_at_workload = True
 
     partition_share: Fraction = share("1/8")
@@ -72,6 +77,6 @@ class DAWA(GridOption):
         """Return the parts' totals, spread evenly."""
         first = epsilon * self.partition_share
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
-        shares = tree_shares(tree, workload or Workload.random_ranges(tree.shape))
+        shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)
         counted = count_tree(db, tree, shares, epsilon - first, site="parts")
         return Estimate(counted.tree.spread(read_leaves(counted.tree, counted.counts, counted.noise)))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from jostle.options.histograms.tree import Tree
 from jostle.options.histograms.workload import Workload
 
-__all__ = ["best_shares", "exact_shares", "reading_shares", "tree_shares"]
+__all__ = ["best_shares", "coarseness", "evenness", "exact_shares", "reading_shares", "tree_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -34,13 +34,28 @@ LEAST_SHARE = 1 / 256
 """Smaller shares than this are given to the other levels."""
 SAMPLE = 64
 """Queries of a workload that the shares are worked out for."""
-STEP = 4
-"""A tree of halvings that is read by Bayes' rule is counted at every so manieth level."""
-COARSER = 1.3
-"""By how much more a counted level gets than the next one below, where little is to be expected of fine levels."""
-TRUST = 0.15
-"""Weight of what suits the workload by least squares, per tenfold of records times epsilon."""
-MOST_TRUST = 0.9
+SPIKED, EVEN = 2.0, 5.0
+"""By how much more than suits the workload a counted level gets for every one below it, where records are few: if all
+of them seem to be in one place, and if they are everywhere."""
+TRUST = 0.2
+"""How much of that is forgone per tenfold of records times epsilon ..."""
+DOUBT = 0.1
+"""... less so much."""
+
+
+def evenness(counts: NDArray[np.int64], variance: float) -> float:
+    """Return from 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
+
+    It is the logarithm of how many nodes as heavy as the average record's would hold all records, over the most it can
+    be. Noise adds its variance to each square.
+    """
+    nodes = len(counts)
+    if nodes == 1:
+        return 0.0
+    total = max(float(counts.sum()), 1.0)
+    squares = float((counts.astype(np.float64) ** 2).sum()) - nodes * variance
+    alike = min(max(squares / total**2, 1 / nodes), 1.0)
+    return -math.log(alike) / math.log(nodes)
 
 
 def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:
@@ -91,19 +106,32 @@ def tree_shares(tree: Tree, workload: Workload) -> tuple[Fraction, ...]:
     return exact_shares(best_shares(load, sizes))
 
 
-def reading_shares(tree: Tree, workload: Workload, records: float, epsilon: float) -> tuple[Fraction, ...]:
+def coarseness(records: float, evenly: float) -> float:
+    """Return the tilt of `reading_shares` that suits so many records, in units of noise, that lie so evenly (0 to 1).
+
+    The fewer they are, the more coarse levels tell a reading where fine ones are only noise. And that the more so, the
+    more evenly they lie: where they are in a few places, fine counts tell which. Found on public and made-up grids.
+    """
+    trust = min(max(TRUST * math.log10(max(records, 1.0)) - DOUBT, 0.0), 1.0)
+    tilt: float = (SPIKED ** (1 - evenly) * EVEN**evenly) ** (1 - trust)
+    return tilt
+
+
+def reading_shares(
+    tree: Tree, workload: Workload, *, step: int, tilt: float, bought: tuple[int, float] = (0, 0.0)
+) -> tuple[Fraction, ...]:
     """Return shares for counts that are read by Bayes' rule (`reading`), root first, most of them 0.
 
-    Every STEP-th level is counted, from the leaves up. What suits the workload by least squares is mixed with shares
-    that grow towards the root: coarse levels tell a reading where fine ones are only noise, the more so the fewer the
-    records. Found on public and made-up grids.
+    Every *step*-th level is counted, from the leaves up, as suits the workload by least squares, times *tilt* for each
+    counted level below it. What was *bought* of a level before, as a share of all, counts towards its own.
     """
-    levels = np.arange(len(tree.starts) - 1, -1, -STEP)[::-1]
+    levels = np.arange(len(tree.starts) - 1, -1, -step)[::-1]
     counted = tree.only(levels.tolist())
     nodes = np.array([len(starts) for starts in counted.starts])
     least = best_shares(counted.load(workload.sample(SAMPLE)), nodes[-1] / nodes)
-    coarse = COARSER ** np.arange(len(levels))[::-1]
-    trust = min(MOST_TRUST, TRUST * math.log10(max(records * epsilon, 1.0)))
+    wanted = least * tilt ** np.arange(len(levels))[::-1]
     shares = np.zeros(len(tree.starts))
-    shares[levels] = trust * least + (1 - trust) * coarse / coarse.sum()
+    shares[levels] = wanted / wanted.sum()
+    level, share = bought
+    shares[level] = max(shares[level] - share, 0.0)
     return exact_shares(shares)

@@ -14,7 +14,6 @@ from scipy.optimize import minimize
 from jostle.options.histograms.adaptive_grid import cut_further, reconcile
 from jostle.options.histograms.hilbert import hilbert_order
 from jostle.options.histograms.reading import read_leaves
-from jostle.options.histograms.shares import best_shares, exact_shares, tree_error, tree_shares
 from jostle.options.histograms.tree import (
     Tree,
     chain_tree,
@@ -160,44 +159,6 @@ def test_hilberts_curve_goes_from_neighbour_to_neighbour(shape: tuple[int, ...])
     places = np.stack(np.unravel_index(hilbert_order(shape), shape))
 
     assert np.abs(np.diff(places)).sum(axis=0).max() == 1
-
-
-@pytest.mark.parametrize("tree", [grid_tree((32,), 2), grid_tree((8, 8), 2)])
-def test_the_error_of_shares_is_the_variance_of_least_squares(tree: Tree) -> None:
-    """The formula is exact for trees whose nodes are alike."""
-    workload = Workload.random_ranges(tree.shape, 40)
-    shares = np.linspace(1, 2, len(tree.starts))
-    shares /= shares.sum()
-    _, spread = least_squares(tree, [np.zeros(len(each)) for each in tree.starts], (1 / shares**2).tolist())
-    sizes = len(tree.starts[-1]) / np.array([len(each) for each in tree.starts])
-
-    assert tree_error(shares, tree.load(workload), sizes) == pytest.approx(variances(tree, spread, workload).sum())
-
-
-@pytest.mark.parametrize("tree", [grid_tree((64,), 2), grid_tree((8, 8), 2)])
-def test_the_best_shares_are_not_beaten_by_a_general_search(tree: Tree) -> None:
-    load = tree.load(Workload.random_ranges(tree.shape, 40))
-    sizes = len(tree.starts[-1]) / np.array([len(each) for each in tree.starts])
-    best = float(tree_error(best_shares(load, sizes), load, sizes))
-
-    generator = np.random.default_rng(0)
-    for _ in range(3):
-        search = minimize(  # type: ignore[call-overload]  # as above
-            lambda free: float(tree_error(np.abs(free) / np.abs(free).sum(), load, sizes)),
-            generator.uniform(0.1, 1, len(load)),
-            method="Nelder-Mead",
-        )
-        assert best <= 1.02 * search.fun
-
-
-def test_shares_are_exact_and_add_up() -> None:
-    shares = tree_shares(grid_tree((100, 37), 2), Workload.random_ranges((100, 37), 100))
-
-    assert sum(shares) == 1
-    assert min(shares) >= 0
-    assert shares[-1] > 0
-    assert sum(exact_shares([1e-9, 1, 0])) == 1
-    assert exact_shares([1e-9, 1, 0])[0] > 0 == exact_shares([1e-9, 1, 0])[2]
 
 
 def test_shrinking_beats_least_squares_on_a_flat_grid_and_on_one_of_spikes() -> None:
