@@ -143,7 +143,7 @@ class Trained:
         if gap > 0:
             closed = f"closes {gap:.0%} of the gap from the single best Option to hindsight"
         elif gap <= 0:
-            closed = "does no better than the single best Option"
+            closed = "is not clearly better than the single best Option, which it runs"
         if closed:
             closed = f"; on databases it had not seen it {closed}"
         return (
@@ -272,8 +272,9 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
     chosen_so = nested(cases, tried)
     real = ~cases.artificial
     judged = chosen_so.figures(cases, real if real.any() else None)
-    # Where choosing, judged in its turn, does no better than no choice, by regret and by loss, there is none.
-    helps = chosen_so.score(cases) < tried[0].score(cases) and not judged.gap_closed <= 0
+    # Choosing costs budget: where it is not clearly better than no choice, judged in its turn, there is none.
+    gain, doubt = chosen_so.gain(tried[0], cases)
+    helps = gain > doubt and not judged.gap_closed <= 0
     way = best_way(cases, tried if helps else tried[:1]).way
     fitted = fit_way(cases, way)
     inputs = cases.inputs(way.metafeatures, way.share, draws=DRAWS if way.share else 1, seed=1)

@@ -84,6 +84,21 @@ def test_ways_about_as_good_cost_as_little_as_can_be() -> None:
     assert best_way(cases, [first, second, better]) is better
 
 
+def test_a_gain_is_clear_if_it_is_larger_than_its_standard_error_over_groups() -> None:
+    cases = cases_of(known_by_rows(), AMONG)
+    first = judge(cases, Way((), Fraction(0), ConstantLearner()), folds=4)
+    _, group = np.unique(cases.groups, return_inverse=True)
+    steady = evolve(first, losses=first.losses * 0.9)
+    wavering = evolve(first, losses=first.losses * np.where(group % 2, 0.5, 1.4))
+
+    gain, error = steady.gain(first, cases)
+    assert gain > 3 * error
+    assert gain == pytest.approx(first.score(cases) - steady.score(cases))
+    gain, error = wavering.gain(first, cases)
+    assert 0 < gain < error
+    assert wavering.gain(wavering, cases) == (0, 0)
+
+
 def test_groups_are_on_one_side_of_every_split() -> None:
     groups = np.array([f"group {number % 7}" for number in range(60)])
     folds = list(split_groups(groups, 3))
