@@ -193,22 +193,25 @@ def _shown(ratios: list[float]) -> str:
 
 
 def regret_table(ours: Figures, peers: Figures, cells: list[Cell], names: list[str]) -> list[str]:
-    """Return the table of regrets of one Option for all cells."""
+    """Return the table of regrets of one Option for all cells.
+
+    Beside the peer's algorithms the Option counts as one of them, so that it has no regret where it is the best.
+    """
     best_ours = {cell: min(ours[cell, name].error for name in names) for cell in cells}
     theirs: dict[Cell, float] = defaultdict(lambda: math.inf)
     for (cell, peer), figure in peers.items():
         if peer not in UNSOUND:
             theirs[cell] = min(theirs[cell], figure.error)
     lines = [
-        "| always | best of ours | 1-D | 2-D | largest | best of all | 1-D | 2-D | largest |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| always | the peer's | 1-D | 2-D | largest | ours | 1-D | 2-D | largest | all | 1-D | 2-D |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     rows = []
     for name in names:
-        first = {cell: ours[cell, name].error / best_ours[cell] for cell in cells}
-        second = {cell: ours[cell, name].error / min(best_ours[cell], theirs[cell]) for cell in cells}
+        own = {cell: ours[cell, name].error for cell in cells}
         shown = []
-        for regrets in (first, second):
+        for beside in (theirs, best_ours, {cell: min(best_ours[cell], theirs[cell]) for cell in cells}):
+            regrets = {cell: max(1.0, own[cell] / beside[cell]) for cell in cells}
             flat = [regret for cell, regret in regrets.items() if cell.grid.startswith("2")]
             line = [regret for cell, regret in regrets.items() if not cell.grid.startswith("2")]
             shown += [
@@ -217,7 +220,8 @@ def regret_table(ours: Figures, peers: Figures, cells: list[Cell], names: list[s
                 _shown(flat),
                 f"{max(regrets.values()):.2f}",
             ]
-        rows.append((mean_ratio(first.values()), f"| {name} | {' | '.join(shown)} |"))
+        regret = mean_ratio(own[cell] / best_ours[cell] for cell in cells)
+        rows.append((regret, f"| {name} | {' | '.join(shown[:-1])} |"))
     return lines + [row for _, row in sorted(rows)]
 
 
