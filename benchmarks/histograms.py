@@ -209,19 +209,19 @@ def regret_table(ours: Figures, peers: Figures, cells: list[Cell], names: list[s
     rows = []
     for name in names:
         own = {cell: ours[cell, name].error for cell in cells}
-        shown = []
+        shown, means = [], []
         for beside in (theirs, best_ours, {cell: min(best_ours[cell], theirs[cell]) for cell in cells}):
             regrets = {cell: max(1.0, own[cell] / beside[cell]) for cell in cells}
             flat = [regret for cell, regret in regrets.items() if cell.grid.startswith("2")]
             line = [regret for cell, regret in regrets.items() if not cell.grid.startswith("2")]
+            means.append(mean_ratio(regrets.values()))
             shown += [
-                f"**{mean_ratio(regrets.values()):.2f}**",
+                f"**{means[-1]:.2f}**",
                 _shown(line),
                 _shown(flat),
                 f"{max(regrets.values()):.2f}",
             ]
-        regret = mean_ratio(own[cell] / best_ours[cell] for cell in cells)
-        rows.append((regret, f"| {name} | {' | '.join(shown[:-1])} |"))
+        rows.append((means[1], f"| {name} | {' | '.join(shown[:-1])} |"))
     return lines + [row for _, row in sorted(rows)]
 
 

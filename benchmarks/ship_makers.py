@@ -22,14 +22,15 @@ from jostle.options import get
 
 
 def shipped_part(history: History, task: str) -> History:
-    """Return what is known of one task's shipped Options."""
+    """Return what is known of one task's shipped Options as they are now: of older versions nobody learns."""
     names = {name for shipped in SHIPPED.values() if shipped.task == task for name in shipped.among}
+    current = {(name, get(name).version) for name in names}
     digests = {digest for digest, database in history.databases.items() if database.task == task}
     kept = {key for key, instance in history.instances.items() if instance.database in digests}
     return History(
         line
         for line in history.of(kept).lines()
-        if isinstance(line, KnownDatabase | KnownInstance) or line.option in names
+        if isinstance(line, KnownDatabase | KnownInstance) or (line.option, line.version) in current
     )
 
 

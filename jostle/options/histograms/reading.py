@@ -47,6 +47,8 @@ MOST_READ = 2**15
 TINY = 1e-9
 UNLIKELY = -100.0
 """Logarithm of how likely it is, at most, that two halves add up to what is beyond the reach of both."""
+STEEPEST = 600.0
+"""Larger exponents would overflow; they are taken as this."""
 BATCH = 128
 """Nodes that are worked on at once, so that what they need fits a processor's own memory."""
 
@@ -234,7 +236,7 @@ class _Splits:
         for close in self.close:
             rows, _ = close.where
             near = close.left.falling(left[rows]) + close.right.falling(right[rows]) - most[close.where][:, None]
-            likely = np.exp(np.minimum(near, -6 * UNLIKELY)) * NEAR[:, None]
+            likely = np.exp(np.minimum(near, STEEPEST)) * NEAR[:, None]
             mass[close.where] += likely.sum(axis=1) * close.chances
             held[close.where] += np.matmul(close.parts[:, None, :], likely)[:, 0] * close.chances
         np.maximum(mass, 1e-300, out=mass)
