@@ -54,16 +54,18 @@ class Fingerprint:
     """
 
     raw: bytes
-    rows: bytes
+    rows: bytes | None
+    """None where no row is left, since all labels are missing, say: there, all tables of these columns are alike."""
 
     def salted(self, salt: bytes) -> frozenset[str]:
         """Return both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
-        return frozenset(_hash(mark, salt) for mark in (b"raw" + self.raw, b"rows" + self.rows))
+        marks = (b"raw" + self.raw, *(() if self.rows is None else (b"rows" + self.rows,)))
+        return frozenset(_hash(mark, salt) for mark in marks)
 
     @property
     def public_mark(self) -> str:
-        """Return the mark of the rows without a salt, for public data."""
-        return _hash(self.rows, b"public")
+        """Return the mark of the rows, or without any that of the data, without a salt: for public data."""
+        return _hash(self.raw if self.rows is None else self.rows, b"public")
 
 
 def fingerprint(source: Source) -> Fingerprint:
@@ -71,7 +73,8 @@ def fingerprint(source: Source) -> Fingerprint:
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
         raise TypeError("row hashes are dense")
-    return Fingerprint(source.identity, f"{source.schema.names}".encode() + totals.tobytes())
+    rows = f"{source.schema.names}".encode() + totals.tobytes() if totals[-1] else None
+    return Fingerprint(source.identity, rows)
 
 
 def _hash(mark: bytes, salt: bytes) -> str:

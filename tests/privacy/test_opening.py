@@ -83,6 +83,17 @@ def test_two_probes_share_what_is_left() -> None:
         protected("0.1")
 
 
+def test_tables_of_which_no_row_is_left_have_a_budget_each(tmp_path: Path) -> None:
+    """Labels are missing throughout, in one as in the other: as the schema reads them, they are the same."""
+    unlabelled = [people(rows).assign(smokes=None) for rows in (20, 30)]
+    first, other = (jostle.Table.from_frame(frame, schema()) for frame in unlabelled)
+    jostle.protect(first, epsilon=1, vault=tmp_path / "first.vault").count(1)
+
+    assert jostle.protect(other, epsilon=1, vault=tmp_path / "other.vault").left == 1
+    with pytest.raises(BudgetError, match="0 is left"):
+        jostle.protect(jostle.Table.from_frame(unlabelled[0].copy(), schema()), epsilon=1)
+
+
 def test_a_vault_that_could_not_be_opened_is_forgotten(tmp_path: Path) -> None:
     with pytest.raises(VaultError):
         protected(vault=tmp_path / "no such folder" / "people.vault")

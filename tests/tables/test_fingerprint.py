@@ -106,6 +106,17 @@ def test_sums_wrap_round_in_long_tables() -> None:
     assert fingerprint(forth).rows == fingerprint(back).rows
 
 
+def test_tables_without_a_row_left_are_known_by_their_data_alone() -> None:
+    """All of them are read as the same rows, none: that must not make one table of them."""
+    labelled = Schema({"a": Categorical(range(3)), "ill": Categorical(["no", "yes"])}, label="ill")
+    first, other = (pd.DataFrame({"a": rows, "ill": [None] * len(rows)}, dtype=object) for rows in ([0, 1], [2, 2, 2]))
+    found, again, another = (marks(frame, labelled) for frame in (first, first.copy(), other))
+
+    assert found.salted(b"salt") == again.salted(b"salt")
+    assert not found.salted(b"salt") & another.salted(b"salt")
+    assert found.public_mark != another.public_mark
+
+
 def test_marks_are_useless_without_the_salt() -> None:
     found = marks(frame_of([(0, 1)]))
 
