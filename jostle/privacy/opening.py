@@ -34,7 +34,7 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
-__all__ = ["protect", "raw", "rehearse"]
+__all__ = ["Recognised", "protect", "raw", "recognise", "rehearse"]
 
 
 @frozen(eq=False)
@@ -89,6 +89,65 @@ def make_registry() -> Registry:
 _registry = make_registry()
 
 
+@frozen(eq=False, repr=False)
+class Recognised:
+    """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
+
+    marks: Fingerprint
+    _source: Source
+    _schema: Schema
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the table."""
+        return self._schema
+
+    def open(
+        self,
+        *,
+        epsilon: Amount | None = None,
+        vault: str | Path | None = None,
+        trace: Trace | str | Path | None = None,
+    ) -> Probe:
+        """Return a probe on the table, as `protect` does."""
+        if epsilon is None:
+            raise BudgetError(
+                "no epsilon is promised",
+                why="a table is only opened with a bound on what its answers may give away",
+                fix="jostle.protect(table, epsilon=1)",
+            )
+        promise, schema, marks = _promise(epsilon), self._schema, self.marks
+        records = _trace(trace)
+        keeper, account = _registry.open(
+            marks,
+            None if vault is None else Path(vault),
+            lambda found: found.open(promise, schema.neighbours, schema.names, marks),
+        )
+        if promise > account.left:
+            left = show_amount(account.left)
+            raise BudgetError(
+                f"epsilon {show_amount(promise)} is asked for, but {left} is left in {keeper.name}",
+                why=f"{show_amount(account.spent)} of the promised epsilon {show_amount(account.promise)} is spent",
+                fix=f"ask for at most {left}" if account.left else "there is nothing left to ask of this table",
+            )
+        ledger = Ledger(promise, schema.neighbours, payer=keeper)
+        room = Room(self._source, (), ledger, Noise(), records, private=True)
+        return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
+
+
+def recognise(table: Table) -> Recognised:
+    """Return a private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
+    source, schema = _taken(table)
+    marks = fingerprint(source)
+    if schema.inferred_from == marks.public_mark:
+        raise SchemaError(
+            "the schema was read off this same table",
+            why="its values and bounds would be public for free, and say who is in the table",
+            fix="write the schema from public knowledge, or infer it from a public table of the same kind",
+        )
+    return Recognised(marks, source, schema)
+
+
 def protect(
     table: Table,
     *,
@@ -101,38 +160,7 @@ def protect(
     What is spent is kept in *vault*, a file, beyond this process; without one, for as long as this process lives. The
     first promise for a table is the one that holds: opened again, it has what is left of that.
     """
-    source, schema = _taken(table)
-    if epsilon is None:
-        raise BudgetError(
-            "no epsilon is promised",
-            why="a table is only opened with a bound on what its answers may give away",
-            fix="jostle.protect(table, epsilon=1)",
-        )
-    promise = _promise(epsilon)
-    marks = fingerprint(source)
-    if schema.inferred_from == marks.public_mark:
-        raise SchemaError(
-            "the schema was read off this same table",
-            why="its values and bounds would be public for free, and say who is in the table",
-            fix="write the schema from public knowledge, or infer it from a public table of the same kind",
-        )
-    records = _trace(trace)
-    keeper, account = _registry.open(
-        marks,
-        None if vault is None else Path(vault),
-        lambda found: found.open(promise, schema.neighbours, schema.names, marks),
-    )
-    if promise > account.left:
-        raise BudgetError(
-            f"epsilon {show_amount(promise)} is asked for, but {show_amount(account.left)} is left in {keeper.name}",
-            why=f"{show_amount(account.spent)} of the promised epsilon {show_amount(account.promise)} is spent",
-            fix=f"ask for at most {show_amount(account.left)}"
-            if account.left
-            else "there is nothing left to ask of this table",
-        )
-    ledger = Ledger(promise, schema.neighbours, payer=keeper)
-    room = Room(source, (), ledger, Noise(), records, private=True)
-    return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
+    return recognise(table).open(epsilon=epsilon, vault=vault, trace=trace)
 
 
 def rehearse(
