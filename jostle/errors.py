@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
 
 from attrs import field, frozen
 
@@ -52,12 +54,21 @@ class JostleError(Exception):
             lines.append(f"  fix: {self.fix}")
         return "\n".join(lines)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.title, self.why, self.fix)
+    def facts(self) -> dict[str, Any]:
+        """Return what it says, by the names that it is made with."""
+        return {"title": self.title, "why": self.why, "fix": self.fix}
+
+    def anew(self) -> JostleError:
+        """Return an equal error that was raised nowhere: it leads to no frame."""
+        make, parts = self.__reduce__()
+        return make(*parts)
+
+    def __reduce__(self) -> tuple[Callable[..., JostleError], tuple[Any, ...]]:
+        return _rebuild, (type(self), self.facts())
 
 
-def _rebuild(kind: type[JostleError], title: str, why: str | None, fix: str | None) -> JostleError:
-    return kind(title, why=why, fix=fix)
+def _rebuild(kind: type[JostleError], facts: dict[str, Any]) -> JostleError:
+    return kind(**facts)
 
 
 class SchemaError(JostleError, ValueError):
@@ -81,7 +92,35 @@ class ExpressionError(JostleError, TypeError):
 
 
 class BudgetError(JostleError, ValueError):
-    """More budget was asked for than is left."""
+    """More budget was asked for than is left; amounts are None where the refusal is not about them."""
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        why: str | None = None,
+        fix: str | None = None,
+        requested: Fraction | None = None,
+        left: Fraction | None = None,
+        promise: Fraction | None = None,
+    ) -> None:
+        super().__init__(title, why=why, fix=fix)
+        self.requested = _own(requested)
+        """What was asked for."""
+        self.left = _own(left)
+        """What is left of the promise."""
+        self.promise = _own(promise)
+        """The bound fixed beforehand."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what it says, by the names that it is made with."""
+        amounts = {"requested": self.requested, "left": self.left, "promise": self.promise}
+        return {**super().facts(), **{name: amount for name, amount in amounts.items() if amount is not None}}
+
+
+def _own(amount: Fraction | None) -> Fraction | None:
+    # Another object: whoever catches an error can assign to the parts of a fraction in it, which a ledger goes by.
+    return None if amount is None else Fraction(amount.numerator, amount.denominator)
 
 
 class OptionError(JostleError, ValueError):
@@ -212,7 +251,7 @@ class ProgramError(JostleError, ValueError):
     def __str__(self) -> str:
         return render(self.source, self.diagnostics)
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Callable[..., JostleError], tuple[Any, ...]]:
         return ProgramError, (self.source, self.diagnostics)
 
 

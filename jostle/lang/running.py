@@ -127,6 +127,7 @@ def run_program(
     opened = (
         _example(program, target, budget, records) if data is None else _private(data, schema, budget, vault, records)
     )
+    budget = opened.probe.promise or budget  # what is left of a promise that was made before
     questions = _asked(opened, needed, name)
     program.check_schema(name, opened.probe.schema)
     check_price(program, name, opened.probe.schema, budget)

@@ -136,8 +136,7 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
         with np.errstate(all="ignore"):
             return getattr(room, question)(*details), None
     except JostleError as error:
-        # A new error of the same words: this one's traceback leads to the rows.
-        return None, type(error)(error.title, why=error.why, fix=error.fix)
+        return None, error.anew()  # this one's traceback leads to the rows
     except KeyboardInterrupt:
         return None, KeyboardInterrupt()
     except MemoryError:

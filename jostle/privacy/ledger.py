@@ -145,14 +145,21 @@ class Ledger:
 
     def _check(self, amount: Fraction, site: str) -> None:
         if amount < 0:
-            raise BudgetError(f"{site} asks for epsilon {show_amount(amount)}", why="what is spent is never given back")
+            raise BudgetError(
+                f"{site} asks for epsilon {show_amount(amount)}",
+                why="what is spent is never given back",
+                requested=amount,
+            )
         after = self._spent + amount
         if self._promise is not None and after > self._promise:
-            left = show_amount(self._promise - self._spent)
+            left = self._promise - self._spent
             raise BudgetError(
-                f"{site} asks for epsilon {show_amount(amount)}, but {left} is left",
+                f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
                 why=f"the promise, fixed before the run, is epsilon {show_amount(self._promise)}",
                 fix="ask for less, or fix a larger promise before the first question",
+                requested=amount,
+                left=left,
+                promise=self._promise,
             )
         if max(after.numerator.bit_length(), after.denominator.bit_length()) > MOST_BITS:
             raise BudgetError(

@@ -19,7 +19,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, ProbeError, SchemaError
-from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.door import Room, admit
 from jostle.privacy.expressions import check_expression
 from jostle.privacy.ledger import MOST_BITS, Ledger
@@ -27,7 +27,7 @@ from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
-from jostle.privacy.vault import Account, FileVault, MemoryVault, Vault
+from jostle.privacy.vault import FileVault, MemoryVault, Vault
 from jostle.tables.engines import Source
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.schema import Schema
@@ -44,7 +44,7 @@ class Registry:
     Its two functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
     """
 
-    open: Callable[[Fingerprint, Path | None, Callable[[Vault], Account]], tuple[Vault, Account]]
+    open: Callable[[Fingerprint, Path | None, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
     """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
     knows: Callable[[Fingerprint], bool]
     """Say whether the table was opened as private."""
@@ -63,7 +63,9 @@ def make_registry() -> Registry:
         same = (vault for vault in vaults.values() if isinstance(vault, FileVault) and vault.path == wanted.path)
         return next(same, wanted)
 
-    def open_vault(marks: Fingerprint, path: Path | None, opening: Callable[[Vault], Account]) -> tuple[Vault, Account]:
+    def open_vault(
+        marks: Fingerprint, path: Path | None, opening: Callable[[Vault], Fraction]
+    ) -> tuple[Vault, Fraction]:
         salted = marks.salted(salt)
         with lock:
             known = list({id(vault): vault for mark in salted if (vault := vaults.get(mark))}.values())
@@ -75,9 +77,9 @@ def make_registry() -> Registry:
                     fix="open it with the same vault, or without naming one",
                 )
             vault = known[0] if known else wanted or MemoryVault()
-            account = opening(vault)  # a vault that cannot be opened is not remembered
+            share = opening(vault)  # a vault that cannot be opened is not remembered
             vaults.update(dict.fromkeys(salted, vault))
-            return vault, account
+            return vault, share
 
     def knows(marks: Fingerprint) -> bool:
         with lock:
@@ -110,26 +112,13 @@ class Recognised:
         trace: Trace | str | Path | None = None,
     ) -> Probe:
         """Return a probe on the table, as `protect` does."""
-        if epsilon is None:
-            raise BudgetError(
-                "no epsilon is promised",
-                why="a table is only opened with a bound on what its answers may give away",
-                fix="jostle.protect(table, epsilon=1)",
-            )
-        promise, schema, marks = _promise(epsilon), self._schema, self.marks
-        records = _trace(trace)
-        keeper, account = _registry.open(
-            marks,
+        requested = None if epsilon is None else _promise(epsilon)
+        schema, records = self._schema, _trace(trace)
+        keeper, promise = _registry.open(
+            self.marks,
             None if vault is None else Path(vault),
-            lambda found: found.open(promise, schema.neighbours, schema.names, marks),
+            lambda found: found.open(requested, schema.neighbours, schema.names),
         )
-        if promise > account.left:
-            left = show_amount(account.left)
-            raise BudgetError(
-                f"epsilon {show_amount(promise)} is asked for, but {left} is left in {keeper.name}",
-                why=f"{show_amount(account.spent)} of the promised epsilon {show_amount(account.promise)} is spent",
-                fix=f"ask for at most {left}" if account.left else "there is nothing left to ask of this table",
-            )
         ledger = Ledger(promise, schema.neighbours, payer=keeper)
         room = Room(self._source, (), ledger, Noise(), records, private=True)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
@@ -157,8 +146,10 @@ def protect(
 ) -> Probe:
     """Return a probe on a private table that spends at most *epsilon*, whatever it is asked.
 
-    What is spent is kept in *vault*, a file, beyond this process; without one, for as long as this process lives. The
-    first promise for a table is the one that holds: opened again, it has what is left of that.
+    What is spent is kept in *vault*, a file, beyond this process; without one, for as long as this process lives.
+    The first promise for a table is the one that holds. Opened again with the same promise, or without *epsilon*, it
+    has what is left of that; with a smaller epsilon, that part of it, if so much is left. A larger one is refused: the
+    data's owner raises a promise with `jostle vault raise`.
     """
     return recognise(table).open(epsilon=epsilon, vault=vault, trace=trace)
 

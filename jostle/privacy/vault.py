@@ -6,76 +6,42 @@ A reservation whose answer never came out stays spent. Reservations take the fil
 processes and threads see one running total, kept as an exact fraction. The order of reservations is that of their
 numbers; their moments are for people, and no decision depends on a clock.
 
-What a vault cannot notice: that it was deleted, or exchanged for an older copy, while no process had it open. Keep it
-with the data, as writable by the data's owner alone; it also holds salted marks of the rows.
+What a vault cannot notice: that it was deleted, or exchanged for an older copy, while no process had it open. Whoever
+can write it can give budget back, so keep it with the data, and for the data's owner alone.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import sqlite3
+import shlex
 import threading
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from attrs import evolve, frozen
-
-from jostle.errors import BudgetError, VaultError
+from jostle.errors import VaultError
+from jostle.privacy.account import Account, no_promise
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.vault_file import gone, reading, tables, writing
-from jostle.tables.fingerprint import Fingerprint
+from jostle.privacy.vault_book import Book, Promise, Reservation
+from jostle.privacy.vault_file import copied, gone, missing, reading, writing
 
-__all__ = ["Account", "FileVault", "MemoryVault", "Reservation", "Vault"]
+__all__ = ["FileVault", "MemoryVault", "Vault", "vault_beside"]
 
-VERSION = 1
-
-TABLES = """
-CREATE TABLE account (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    version INTEGER NOT NULL,
-    salt BLOB NOT NULL,
-    columns TEXT NOT NULL,
-    neighbours TEXT NOT NULL,
-    promise TEXT NOT NULL,
-    spent TEXT NOT NULL
-);
-CREATE TABLE seen (mark TEXT PRIMARY KEY);
-CREATE TABLE reservations (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    moment TEXT NOT NULL,
-    process INTEGER NOT NULL,
-    site TEXT NOT NULL,
-    epsilon TEXT NOT NULL
-);
-"""
+ENDING = ".vault"
+MOST_REASON = 1000
+"""Characters of the longest reason that is kept."""
 
 
-@frozen
-class Account:
-    """What a vault says: the promise, what was spent of it, and for which neighbours."""
+def vault_beside(data: str | Path) -> Path:
+    """Path of the vault that a file of private data has unless another one is named: `survey.csv.vault`.
 
-    promise: Fraction
-    spent: Fraction
-    neighbours: str
+    A symbolic link to the data leads to the same vault.
 
-    @property
-    def left(self) -> Fraction:
-        """Return what may still be spent."""
-        return self.promise - self.spent
-
-
-@frozen
-class Reservation:
-    """One line of a vault."""
-
-    number: int
-    moment: str
-    process: int
-    site: str
-    epsilon: Fraction
+    >>> vault_beside("/data/survey.csv").name
+    'survey.csv.vault'
+    """
+    path = Path(data).resolve()
+    return path.with_name(path.name + ENDING)
 
 
 class Vault(Protocol):
@@ -83,45 +49,36 @@ class Vault(Protocol):
 
     @property
     def name(self) -> str:
-        """Return how the vault is called in messages and traces."""
+        """How the vault is called in messages and traces."""
 
-    def open(self, promise: Fraction, neighbours: str, columns: tuple[str, ...], marks: Fingerprint) -> Account:
-        """Return the account, made with this promise if there is none yet."""
+    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:
+        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
-
-
-def _charged(account: Account, amount: Fraction, site: str, vault: str) -> Account:
-    if amount < 0:
-        raise BudgetError(f"{site} asks for epsilon {show_amount(amount)}", why="what is spent is never given back")
-    if amount > account.left:
-        raise BudgetError(
-            f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(account.left)} is left in {vault}",
-            why=f"{show_amount(account.spent)} of the promised epsilon {show_amount(account.promise)} is spent",
-            fix="ask for less; a promise once given to the people in the data cannot be raised",
-        )
-    return evolve(account, spent=account.spent + amount)
 
 
 class MemoryVault:
     """A vault for the life of this process."""
 
     name = "this process"
+    raising = 'a promise kept in a file can be raised: jostle.protect(table, epsilon=1, vault="table.vault")'
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._account: Account | None = None
         self._process = os.getpid()
 
-    def open(self, promise: Fraction, neighbours: str, columns: tuple[str, ...], marks: Fingerprint) -> Account:  # noqa: ARG002 - a file needs them
-        """Return the account, made with this promise if there is none yet."""
+    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:  # noqa: ARG002 - a file needs them
+        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
         self._check_process()
         with self._lock:
             if self._account is None:
-                self._account = Account(promise, Fraction(0), neighbours)
-            _check_neighbours(self._account, neighbours, self.name)
-            return self._account
+                if requested is None:
+                    raise no_promise()
+                self._account = Account(requested, Fraction(0), neighbours)
+            self._account.check_relation(neighbours, self.name)
+            return self._account.share(requested, self.name, self.raising)
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
@@ -129,7 +86,7 @@ class MemoryVault:
         with self._lock:
             if self._account is None:
                 raise VaultError("the vault was not opened")
-            self._account = _charged(self._account, amount, site, self.name)
+            self._account = self._account.charged(amount, site, self.name, self.raising)
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.
@@ -146,85 +103,68 @@ class FileVault:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
-        self._salt: bytes | None = None
+        self._identity: bytes | None = None
         self._least = Fraction(0)
         """What the file said was spent when it was last looked at: it can only have become more."""
 
     @property
     def name(self) -> str:
-        """Return the path."""
+        """The path."""
         return str(self.path)
 
-    def open(self, promise: Fraction, neighbours: str, columns: tuple[str, ...], marks: Fingerprint) -> Account:
-        """Return the account, made with this promise if there is none yet.
+    @property
+    def raising(self) -> str:
+        """What to type for a larger promise."""
+        return f"raise the promise: jostle vault raise {shlex.quote(self.name)} --epsilon E --reason TEXT"
 
-        Another version of the table (it grew, say) is charged to the same account; a table with other columns is
-        refused.
+    # For whoever opens a table
+
+    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:
+        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here.
+
+        Another version of the table (it grew, say, or has another column) is charged to the same account; a table that
+        has none of the columns known is refused.
         """
-        with writing(self.path, create=self._salt is None) as connection:
-            if not tables(connection):
-                self._make(connection, promise, neighbours, columns)
-            account, salt = self._look(connection)
-            (known,) = connection.execute("SELECT columns FROM account").fetchone()
-            seen = {mark for (mark,) in connection.execute("SELECT mark FROM seen")}
-            salted = marks.salted(salt)
-            if seen and not seen & salted and known != _listed(columns):
+        create = self._identity is None and requested is not None
+        if not create and self._identity is None and not self.path.exists():
+            raise no_promise()
+        with writing(self.path, create=create) as connection:
+            book = Book(connection)
+            if book.is_empty:
+                if self._identity is not None:
+                    raise gone(self.path)
+                if requested is None:
+                    raise no_promise()
+                book.begin(Account(requested, Fraction(0), neighbours), columns, "made when the table was first opened")
+            account, identity = self._look(book)
+            account.check_relation(neighbours, self.name)
+            if not book.add_columns(columns):
                 raise VaultError(
                     f"{self.path} keeps the budget of a table with other columns",
                     why="a vault is for one private database",
                     fix="name a vault file of its own for this table",
                 )
-            connection.executemany("INSERT OR IGNORE INTO seen VALUES (?)", [(mark,) for mark in sorted(salted)])
-            _check_neighbours(account, neighbours, self.name)
-        self._salt = salt
+            share = account.share(requested, self.name, self.raising)
+        self._identity = identity
         self._least = max(self._least, account.spent)
-        return account
+        return share
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount durably, or raise BudgetError."""
-        if self._salt is None:
+        if self._identity is None:
             raise VaultError(f"the vault {self.path} was not opened")
         with writing(self.path) as connection:
-            account, _ = self._look(connection)
-            after = _charged(account, amount, site, self.name)
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            connection.execute(
-                "INSERT INTO reservations (moment, process, site, epsilon) VALUES (?, ?, ?, ?)",
-                (now, os.getpid(), site.encode("utf-8", "backslashreplace").decode(), str(amount)),
-            )
-            connection.execute("UPDATE account SET spent = ?", (str(after.spent),))
+            book = Book(connection)
+            account, _ = self._look(book)
+            after = account.charged(amount, site, self.name, self.raising)
+            book.charge(after, amount, site)
         self._least = max(self._least, after.spent)
 
-    def account(self) -> Account:
-        """Return the account of a vault that exists."""
-        with reading(self.path) as connection:
-            return _account(connection)[0]
-
-    def reservations(self) -> tuple[Reservation, ...]:
-        """Return every reservation, in order."""
-        with reading(self.path) as connection:
-            rows = connection.execute("SELECT number, moment, process, site, epsilon FROM reservations ORDER BY number")
-            return tuple(
-                Reservation(number, moment, process, site, _fraction(epsilon))
-                for number, moment, process, site, epsilon in rows
-            )
-
-    def _make(
-        self, connection: sqlite3.Connection, promise: Fraction, neighbours: str, columns: tuple[str, ...]
-    ) -> None:
-        if self._salt is not None:
-            raise gone(self.path)
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-        connection.execute(
-            "INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, '0')",
-            (VERSION, secrets.token_bytes(32), _listed(columns), neighbours, str(promise)),
-        )
-
-    def _look(self, connection: sqlite3.Connection) -> tuple[Account, bytes]:
-        """Return what the file says, if it is still the one that was opened, and has forgotten nothing."""
-        account, salt = _account(connection)
-        if self._salt not in {None, salt}:
+    def _look(self, book: Book) -> tuple[Account, bytes]:
+        """Account and identity, if the file is still the one that was opened, and has forgotten nothing."""
+        book.bring_up_to_date()
+        account, identity = book.account(), book.identity()
+        if self._identity not in {None, identity}:
             raise gone(self.path)
         if account.spent < self._least:
             raise VaultError(
@@ -232,34 +172,62 @@ class FileVault:
                 why=f"it is an older copy, and epsilon {show_amount(self._least - account.spent)} is missing from it",
                 fix="put the newer one back",
             )
-        return account, salt
+        return account, identity
 
+    # For the data's owner
 
-def _listed(columns: tuple[str, ...]) -> str:
-    return "\n".join(sorted(columns))
+    def create(self, promise: Fraction, neighbours: str, columns: tuple[str, ...] = ()) -> Account:
+        """Make the file, with a promise; no data are needed. Without *columns*, they are those it is opened with."""
+        with writing(self.path, create=True) as connection:
+            book = Book(connection)
+            if not book.is_empty:
+                raise VaultError(
+                    f"there is a vault {self.path} already",
+                    why="a second promise would be a second budget",
+                    fix=f"jostle vault show {shlex.quote(self.name)}, or {self.raising}",
+                )
+            account = Account(promise, Fraction(0), neighbours)
+            book.begin(account, columns, "made before the table was opened")
+        return account
 
+    def raise_promise(self, promise: Fraction, reason: str) -> Account:
+        """Raise the promise, and record why."""
+        if not reason.strip() or len(reason) > MOST_REASON or not reason.isprintable():
+            raise VaultError(
+                "there is no reason for raising the promise",
+                why="it was given to the people in the data, and whoever looks at the vault is told why it grew; "
+                f"a reason is one line of at most {MOST_REASON} characters",
+                fix='--reason "a second survey year was agreed to"',
+            )
+        if not self.path.exists():
+            raise missing(self.path)
+        with writing(self.path) as connection:
+            book = Book(connection)
+            account, _ = self._look(book)
+            account = account.raised(promise, self.name)
+            book.raise_promise(account, reason)
+        return account
 
-def _account(connection: sqlite3.Connection) -> tuple[Account, bytes]:
-    row = connection.execute("SELECT version, promise, spent, neighbours, salt FROM account").fetchone()
-    if row is None:
-        raise VaultError("the vault holds no account", why="it was damaged", fix="restore it from a copy")
-    version, promise, spent, neighbours, salt = row
-    if version != VERSION:
-        raise VaultError(f"the vault is of version {version}, not {VERSION}", fix="use the Jostle that made it")
-    return Account(_fraction(promise), _fraction(spent), neighbours), bytes(salt)
+    def backup(self, target: str | Path) -> Path:
+        """Write a copy as the vault is at one moment, whoever spends from it meanwhile; return the copy's path."""
+        return copied(self.path, Path(target).resolve())
 
+    def account(self) -> Account:
+        """Promise and spending, as the file has them."""
+        with reading(self.path) as connection:
+            return Book(connection).account()
 
-def _fraction(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, TypeError, ZeroDivisionError):
-        raise VaultError("the vault holds an amount that is no fraction", why="it was damaged") from None
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the database was opened with so far."""
+        with reading(self.path) as connection:
+            return Book(connection).columns()
 
+    def promises(self) -> tuple[Promise, ...]:
+        """Every promise, in order: the first was made, each of the others raised it."""
+        with reading(self.path) as connection:
+            return Book(connection).promises()
 
-def _check_neighbours(account: Account, neighbours: str, name: str) -> None:
-    if account.neighbours != neighbours:
-        raise VaultError(
-            f"{name} keeps a budget under {account.neighbours}, not {neighbours}",
-            why="amounts under two neighbour relations do not add up",
-            fix=f'open the table with neighbours="{account.neighbours}"',
-        )
+    def reservations(self) -> tuple[Reservation, ...]:
+        """Every reservation, in order."""
+        with reading(self.path) as connection:
+            return Book(connection).reservations()

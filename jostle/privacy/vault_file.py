@@ -1,14 +1,22 @@
-"""The SQLite file under a vault: opened, locked, checked, and its failures explained.
+"""The SQLite file under a vault: made, opened, locked, checked, copied, and its failures explained.
 
 The file is opened anew each time. A connection kept open would be lost to whatever happens to the file in between: it
 would go on writing to a file that was deleted or replaced; it would share its state with a forked child; and on POSIX
 systems it would lose its locks as soon as any code in the same process opened and closed the same file, to make a
 backup say, after which another process could remove the write-ahead log under its feet.
+
+The file is its owner's alone from its first byte: SQLite is told to make it with the mode of a file that is
+(`modeof`), and gives its logs the mode of the file itself. So no umask counts, and there is no instant at which
+others could have opened it.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 import sqlite3
+import stat
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +24,7 @@ from pathlib import Path
 
 from jostle.errors import VaultError
 
-__all__ = ["gone", "reading", "tables", "writing"]
+__all__ = ["copied", "gone", "missing", "reading", "tables", "writing"]
 
 APPLICATION = 0x4A53544C
 """Stands in the file's header, so that no other program's database is taken for a vault."""
@@ -26,6 +34,8 @@ SMALLEST = 512
 """Bytes of the smallest page. SQLite takes anything shorter for an empty database, and would write over it."""
 PAUSE = 0.01
 """Seconds between attempts at what SQLite does not wait for by itself."""
+LOGS = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database while it is used."""
 
 
 @contextmanager
@@ -33,10 +43,13 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection that only reads."""
     with _explained(path):
         if not path.exists():
-            raise VaultError(f"there is no vault {path}", fix="check the path")
-        connection = _connected(path, "ro")
+            raise missing(path)
+        # Not in mode "ro": such a connection makes logs, and cannot remove them.
+        connection = _connected(path, "rw")
         try:
+            connection.execute("PRAGMA query_only = ON")
             _check_kind(connection, path)
+            _check_access(path)
             yield connection
         finally:
             connection.close()
@@ -49,11 +62,12 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
         if not create and not path.exists():
             raise gone(path)
         _check_size(path)
-        connection = _connected(path, "rwc" if create else "rw")
+        connection = _made(path) if create else _connected(path, "rw")
         try:
             _check_names(path)
             if tables(connection):
                 _check_kind(connection, path)
+            _check_access(path)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
             if create:
@@ -65,6 +79,32 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
             connection.execute("COMMIT")
         finally:
             connection.close()  # undoes what was not committed
+
+
+def copied(path: Path, target: Path) -> Path:
+    """Copy a vault as it is at one moment, into a file that there is not yet; return its path.
+
+    The name is taken first, and the copy put there whole, so that no other file is written over, and a copy that was
+    interrupted is not taken for one.
+    """
+    with reading(path) as source, _explained(target):
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
+        except FileExistsError:
+            raise VaultError(f"there is a file {target} already", fix="name a new file for the copy") from None
+        half = Path(_private_file(target))
+        try:
+            copy = _connected(half, "rw")
+            try:
+                source.backup(copy)
+            finally:
+                copy.close()
+            half.replace(target)
+        except BaseException:
+            half.unlink()
+            target.unlink()
+            raise
+    return target
 
 
 def tables(connection: sqlite3.Connection) -> int:
@@ -82,9 +122,38 @@ def gone(path: Path) -> VaultError:
     )
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(f"file:{quoted}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None)
+def missing(path: Path) -> VaultError:
+    """Return the error for a vault that was never there."""
+    return VaultError(
+        f"there is no vault {path}", fix=f"check the path, or jostle vault create {shlex.quote(str(path))} --epsilon 1"
+    )
+
+
+def _connected(path: Path, mode: str, *, like: str | None = None) -> sqlite3.Connection:
+    uri = f"file:{_quoted(str(path))}?mode={mode}" + (f"&modeof={_quoted(like)}" if like else "")
+    return sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+
+
+def _made(path: Path) -> sqlite3.Connection:
+    """Connect to a file, which is made as its owner's alone if there is none."""
+    if path.exists():
+        return _connected(path, "rwc")
+    model = _private_file(path)
+    try:
+        return _connected(path, "rwc", like=model)
+    finally:
+        Path(model).unlink()
+
+
+def _private_file(path: Path) -> str:
+    """Path of a new file beside another, for its owner alone."""
+    file, name = tempfile.mkstemp(prefix=".vault-", dir=path.parent)
+    os.close(file)
+    return name
+
+
+def _quoted(name: str) -> str:
+    return name.replace("%", "%25").replace("?", "%3f").replace("#", "%23").replace("&", "%26")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
@@ -113,6 +182,24 @@ def _check_size(path: Path) -> None:
         raise VaultError(f"{path} is too short a file to be a vault", fix="name another file")
 
 
+def _check_access(path: Path) -> None:
+    """Refuse a file that everybody on this machine may read or write; a group that shares it was given it."""
+    if os.name != "posix":
+        return
+    for file in (path, *(path.with_name(path.name + ending) for ending in LOGS)):
+        try:
+            mode = file.stat().st_mode
+        except FileNotFoundError:
+            continue
+        if mode & stat.S_IRWXO and stat.S_ISREG(mode):
+            raise VaultError(
+                f"{file} may be read or written by everybody on this machine",
+                why="it says what was asked of private rows, earlier versions of Jostle kept marks of the rows "
+                "themselves in it, and whoever writes it gives budget back",
+                fix=f"chmod o= {shlex.quote(str(file))}; where files have no modes, keep the vault elsewhere",
+            )
+
+
 def _check_names(path: Path) -> None:
     if path.stat().st_nlink > 1:
         raise VaultError(
@@ -129,8 +216,9 @@ def _explained(path: Path) -> Iterator[None]:
     except VaultError:
         raise
     except (sqlite3.Error, OSError) as mistake:
+        reason = mistake.strerror if isinstance(mistake, OSError) else mistake
         raise VaultError(
-            f"the vault {path} cannot be used: {mistake}",
+            f"the vault {path} cannot be used: {reason}",
             why="nothing is released before it is recorded",
             fix="see that the file is a vault, that it may be written, and that the disk is not full",
         ) from None

@@ -55,11 +55,14 @@ def test_a_program_runs_on_private_rows(tmp_path: Path, private: list[str]) -> N
 
 
 def test_a_vault_remembers_what_was_spent(tmp_path: Path, private: list[str]) -> None:
-    program, vault = written(tmp_path, COUNT), ["--vault", str(tmp_path / "v.vault")]
-    assert run(tmp_path, program, *private, "--epsilon", "1", *vault).returncode == 0
-    refused = run(tmp_path, program, *private, "--epsilon", "1", *vault)
+    """The second run has what the first one left of the promise."""
+    half, whole = COUNT, COUNT.replace("50%", "100%")
+    promised = ["--epsilon", "1", "--vault", str(tmp_path / "v.vault")]
+    for program, left in ((half, "1"), (whole, "1/2")):
+        assert answered(run(tmp_path, written(tmp_path, program), *private, *promised, "--json"))["epsilon"] == left
+    refused = run(tmp_path, written(tmp_path, half), *private, *promised)
     assert refused.returncode == 3
-    assert "0.5 is left" in refused.stderr
+    assert "0 is left" in refused.stderr
 
 
 def test_what_the_schema_refuses_is_refused_before_the_table_is_opened(tmp_path: Path, private: list[str]) -> None:

@@ -79,7 +79,7 @@ def table(rows: int = 200, seed: int = 0, neighbours: Neighbours = "add_remove")
 
 
 def protected(
-    epsilon: Fraction | int | str = 1,
+    epsilon: Fraction | int | str | None = 1,
     *,
     rows: int = 200,
     seed: int = 0,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -55,9 +57,62 @@ def test_a_promise_too_long_to_be_written_down_is_refused(tmp_path: Path) -> Non
 
 def test_a_vault_outlives_the_probe(tmp_path: Path) -> None:
     protected(vault=tmp_path / "people.vault").count("0.4")
-    assert protected("0.6", vault=tmp_path / "people.vault").left == Fraction("0.6")
-    with pytest.raises(BudgetError, match=r"0\.6 is left"):
-        protected("0.7", vault=tmp_path / "people.vault")
+    for epsilon in ("0.6", "0.7", 1, None):
+        assert protected(epsilon, vault=tmp_path / "people.vault").left == Fraction("0.6")
+    assert protected("0.5", vault=tmp_path / "people.vault").left == Fraction("0.5")
+    with pytest.raises(BudgetError, match=r"0\.6 is left") as refusal:
+        protected("1.1", vault=tmp_path / "people.vault")
+    assert f"jostle vault raise {tmp_path}" in (refusal.value.fix or "")
+
+
+def test_without_epsilon_a_table_is_opened_on_what_is_left_of_a_promise_that_there_is(tmp_path: Path) -> None:
+    vault = tmp_path / "people.vault"
+    with pytest.raises(BudgetError, match="no epsilon is promised"):
+        protected(None, vault=vault)
+    assert not vault.exists()
+    protected(2, vault=vault).count(1)
+    assert protected(None).promise == protected(None, vault=vault).promise == 1
+
+
+SCRIPT = """
+import sys
+import pandas, jostle
+schema = jostle.Schema({"x": jostle.Categorical(["a", "b"])})
+table = jostle.Table.from_frame(pandas.DataFrame({"x": ["a", "b"] * 50}), schema)
+sys.stdin.readline()
+db = jostle.protect(table, epsilon=1, vault=sys.argv[1])
+print("in", flush=True)
+sys.stdin.readline()
+while True:
+    db.count("0.07")
+    print("answered", flush=True)
+"""
+
+
+def test_copies_of_a_script_that_start_at_once_all_get_in_and_share_one_promise(tmp_path: Path) -> None:
+    scripts = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, tmp_path / "people.vault"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for each in scripts:
+        assert each.stdin is not None
+        each.stdin.write("open\n")
+        each.stdin.flush()
+    for each in scripts:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "in\n"
+    said = [each.communicate("spend\n", timeout=120) for each in scripts]
+
+    account = FileVault(tmp_path / "people.vault").account()
+    assert all("BudgetError" in wrong for _, wrong in said)
+    assert sum(answers.count("answered") for answers, _ in said) == 14
+    assert account.spent == 14 * Fraction("0.07")
 
 
 def test_a_promise_for_part_of_what_is_left_is_kept_as_well(tmp_path: Path) -> None:

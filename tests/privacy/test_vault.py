@@ -19,10 +19,9 @@ from pathlib import Path
 import pytest
 
 from jostle.errors import BudgetError, VaultError
-from jostle.privacy.vault import FileVault, MemoryVault, Reservation, Vault
-from jostle.tables.fingerprint import Fingerprint
+from jostle.privacy.vault import FileVault, MemoryVault, Vault
+from jostle.privacy.vault_book import Reservation
 
-MARKS = Fingerprint(b"raw", b"rows")
 TENTH = Fraction(1, 10)
 SQLITE = b"SQLite format 3\0" + b"\0" * 5000
 
@@ -31,16 +30,15 @@ import os, sys
 from fractions import Fraction
 from jostle.errors import JostleError
 from jostle.privacy.vault import FileVault
-from jostle.tables.fingerprint import Fingerprint
 vault = FileVault(sys.argv[1])
 """
-OPENED = OPEN + 'vault.open(Fraction(1), "add_remove", ("a", "b"), Fingerprint(b"raw", b"rows"))\n'
+OPENED = OPEN + 'vault.open(Fraction(1), "add_remove", ("a", "b"))\n'
 
 
 def opened(path: Path, promise: Fraction | int = 1) -> FileVault:
     """Return a vault that is ready to be spent from."""
     vault = FileVault(path)
-    vault.open(Fraction(promise), "add_remove", ("a", "b"), MARKS)
+    vault.open(Fraction(promise), "add_remove", ("a", "b"))
     return vault
 
 
@@ -82,22 +80,53 @@ def both(path: Path) -> list[Vault]:
 
 def test_the_first_promise_is_the_one_that_holds(path: Path) -> None:
     for vault in both(path):
-        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        assert vault.open(Fraction(1), "add_remove", ("a",)) == 1
         vault.pay(Fraction("0.9"), "much")
 
-        again = vault.open(Fraction(100), "add_remove", ("a",), MARKS)
-        assert again.promise == 1
-        assert again.left == TENTH
-        with pytest.raises(BudgetError, match=r"0\.1 is left"):
+        with pytest.raises(BudgetError, match=r"0\.1 is left") as refusal:
+            vault.open(Fraction(100), "add_remove", ("a",))
+        assert refusal.value.facts().items() >= {"requested": 100, "left": TENTH, "promise": 1}.items()
+        with pytest.raises(BudgetError, match=r"0\.1 is left") as refusal:
             vault.pay(Fraction("0.2"), "more")
+        assert refusal.value.facts().items() >= {"requested": 2 * TENTH, "left": TENTH, "promise": 1}.items()
         vault.pay(TENTH, "the rest")
         with pytest.raises(BudgetError, match="0 is left"):
             vault.pay(Fraction(1, 10**9), "anything")
 
 
+@pytest.mark.parametrize(
+    ("requested", "given"),
+    [("1", "0.4"), (None, "0.4"), ("0.5", "0.4"), ("0.4", "0.4"), ("0.3", "0.3"), ("2", None), ("1.0001", None)],
+)
+def test_whoever_opens_it_again_gets_what_is_left_or_the_part_asked_for(
+    path: Path, requested: str | None, given: str | None
+) -> None:
+    for vault in both(path):
+        vault.open(Fraction(1), "add_remove", ("a",))
+        vault.pay(Fraction("0.6"), "much")
+        asked = None if requested is None else Fraction(requested)
+        if given is None:
+            with pytest.raises(BudgetError, match=r"0\.4 is left") as refusal:
+                vault.open(asked, "add_remove", ("a",))
+            assert "raise" in (refusal.value.fix or "")
+        else:
+            assert vault.open(asked, "add_remove", ("a",)) == Fraction(given)
+
+
+def test_nothing_is_opened_without_a_promise_or_once_it_is_spent(path: Path) -> None:
+    for vault in both(path):
+        with pytest.raises(BudgetError, match="no epsilon is promised"):
+            vault.open(None, "add_remove", ("a",))
+        vault.open(Fraction(1), "add_remove", ("a",))
+        vault.pay(Fraction(1), "all")
+        for requested in (None, Fraction(1), TENTH):
+            with pytest.raises(BudgetError, match="0 is left"):
+                vault.open(requested, "add_remove", ("a",))
+
+
 def test_amounts_are_never_given_back(path: Path) -> None:
     for vault in both(path):
-        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        vault.open(Fraction(1), "add_remove", ("a",))
         with pytest.raises(BudgetError):
             vault.pay(-TENTH, "back")
 
@@ -110,9 +139,9 @@ def test_nothing_is_paid_from_a_vault_that_was_not_opened(path: Path) -> None:
 
 def test_amounts_under_two_neighbour_relations_do_not_add_up(path: Path) -> None:
     for vault in both(path):
-        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        vault.open(Fraction(1), "add_remove", ("a",))
         with pytest.raises(VaultError, match="under add_remove"):
-            vault.open(Fraction(1), "replace_one", ("a",), MARKS)
+            vault.open(Fraction(1), "replace_one", ("a",))
 
 
 def test_totals_are_exact_where_floats_would_drift(path: Path) -> None:
@@ -149,7 +178,7 @@ with writing(vault.path) as connection:
     sys.stdin.read()
 """
     with subprocess.Popen(
-        [sys.executable, "-c", OPENED + middle, path, "INSERT INTO seen VALUES ('half way')"],
+        [sys.executable, "-c", OPENED + middle, path, "UPDATE account SET neighbours = 'half way'"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -159,7 +188,6 @@ with writing(vault.path) as connection:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    assert ("half way",) not in _execute(path, "SELECT mark FROM seen")
     vault = opened(path)
     vault.pay(TENTH, "after")
     assert vault.account().spent == TENTH
@@ -201,7 +229,7 @@ def test_a_vault_that_may_not_be_written_gives_nothing() -> None:
         path = Path(folder) / "people.vault"
         vault = opened(path)
         vault.pay(TENTH, "before")
-        path.chmod(0o444)
+        path.chmod(0o400)
         path.parent.chmod(0o755)
 
         assert in_a_fork(lambda: as_anybody(lambda: opened(path))) == "VaultError"
@@ -259,7 +287,7 @@ def test_a_vault_that_was_deleted_gives_nothing(path: Path) -> None:
         with pytest.raises(VaultError, match="gone"):
             vault.pay(TENTH, "after")
         with pytest.raises(VaultError, match="gone"):
-            vault.open(Fraction(1), "add_remove", ("a", "b"), MARKS)
+            vault.open(Fraction(1), "add_remove", ("a", "b"))
     assert not path.exists()
 
 
@@ -321,12 +349,12 @@ def test_a_symbolic_link_leads_to_the_same_vault(tmp_path: Path, path: Path) -> 
 def test_a_forked_copy_of_the_process_shares_a_vault_in_a_file_and_is_refused_one_in_memory(path: Path) -> None:
     memory, file = both(path)
     for vault in (memory, file):
-        vault.open(Fraction(1), "add_remove", ("a",), MARKS)
+        vault.open(Fraction(1), "add_remove", ("a",))
         vault.pay(TENTH, "before")
 
     assert in_a_fork(lambda: file.pay(TENTH, "in the fork")) == "None"
     assert in_a_fork(lambda: memory.pay(TENTH, "in the fork")) == "VaultError"
-    assert in_a_fork(lambda: memory.open(Fraction(1), "add_remove", ("a",), MARKS)) == "VaultError"
+    assert in_a_fork(lambda: memory.open(Fraction(1), "add_remove", ("a",))) == "VaultError"
     file.pay(TENTH, "after")
     assert FileVault(path).account().spent == 3 * TENTH
 
@@ -337,7 +365,7 @@ def test_processes_that_create_a_vault_at_once_agree_on_one(path: Path) -> None:
         + """
 sys.stdin.readline()
 try:
-    vault.open(Fraction(1, int(sys.argv[2])), "add_remove", ("a", "b"), Fingerprint(b"raw", b"rows"))
+    vault.open(Fraction(1, int(sys.argv[2])), "add_remove", ("a", "b"))
     while True:
         vault.pay(Fraction(1, 40), "here")
         print(1, flush=True)
@@ -410,23 +438,15 @@ def test_no_decision_depends_on_a_clock(path: Path) -> None:
     assert vault.account().spent == 3 * TENTH
 
 
-def test_a_version_of_the_table_with_the_same_columns_shares_the_account_and_other_columns_do_not(path: Path) -> None:
+def test_a_version_of_the_table_shares_the_account_and_a_table_without_its_columns_does_not(path: Path) -> None:
     vault = opened(path)
     vault.pay(TENTH, "before")
 
-    grown = FileVault(path).open(Fraction(1), "add_remove", ("b", "a"), Fingerprint(b"more", b"more"))
-    assert grown.spent == TENTH
+    assert FileVault(path).open(Fraction(1), "add_remove", ("b", "c")) == 1 - TENTH
+    assert FileVault(path).open(Fraction(1), "add_remove", ("c", "d")) == 1 - TENTH
     with pytest.raises(VaultError, match="other columns"):
-        FileVault(path).open(Fraction(1), "add_remove", ("a", "c"), Fingerprint(b"other", b"other"))
-    FileVault(path).open(Fraction(1), "add_remove", ("a", "c"), Fingerprint(b"raw", b"other"))  # a mark is known
-
-
-def test_rows_are_only_marked_with_a_salt(path: Path) -> None:
-    opened(path)
-    content = path.read_bytes()
-
-    assert not any(mark in content for mark in (b"raw", MARKS.public_mark.encode()))
-    assert not MARKS.salted(b"") & {mark for (mark,) in _execute(path, "SELECT mark FROM seen")}
+        FileVault(path).open(Fraction(1), "add_remove", ("x", "y"))
+    assert FileVault(path).columns() == ("a", "b", "c", "d")
 
 
 @pytest.mark.parametrize(
@@ -435,7 +455,15 @@ def test_rows_are_only_marked_with_a_salt(path: Path) -> None:
         "DELETE FROM account",
         "UPDATE account SET spent = 'nothing'",
         "UPDATE account SET promise = '1/0'",
-        "UPDATE account SET version = 2",
+        "UPDATE account SET version = 3",
+        "UPDATE account SET version = 'two'",
+        "UPDATE account SET spent = '2'",
+        "UPDATE account SET spent = '-1'",
+        "UPDATE account SET spent = '1e900000000'",
+        "UPDATE account SET spent = x'31'",
+        "UPDATE account SET promise = '" + "9" * 5000 + "'",
+        "UPDATE account SET neighbours = x'ff'",
+        "UPDATE account SET spent = CAST(x'ff' AS TEXT)",
         "DROP TABLE account",
     ],
 )

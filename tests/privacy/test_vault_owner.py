@@ -1,0 +1,259 @@
+"""What a vault is to its owner: a file nobody else reads, with nothing of the rows in it, made, raised and copied."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from openings import people, schema
+
+import jostle
+from jostle.errors import BudgetError, VaultError
+from jostle.privacy.vault import FileVault, vault_beside
+from jostle.tables.fingerprint import Fingerprint
+
+TENTH = Fraction(1, 10)
+OWNER_ALONE = 0o600
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "people.vault"
+
+
+def modes(folder: Path) -> set[int]:
+    """Return the modes of all files in a folder."""
+    found = set()
+    for file in folder.iterdir():
+        try:
+            found.add(stat.S_IMODE(file.stat().st_mode))
+        except FileNotFoundError:  # a log that was just removed
+            continue
+    return found
+
+
+def everything(path: Path) -> list[tuple[object, ...]]:
+    """Return all that a database holds, but for what is random, or about the moment and the process."""
+    with sqlite3.connect(path) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = {name: [each[1] for each in connection.execute(f"PRAGMA table_info({name})")] for name in names}
+        rows = [
+            (name, *row)
+            for name, columns in tables.items()
+            if (kept := [each for each in columns if each not in {"identity", "moment", "process"}])
+            for row in connection.execute(f"SELECT {', '.join(kept)} FROM {name}")  # noqa: S608 - the test's own names
+        ]
+    connection.close()
+    return rows
+
+
+# Who reads it
+
+
+def test_a_vault_says_the_same_of_tables_that_differ_in_a_row(tmp_path: Path) -> None:
+    """Once it held salted hashes of the rows, and the salt: who knew all rows but one tried until they fitted."""
+    rows = people()
+    tables = {"all": rows, "one less": rows.iloc[:-1], "another": pd.concat([rows.iloc[:-1], people(1, seed=3)])}
+    for name, frame in tables.items():
+        db = jostle.protect(
+            jostle.Table.from_frame(frame, schema()), epsilon=1, vault=tmp_path / f"{name.replace(' ', '-')}.vault"
+        )
+        db.count(TENTH)
+    one, other, third = (everything(tmp_path / f"{name.replace(' ', '-')}.vault") for name in tables)
+
+    assert one == other == third
+    assert len(one) >= 3
+
+
+MAKING = """
+import os, sys
+os.umask(0)
+import jostle
+from pathlib import Path
+from jostle.privacy.vault import FileVault
+for number in range(40):
+    vault = FileVault(Path(sys.argv[1]) / f"{number}.vault")
+    vault.open(1, "add_remove", ("a",))
+    vault.pay(1, "all")
+    vault.backup(Path(sys.argv[1]) / f"{number}.copy")
+"""
+
+
+def test_its_files_are_its_owners_alone_at_every_instant_whatever_the_umask(tmp_path: Path) -> None:
+    seen: set[int] = set()
+    with subprocess.Popen([sys.executable, "-c", MAKING, tmp_path]) as maker:
+        while maker.poll() is None:
+            seen |= modes(tmp_path)
+    assert maker.returncode == 0
+    assert seen | modes(tmp_path) == {OWNER_ALONE}
+    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".copy"] * 40 + [".vault"] * 40
+
+
+def test_the_logs_beside_it_are_its_owners_alone(path: Path) -> None:
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    with sqlite3.connect(path) as reader:  # as long as somebody reads, the logs stay
+        reader.execute("SELECT * FROM account").fetchall()
+        vault.pay(TENTH, "here")
+        assert {each.name for each in path.parent.iterdir()} >= {"people.vault", "people.vault-wal"}
+        assert modes(path.parent) == {OWNER_ALONE}
+    reader.close()
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o666])
+def test_one_that_everybody_may_read_or_write_is_refused_with_the_way_out(path: Path, mode: int) -> None:
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    path.chmod(mode)
+
+    for attempt in (lambda: vault.pay(TENTH, "here"), vault.account, lambda: FileVault(path).open(None, "x", ("a",))):
+        with pytest.raises(VaultError, match="everybody on this machine") as refusal:
+            attempt()
+        assert f"chmod o= {path}" in (refusal.value.fix or "")
+    path.chmod(0o660)  # a group that shares the rows may share the vault
+    vault.pay(TENTH, "here")
+
+
+VERSION_1 = """
+CREATE TABLE account (
+    only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, salt BLOB NOT NULL, columns TEXT NOT NULL,
+    neighbours TEXT NOT NULL, promise TEXT NOT NULL, spent TEXT NOT NULL
+);
+CREATE TABLE seen (mark TEXT PRIMARY KEY);
+CREATE TABLE reservations (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, moment TEXT NOT NULL, process INTEGER NOT NULL, site TEXT NOT NULL,
+    epsilon TEXT NOT NULL
+);
+PRAGMA application_id = 1246974030;
+PRAGMA journal_mode = WAL;
+"""
+
+
+def earlier_vault(path: Path, salt: bytes, marks: frozenset[str]) -> None:
+    """Write a vault as the first version of Jostle did."""
+    with sqlite3.connect(path) as connection:
+        connection.executescript(VERSION_1.replace("1246974030", str(0x4A53544C)))
+        connection.execute("INSERT INTO account VALUES (1, 1, ?, 'a\nb', 'add_remove', '1', '3/10')", (salt,))
+        connection.executemany("INSERT INTO seen VALUES (?)", [(mark,) for mark in marks])
+        connection.execute("INSERT INTO reservations VALUES (1, '2024-01-02T03:04:05+00:00', 7, 'before', '3/10')")
+    connection.close()
+    path.chmod(OWNER_ALONE)
+
+
+def test_a_vault_of_version_1_keeps_its_account_and_loses_its_marks(path: Path) -> None:
+    salt = os.urandom(32)
+    marks = Fingerprint(b"raw", b"rows").salted(salt)
+    earlier_vault(path, salt, marks)
+    vault = FileVault(path)
+    assert (vault.account().left, vault.columns()) == (Fraction(7, 10), ("a", "b"))
+    assert [each.epsilon for each in vault.promises()] == [1]
+
+    assert vault.open(None, "add_remove", ("a", "b")) == Fraction(7, 10)
+    vault.pay(TENTH, "after")
+    assert vault.account().spent == Fraction(4, 10)
+    assert [line.site for line in vault.reservations()] == ["before", "after"]
+    assert [each.reason for each in vault.promises()] == ["made with an earlier version of Jostle"]
+    content = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert not any(secret in content for secret in (salt, *(mark.encode() for mark in marks)))
+
+
+# Made, raised, copied
+
+
+def test_a_vault_is_made_before_there_are_data(path: Path) -> None:
+    FileVault(path).create(Fraction(2), "replace_one")
+    assert FileVault(path).columns() == ()
+    with pytest.raises(VaultError, match="already"):
+        FileVault(path).create(Fraction(3), "replace_one")
+    with pytest.raises(VaultError, match="under replace_one"):
+        FileVault(path).open(None, "add_remove", ("a",))
+    with pytest.raises(BudgetError, match="2 is left"):
+        FileVault(path).open(Fraction(3), "replace_one", ("a",))
+
+    assert FileVault(path).open(None, "replace_one", ("a",)) == 2
+    assert FileVault(path).columns() == ("a",)
+
+
+def test_a_vault_made_for_some_columns_takes_no_table_without_them(path: Path) -> None:
+    FileVault(path).create(Fraction(2), "add_remove", ("a", "b"))
+    with pytest.raises(VaultError, match="other columns"):
+        FileVault(path).open(None, "add_remove", ("c",))
+
+
+def test_a_promise_is_raised_with_a_reason_that_stays_in_the_vault(path: Path) -> None:
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    vault.pay(Fraction(1), "all")
+    for less in (Fraction(1), TENTH):
+        with pytest.raises(VaultError, match="1 already"):
+            vault.raise_promise(less, "why not")
+    for reason in ("", " ", "two\nlines", "\x1b[2J", "x" * 1001):
+        with pytest.raises(VaultError, match="no reason"):
+            vault.raise_promise(Fraction(2), reason)
+    FileVault(path).raise_promise(Fraction(3, 2), "a second year")  # by another process, say
+
+    assert vault.open(None, "add_remove", ("a",)) == Fraction(1, 2)
+    vault.pay(Fraction(1, 2), "more")
+    with pytest.raises(BudgetError, match="0 is left"):
+        vault.pay(TENTH, "too much")
+    made, later = vault.promises()
+    assert [made.epsilon, later.epsilon] == [1, Fraction(3, 2)]
+    assert (later.reason, later.process) == ("a second year", os.getpid())
+    assert later.moment >= made.moment
+
+
+def test_there_is_nothing_to_raise_where_there_is_no_vault(path: Path) -> None:
+    with pytest.raises(VaultError, match="there is no vault") as refusal:
+        FileVault(path).raise_promise(Fraction(2), "more")
+    assert "jostle vault create" in (refusal.value.fix or "")
+    assert not path.exists()
+
+
+def test_a_copy_is_whole_while_others_spend_and_an_older_one_put_back_is_noticed(path: Path) -> None:
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    vault.pay(TENTH, "before")
+    with sqlite3.connect(path) as reader:  # keeps what is paid in the log, beside the file
+        reader.execute("SELECT * FROM account").fetchall()
+        vault.pay(TENTH, "in the log")
+        copy = vault.backup(path.parent / "copy.vault")
+    reader.close()
+
+    assert FileVault(copy).account().spent == 2 * TENTH
+    assert [line.site for line in FileVault(copy).reservations()] == ["before", "in the log"]
+    vault.pay(TENTH, "since")
+    shutil.copy(copy, path)
+    with pytest.raises(VaultError, match="less was spent"):
+        vault.pay(TENTH, "again")
+
+
+def test_a_copy_is_not_written_over_anything(tmp_path: Path, path: Path) -> None:
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    (tmp_path / "thesis.txt").write_text("mine")
+    for place in (tmp_path / "thesis.txt", path, tmp_path, tmp_path / "absent" / "copy.vault"):
+        with pytest.raises(VaultError):
+            vault.backup(place)
+    with pytest.raises(VaultError, match="no vault"):
+        FileVault(tmp_path / "absent.vault").backup(tmp_path / "copy.vault")
+
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+    assert {each.name for each in tmp_path.iterdir()} == {"thesis.txt", "people.vault"}
+    assert vault.account().left == 1
+
+
+def test_the_vault_of_a_data_file_is_beside_it_under_any_name_of_the_file(tmp_path: Path) -> None:
+    data, link = tmp_path / "survey.csv", tmp_path / "link.csv"
+    data.write_text("a\n1\n")
+    link.symlink_to(data)
+
+    assert vault_beside(data) == vault_beside(link) == tmp_path / "survey.csv.vault"
+    assert vault_beside(os.path.relpath(data)) == tmp_path / "survey.csv.vault"
