@@ -18,7 +18,9 @@ from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, PermuteAndFlip
 from jostle.privacy.mechanisms import MECHANISMS, Mechanism
 from jostle.privacy.noise import Noise
+from jostle.privacy.public_numbers import public_number
 from jostle.privacy.reals import Exponential
+from jostle.tables.fields import Sides, Within, int64s, names, whole
 from jostle.tables.kernels import Kernel
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
@@ -105,24 +107,24 @@ class PickPartition(Mechanism):
     epsilon. scale = 4 * grain / epsilon. A row that enters or leaves a part of the table is one step.
     """
 
-    columns: tuple[str, ...]
-    order: Places
+    columns: tuple[str, ...] = field(converter=names)
+    order: Places = field(converter=int64s, validator=Sides(1))
     """The cells of the grid as a line: their numbers, each once."""
-    penalty: Fraction
+    penalty: Fraction = field(converter=public_number)
     """What a run costs beside its deviations, so that there are not too many."""
-    grain: int = field(default=1)
-    """Steps per unit of cost."""
+    grain: int = field(default=1, converter=whole, validator=Within(1, LARGEST_PENALTY))
+    """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return the counts of the cells, in line."""
         return Regions(self.columns, self.order, (np.arange(len(self.order)),))
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the schema
-        """Refuse a penalty or grain that makes no sense."""
-        if not 1 <= self.grain <= LARGEST_PENALTY or not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
+        """Refuse a penalty that makes no sense."""
+        if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
             raise ProbeError(
-                f"the penalty is {show_amount(self.penalty)} in {self.grain} steps",
-                why="it is at least 0, at most 2**40 steps, of which there is at least one per unit",
+                f"the penalty is {show_amount(self.penalty)}, with {self.grain} steps to one",
+                why="it is at least 0, and at most 2**40 steps",
             )
 
     def event(self, epsilon: Fraction) -> Event:

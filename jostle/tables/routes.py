@@ -15,7 +15,7 @@ hash is that equal rows share a part: a table of few different rows is cut uneve
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from attrs import field, frozen
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
+from jostle.tables.fields import Parts, Sides, Within, int64s, names, optional_whole, truth, whole
 from jostle.tables.kernels import KERNELS, DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
@@ -34,10 +35,8 @@ MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Odd constants that spread a row's codes over 64 bits."""
 
 
-def _integers(values: Iterable[int]) -> Integers:
-    given = np.array(values, dtype=np.int64)
-    given.setflags(write=False)
-    return given
+MOST_LEVELS = 2**31
+LARGEST_KEY = 2**64 - 1
 
 
 @frozen(eq=False, repr=False)
@@ -48,15 +47,15 @@ class Routing:
     children[first[i] + v]; several codes may go to the same child.
     """
 
-    columns: tuple[str, ...]
-    roots: Integers = field(converter=_integers)
+    columns: tuple[str, ...] = field(converter=names)
+    roots: Integers = field(converter=int64s, validator=Sides(1))
     """One per tree."""
-    attribute: Integers = field(converter=_integers)
-    first: Integers = field(converter=_integers)
-    children: Integers = field(converter=_integers)
-    depth: int
+    attribute: Integers = field(converter=int64s, validator=Sides(1))
+    first: Integers = field(converter=int64s, validator=Sides(1))
+    children: Integers = field(converter=int64s, validator=Sides(1))
+    depth: int = field(converter=whole, validator=Within(0, MOST_LEVELS))
     """No leaf is farther from its root."""
-    part_key: int | None = None
+    part_key: int | None = field(default=None, converter=optional_whole, validator=Within(0, LARGEST_KEY))
     """With a key, each tree gets a part of the rows; without, all trees get all rows."""
 
     @property
@@ -94,6 +93,8 @@ class Routing:
         below = self.children[np.repeat(self.first[inner], lengths) + _ramps(lengths)]
         if np.any(below <= parents) or np.any(below >= nodes):
             raise TableError("the routing has a node whose child does not come after it")
+        if self.depth > nodes:  # levels are gone through one by one
+            raise TableError(f"the routing declares to be {self.depth:,} levels deep, with {nodes:,} nodes")
         reached = np.zeros(nodes, dtype=np.bool_)
         reached[self.roots] = True
         for _ in range(self.depth + 1):
@@ -151,7 +152,7 @@ def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, 
 class _Routed(DenseKernel):
     """What both kernels share: a row adds 1 to so many cells per tree that it is in."""
 
-    routing: Routing
+    routing: Routing = field(validator=Parts((Routing,)))
 
     @abstractmethod
     def per_tree(self, schema: Schema) -> int:
@@ -162,15 +163,19 @@ class _Routed(DenseKernel):
         return self.routing.touched * self.per_tree(schema)
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that, since each cell it leaves may be another than the one it enters; 1 for a single cell."""
-        return 1 if self.cells(schema) == 1 else 2 * self.bound(schema)
+        """Return twice that, since each cell that a row leaves may be another than the one it enters.
+
+        In a single cell, every row that is asked about adds the same before and after. But one that enters a part, or
+        leaves it, adds or takes away what it adds in all trees: they may share their leaf.
+        """
+        return self.bound(schema) if self.cells(schema) == 1 else 2 * self.bound(schema)
 
 
 @frozen(eq=False, repr=False)
 class LeafCounts(_Routed):
     """How many rows of each class come to each leaf: cells (leaf, class), leaves in rising order of their numbers."""
 
-    by_class: bool = True
+    by_class: bool = field(default=True, converter=truth)
     """Without, how many rows come to each leaf: cells (leaf)."""
 
     def cells(self, schema: Schema) -> int:
@@ -199,7 +204,7 @@ class SplitCounts(_Routed):
     other, for each of their codes all classes. A row adds 1 per column in each tree where it comes to an open leaf.
     """
 
-    open: Integers = field(converter=_integers)
+    open: Integers = field(converter=int64s, validator=Sides(1))
     """The leaves asked about."""
 
     def cells(self, schema: Schema) -> int:

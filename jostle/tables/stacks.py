@@ -7,36 +7,41 @@ most one cell of each layer. A stack puts layers one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.fields import (
+    ANY_WHOLE,
+    Parts,
+    Within,
+    conditions,
+    listed,
+    names,
+    optional_name,
+    whole_groups,
+    wholes,
+)
 from jostle.tables.kernels import KERNELS, LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["Layer", "Stack"]
 
 
-def _layers(layers: Iterable[Layer]) -> tuple[Layer, ...]:
-    return tuple(layers)
-
-
 @frozen
 class Layer:
     """How many rows, or what sum, for each combination of groups of codes, among some rows."""
 
-    columns: tuple[str, ...] = ()
-    groups: tuple[tuple[int, ...], ...] = ()
+    columns: tuple[str, ...] = field(default=(), converter=names)
+    groups: tuple[tuple[int, ...], ...] = field(default=(), converter=whole_groups, validator=ANY_WHOLE)
     """For each column, the group of each of its codes, from 0 up; none where each code is its own."""
-    where: Where = ()
+    where: Where = field(default=(), converter=conditions)
     """Only rows that meet every condition are looked at."""
-    weighted: str | None = None
+    weighted: str | None = field(default=None, converter=optional_name)
     """A column whose codes have weights; without one, each row counts 1."""
-    weights: tuple[int, ...] = ()
+    weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
     """What each code of that column counts for, already cut off at *most*."""
 
     @property
@@ -53,13 +58,10 @@ class Layer:
                 raise TableError(
                     f"column {name!r} has the codes 0 to {schema[name].size - 1}, and others are asked for"
                 )
-        if self.weighted is not None:
-            if len(self.weights) != schema[self.weighted].size:
-                raise TableError(
-                    f"{len(self.weights)} weights for the {schema[self.weighted].size} codes of {self.weighted!r}"
-                )
-            if self.most > LARGEST_WEIGHT:
-                raise TableError(f"a weight is {self.most:,}, but at most {LARGEST_WEIGHT:,} fits")
+        if self.weighted is not None and len(self.weights) != schema[self.weighted].size:
+            raise TableError(
+                f"{len(self.weights)} weights for the {schema[self.weighted].size} codes of {self.weighted!r}"
+            )
         return tuple(_group_count(name, groups, schema) for name, groups in zip(self.columns, self.groups, strict=True))
 
     def cells(self, schema: Schema) -> int:
@@ -110,7 +112,7 @@ class Stack(DenseKernel):
     A row adds at most `Layer.most` to one cell of each layer, so the sum of these bounds what it adds to all.
     """
 
-    layers: tuple[Layer, ...] = field(converter=_layers)
+    layers: tuple[Layer, ...] = field(converter=listed, validator=Parts((Layer,)))
 
     def cells(self, schema: Schema) -> int:
         """Return how many numbers all layers give."""

@@ -26,13 +26,15 @@ from openings import REGIONS, people, protected, schema, table, troubled
 
 import jostle
 from jostle import Probe, Table, Trace
-from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.privacy import noise
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.mechanisms import MECHANISMS, AddNoise, Pick
 from jostle.privacy.scores import SCORES, Fullest
 from jostle.privacy.vault import FileVault
 from jostle.tables.kernels import KERNELS, Counts, SparseCounts
+from jostle.tables.routes import LeafCounts, Routing
+from jostle.tables.stacks import Layer, Stack
 from jostle.trace.records import Released
 
 TENTH = Fraction(1, 10)
@@ -484,6 +486,33 @@ def test_a_known_kernel_with_a_method_of_ones_own() -> None:
     assert not called
     assert [record.scale for record in trace.records if isinstance(record, Released)] == [10, 10, None]
     assert db.spent == 3 * TENTH
+
+
+def test_weights_that_are_their_own_magnitude() -> None:
+    """In 32 bits, abs(-2**31) is -2**31: the largest weight would be 1, and so would the noise, on sums of -2**31.
+
+    Every cell of a table could be read exactly, for a millionth of epsilon. Fields set behind the converters' back are
+    read again at the door.
+    """
+    least = np.array([-(2**31)] * 3 + [1], dtype=np.int32)
+    forged = Layer((), (), (), "region", (0, 0, 0, 1))
+    for weights in (least, tuple(least), np.array([np.nan, 0, 0, 1])):
+        object.__setattr__(forged, "weights", weights)
+        with pytest.raises(TableError):
+            Layer((), (), (), "region", weights)
+        db = protected()
+        with pytest.raises((JostleError, AttributeError)):
+            db.measure(Stack((forged,)), TENTH)
+        assert db.spent == 0
+
+
+def test_trees_that_share_a_leaf() -> None:
+    """Under replace_one, a row that enters a part adds 1 for each of a hundred trees, to a single cell."""
+    trace = Trace()
+    db = jostle.protect(table(neighbours="replace_one"), epsilon=1, trace=trace)
+    trees = Routing((), roots=[0] * 100, attribute=[-1], first=[0], children=[], depth=0)
+    db.parts("region")[0].measure(LeafCounts(trees, by_class=False), TENTH)
+    assert trace.records[-1].scale == 1000  # type: ignore[union-attr]
 
 
 def test_changing_the_schema() -> None:

@@ -36,7 +36,7 @@ TREES = {
 
 
 def trees(**changed: object) -> Routing:
-    return Routing(**{**TREES, **changed})  # type: ignore[arg-type]  # one of the fields
+    return Routing(**{**TREES, **changed})
 
 
 def block(rows: Sequence[tuple[int, ...]]) -> Block:
@@ -111,6 +111,65 @@ def test_the_declared_bounds_are_reached() -> None:
     added = [tally(full, [row]) for row in EVERY_ROW]
     assert max(int(np.abs(one).sum()) for one in added) == full.bound(SCHEMA) == 4
     assert max(int(np.abs(one - other).sum()) for one in added for other in added) == full.replaced(SCHEMA) == 8
+
+
+ONE_LEAF = {"attribute": [-1], "first": [0], "children": [], "depth": 0}
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_trees_that_share_their_one_leaf_count_a_row_once_each(count: int) -> None:
+    """A single cell: a row that becomes another changes nothing, but one that enters a part adds 1 per tree."""
+    single = Schema({"n": Categorical(["0"]), "c": Categorical(["y"])}, label="c")
+    routing = Routing(("n",), roots=[0] * count, **ONE_LEAF)
+    row = Block({"n": np.zeros(1, dtype=np.uint8), "c": np.zeros(1, dtype=np.uint8)}, 1)
+    for kernel in (LeafCounts(routing), LeafCounts(routing, by_class=False), SplitCounts(routing, [0])):
+        totals = np.zeros(kernel.cells(single), dtype=np.int64)
+        kernel.add(row, single, totals)
+        assert totals.tolist() == [count]
+        assert kernel.bound(single) == kernel.replaced(single) == count
+
+
+def test_a_depth_that_no_tree_has_is_refused_at_once() -> None:
+    """Levels are gone through one by one, so that one of 2**62 would never come to an end."""
+    for depth in (10, 2**31, 2**62):
+        with pytest.raises(TableError, match=r"levels deep|depth is"):
+            LeafCounts(trees(depth=depth)).cells(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"roots": [0.5]},
+        {"roots": [[0]]},
+        {"roots": np.array([0, np.nan])},
+        {"roots": np.array([2**63], dtype=np.uint64)},
+        {"roots": [True]},
+        {"roots": 0},
+        {"first": np.array(["0"])},
+        {"children": [None]},
+        {"depth": 1.5},
+        {"depth": float("nan")},
+        {"depth": np.array([2])},
+        {"depth": -1},
+        {"part_key": 0.5},
+        {"part_key": np.arange(3)},
+        {"part_key": -1},
+        {"part_key": 2**64},
+        {"columns": ("a", 1)},
+    ],
+    ids=repr,
+)
+def test_arrays_and_numbers_of_trees_are_whole(wrong: dict[str, object]) -> None:
+    with pytest.raises(TableError):
+        trees(**wrong)
+
+
+def test_trees_are_the_same_whatever_their_numbers_came_as() -> None:
+    wide = trees(roots=np.array([0, 1], dtype=">i2"), depth=np.uint8(2), part_key=np.uint64(2**64 - 1))
+    assert wide.roots.dtype == np.int64
+    assert wide.roots.dtype.isnative
+    assert not wide.roots.flags.writeable
+    assert (type(wide.depth), type(wide.part_key)) == (int, int)
 
 
 def test_a_tree_of_one_leaf_that_is_not_told_by_class_counts_rows() -> None:

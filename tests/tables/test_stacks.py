@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ import jostle
 from jostle.errors import SchemaError, TableError
 from jostle.privacy.mechanisms import sensitivity
 from jostle.tables.block import Block
-from jostle.tables.kernels import MOST_CELLS, Counts, Sums
+from jostle.tables.kernels import LARGEST_WEIGHT, MOST_CELLS, Counts, Sums
 from jostle.tables.stacks import Layer, Stack
 
 SCHEMA = jostle.Schema(
@@ -95,17 +98,76 @@ def test_no_row_changes_more_than_is_said(kernel: Stack) -> None:
     assert max(int(np.abs(change).sum()) for change in changes) <= sensitivity(kernel, replaced)
 
 
-WRONG: dict[str, Layer] = {
-    "groupings missing": Layer(("x",)),
-    "too few groups": Layer(("x",), ((0, 1),)),
-    "a group below 0": Layer(("x",), ((0, 1, -1, 0),)),
-    "a group beyond": Layer(("x",), ((0, 1, 4, 0),)),
-    "a code that is none": Layer((), (), (("x", (4,)),)),
-    "too few weights": Layer((), (), (), "x", (1,)),
-    "a weight beyond numbers": Layer((), (), (), "x", (1, 1, 1, -(2**30))),
-    "a column that is none": Layer(("z",), ((),)),
-    "a condition on none": Layer((), (), (("z", (0,)),)),
-    "weights of none": Layer((), (), (), "z", (0,)),
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
+def test_the_least_number_of_a_narrow_type_is_not_taken_for_its_own_magnitude(
+    kind: type[np.signedinteger[Any]],
+) -> None:
+    """In such a type, abs(least) == least: the largest magnitude would be 1, and the noise would hide nothing."""
+    least = int(np.iinfo(kind).min)
+    weights = np.array([least, least, least, 1], dtype=kind)
+    if -least > LARGEST_WEIGHT:
+        with pytest.raises(TableError, match="weights is"):
+            Layer(("y",), ((),), (), "x", weights)
+        return
+    kernel = Stack((Layer(("y",), ((),), (), "x", weights),))
+    counts = np.zeros((4, 3), dtype=np.int64)
+    counts[0, 1] = 1
+
+    assert tally(counts, kernel).tolist() == [0, least, 0]
+    assert kernel.bound(SCHEMA) == -least
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.array([np.nan, 1, 1, 1]),
+        [float("nan"), 1, 1, 1],
+        [float("inf"), 1, 1, 1],
+        [0.5, 1, 1, 1],
+        [Fraction(1, 2), 1, 1, 1],
+        [True, 1, 1, 1],
+        np.array([True, False, True, True]),
+        np.ones((4, 1), dtype=np.int64),
+        np.array(1),
+        [np.array([1]), 1, 1, 1],
+        ["1", 1, 1, 1],
+        "1111",
+        b"1111",
+        {1, 2, 3, 4},
+        1,
+    ],
+    ids=repr,
+)
+def test_weights_are_whole_numbers_or_refused(weights: Any) -> None:
+    with pytest.raises(TableError):
+        Layer(("y",), ((),), (), "x", weights)
+
+
+def test_what_is_not_a_number_is_no_group_and_no_code() -> None:
+    for groups, where in (
+        ((np.array([0, np.nan, 0, 0]),), ()),
+        (((0, 0.5, 1, 1),), ()),
+        (((0, True, 1, 1),), ()),
+        (((),), (("x", (np.nan,)),)),
+        (((),), (("x", (True,)),)),
+        (((),), (("x", 1),)),
+        (((),), ((1, (1,)),)),
+    ):
+        with pytest.raises(TableError):
+            Layer(("x",), groups, where)
+
+
+WRONG: dict[str, Callable[[], Layer]] = {
+    "groupings missing": lambda: Layer(("x",)),
+    "too few groups": lambda: Layer(("x",), ((0, 1),)),
+    "a group below 0": lambda: Layer(("x",), ((0, 1, -1, 0),)),
+    "a group beyond": lambda: Layer(("x",), ((0, 1, 4, 0),)),
+    "a code that is none": lambda: Layer((), (), (("x", (4,)),)),
+    "too few weights": lambda: Layer((), (), (), "x", (1,)),
+    "a weight beyond numbers": lambda: Layer((), (), (), "x", (1, 1, 1, -(2**30))),
+    "a column that is none": lambda: Layer(("z",), ((),)),
+    "a condition on none": lambda: Layer((), (), (("z", (0,)),)),
+    "weights of none": lambda: Layer((), (), (), "z", (0,)),
 }
 
 
@@ -113,7 +175,7 @@ WRONG: dict[str, Layer] = {
 def test_layers_that_do_not_fit_the_schema_cost_nothing(name: str) -> None:
     db = jostle.rehearse(jostle.Table.from_grid(np.ones((4, 3), dtype=int)), epsilon=1)
     with pytest.raises((TableError, SchemaError)):
-        db.measure(Stack((WRONG[name],)), 1)
+        db.measure(Stack((WRONG[name](),)), 1)
     with pytest.raises(TableError):
         db.measure(Stack(()), 1)
     assert db.spent == 0

@@ -1,0 +1,288 @@
+"""Fields: the plain types that a part of a question may have, each with the one function that reads it.
+
+A question is a frozen value, and what it may do to data is proved from what is in it. So it matters that a weight is a
+whole number, and nothing that behaves like one: the least number of a narrow type of numpy's is its own magnitude, a
+fraction of a step is no step, and what is not a number is above no limit and below none. Every field of a kernel, a
+mechanism, a score and of what they are made of has one of the types below: its *converter* takes what can be read in
+one way only, makes exact builtin numbers and texts of it, or arrays that nobody else holds, and refuses everything
+else. A *validator* says in which range it may lie. `Closed` does not take a class with a field of any other type.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from attrs import Attribute, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+
+__all__ = [
+    "ANY_WHOLE",
+    "TYPES",
+    "OneOf",
+    "Parts",
+    "Sides",
+    "Within",
+    "conditions",
+    "int64_arrays",
+    "int64s",
+    "listed",
+    "name",
+    "name_groups",
+    "names",
+    "optional_name",
+    "optional_whole",
+    "truth",
+    "truth_arrays",
+    "truths",
+    "whole",
+    "whole_groups",
+    "wholes",
+    "words",
+]
+
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+LARGEST = 2**63 - 1
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message, cut short; of an array only what it is an array of."""
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.40}"
+
+
+# Texts
+
+
+def name(value: object) -> str:
+    """Read the name of a column."""
+    if not isinstance(value, str):
+        raise TableError(f"{_shown(value)} is not the name of a column", fix='Counts.of("age", "ill")')
+    return str.__str__(value)
+
+
+def optional_name(value: object) -> str | None:
+    """Read a name, or None."""
+    return None if value is None else name(value)
+
+
+def names(values: object) -> tuple[str, ...]:
+    """Read names; a text by itself is a single one."""
+    return (name(values),) if isinstance(values, str) else tuple(map(name, _items(values)))
+
+
+def name_groups(values: object) -> tuple[tuple[str, ...], ...]:
+    """Read groups of names."""
+    return tuple(map(names, _items(values)))
+
+
+def words(values: object) -> Any:
+    """Read a text that is one of a few, or several of them; `OneOf` says of which."""
+    return str.__str__(values) if isinstance(values, str) else names(values)
+
+
+# Numbers
+
+
+def whole(value: object) -> int:
+    """Read a whole number of any library, as Python's own."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return int(value)
+    if not isinstance(value, bool | np.bool_ | np.ndarray):
+        try:
+            return int(operator.index(value))  # type: ignore[arg-type]  # what has no index is refused
+        except TypeError:
+            pass
+    raise TableError(f"{_shown(value)} is not a whole number")
+
+
+def optional_whole(value: object) -> int | None:
+    """Read a whole number, or None."""
+    return None if value is None else whole(value)
+
+
+def wholes(values: object) -> tuple[int, ...]:
+    """Read whole numbers."""
+    return tuple(map(whole, _items(values)))
+
+
+def whole_groups(values: object) -> tuple[tuple[int, ...], ...]:
+    """Read groups of whole numbers."""
+    return tuple(map(wholes, _items(values)))
+
+
+def truth(value: object) -> bool:
+    """Read True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TableError(f"{_shown(value)} is neither True nor False")
+    return bool(value)
+
+
+def conditions(values: object) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Read columns with the codes that rows may have there."""
+    return tuple((name(column), wholes(codes)) for column, codes in map(_pair, _items(values)))
+
+
+# Arrays
+
+
+def int64s(values: object) -> Integers:
+    """Read whole numbers as an array of 64 bits that nobody else holds; one without items, whatever kind it had."""
+    given = _array(values)
+    if given.size and (given.dtype.kind not in "iu" or int(given.max()) > LARGEST):
+        raise TableError(f"{_shown(given)} is not an array of whole numbers below 2**63")
+    return _kept(given, np.int64)
+
+
+def truths(values: object) -> Truths:
+    """Read an array of True and False, as one that nobody else holds."""
+    given = _array(values)
+    if given.dtype.kind != "b":
+        raise TableError(f"{_shown(given)} is not an array of True and False")
+    return _kept(given, np.bool_)
+
+
+def int64_arrays(values: object) -> tuple[Integers, ...]:
+    """Read arrays of whole numbers."""
+    return tuple(map(int64s, _items(values)))
+
+
+def truth_arrays(values: object) -> tuple[Truths, ...]:
+    """Read arrays of True and False."""
+    return tuple(map(truths, _items(values)))
+
+
+def _array(values: object) -> NDArray[Any]:
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise TableError(f"{_shown(values)} is not an array")
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise TableError("an array has sides of different lengths") from None
+
+
+def _kept(given: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
+    kept = np.array(given, dtype=kind, order="C", copy=True, subok=False)
+    kept.setflags(write=False)
+    return kept
+
+
+# Several of something
+
+
+def listed(values: object) -> tuple[Any, ...]:
+    """Read a list of parts, which `Parts` looks at one by one."""
+    return tuple(_items(values))
+
+
+def _items(values: object) -> Iterable[object]:
+    """Refuse a text, and what has no order."""
+    if isinstance(values, np.ndarray):
+        return values.tolist() if values.ndim else (values,)
+    if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
+        raise TableError(f"{_shown(values)} is not a list")
+    return values
+
+
+def _pair(value: object) -> tuple[object, object]:
+    pair = tuple(_items(value))
+    if len(pair) != 2:
+        raise TableError(f"{_shown(value)} is not a column with its codes", fix='(("age", (0, 1)),)')
+    return pair[0], pair[1]
+
+
+# What is looked at once it was read
+
+
+@frozen
+class Within:
+    """Refuse numbers beyond public bounds, and no numbers."""
+
+    low: int
+    high: int
+
+    def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
+        """Look at a number, at each of several, or at all in an array."""
+        if isinstance(value, tuple):
+            for each in value:
+                self(_, attribute, each)
+        elif isinstance(value, np.ndarray):
+            for each in (int(value.min()), int(value.max())) if value.size else ():
+                self(_, attribute, each)
+        elif value is not None and not self.low <= value <= self.high:
+            raise TableError(f"{attribute.name} is {value}, but must be from {self.low:,} to {self.high:,}")
+
+
+ANY_WHOLE = Within(-LARGEST - 1, LARGEST)
+"""Numbers of 64 bits, for what is held against the schema before anything is charged."""
+
+
+@frozen
+class Sides:
+    """Refuse arrays with another number of sides."""
+
+    count: int
+
+    def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
+        """Look at an array, or at each of several."""
+        for each in value if isinstance(value, tuple) else (value,):
+            if each.ndim != self.count:
+                raise TableError(f"{attribute.name} has {each.ndim} sides, but must have {self.count}")
+
+
+@frozen
+class OneOf:
+    """Refuse texts that are none of a few."""
+
+    known: tuple[str, ...]
+
+    def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
+        """Look at a text, or at each of several."""
+        for each in value if isinstance(value, tuple) else (value,):
+            if each not in self.known:
+                raise TableError(f"{attribute.name} is {each!r:.40}", fix=f"one of {', '.join(self.known)}")
+
+
+@frozen
+class Parts:
+    """Refuse parts that are not of known classes: exactly of one, since what is made from a class could be anything."""
+
+    kinds: tuple[type, ...]
+    optional: bool = False
+
+    def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
+        """Look at a part, or at each of several."""
+        for each in value if isinstance(value, tuple) else (value,):
+            if not any(type(each) is kind for kind in self.kinds) and not (self.optional and each is None):
+                known = " or ".join(kind.__name__ for kind in self.kinds)
+                raise TableError(f"{attribute.name} holds {type(each).__name__}, but must be {known}")
+
+
+TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(
+    {
+        name: None,
+        optional_name: None,
+        names: None,
+        name_groups: None,
+        words: OneOf,
+        truth: None,
+        whole: Within,
+        optional_whole: Within,
+        wholes: Within,
+        whole_groups: Within,
+        conditions: None,
+        int64s: Sides,
+        int64_arrays: Sides,
+        truths: Sides,
+        truth_arrays: Sides,
+        listed: Parts,
+    }
+)
+"""Every converter of a plain type, with the validator that a field of it needs beside."""
