@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 __all__ = [
     "NOWHERE",
+    "AmountError",
     "AuditError",
     "BudgetError",
     "ChoiceError",
@@ -116,6 +117,10 @@ class BudgetError(JostleError, ValueError):
         """Return what it says, by the names that it is made with."""
         amounts = {"requested": self.requested, "left": self.left, "promise": self.promise}
         return {**super().facts(), **{name: amount for name, amount in amounts.items() if amount is not None}}
+
+
+class AmountError(BudgetError):
+    """What stands where an amount of budget belongs is no number, or none that can be spent."""
 
 
 def _own(amount: Fraction | None) -> Fraction | None:

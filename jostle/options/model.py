@@ -13,7 +13,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.privacy.amounts import show_amount
+from jostle.privacy.amounts import exact, show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import attribute_codes, label_codes
 
@@ -121,7 +121,7 @@ class Model(ABC):
             raise OptionError(f"the model is not JSON: {mistake}") from None
         if not isinstance(held, dict) or held.get("version") != VERSION or held.get("kind") not in _kinds:
             raise OptionError("the text holds no model of this version", fix="save it anew with model.save(path)")
-        epsilon = None if held["epsilon"] is None else Fraction(held["epsilon"])
+        epsilon = None if held["epsilon"] is None else exact(held["epsilon"], "the model's epsilon")
         return _kinds[held["kind"]].from_facts(
             Schema.from_toml(held["schema"]), held["facts"], held["made_by"], epsilon
         )

@@ -12,7 +12,7 @@ from fractions import Fraction
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, VaultError
-from jostle.privacy.amounts import show_amount
+from jostle.privacy.amounts import recordable, show_amount
 
 __all__ = ["Account", "no_promise"]
 
@@ -70,7 +70,7 @@ class Account:
                 left=self.left,
                 promise=self.promise,
             )
-        return evolve(self, spent=self.spent + amount)
+        return evolve(self, spent=recordable(self.spent + amount, f"what is spent in all, with {site},"))
 
     def raised(self, promise: Fraction, vault: str) -> Account:
         """Account with a larger promise; refuse any other."""

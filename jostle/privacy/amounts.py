@@ -2,60 +2,92 @@
 
 from __future__ import annotations
 
-import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Rational, Real
 
-from jostle.errors import BudgetError
+from jostle.errors import AmountError
 
-__all__ = ["Amount", "epsilon_amount", "exact", "show_amount"]
+__all__ = ["Amount", "epsilon_amount", "exact", "recordable", "show_amount"]
 
-Amount = Fraction | int | float | str
-"""What a person may write for a number: 1, 0.1, "1/3", Fraction(1, 3)."""
+Amount = Fraction | Decimal | int | float | str
+"""What a person may write for a number: 1, 0.1, "1/3", Fraction(1, 3), Decimal("0.1"), and numpy's numbers."""
 
+MOST_BITS = 1 << 16
+"""Length of the longest numerator or denominator read: with longer ones, one sum would take seconds."""
+RECORDED_BITS = 4096
+"""Length of the longest one that is recorded: Python turns no more than 4,300 digits into text."""
+MOST_CHARACTERS = 10_000
 MOST_EXPONENT_DIGITS = 4
 """Digits of the largest power of ten read, as in "1e-4000": with more, a short text would fill the memory."""
+NOT_FINITE = {"nan", "snan", "inf", "infinity"}
 SIX_DIGITS = Context(prec=6, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exact(value: Amount, name: str) -> Fraction:
     """Return *value* as the fraction its shortest decimal writing stands for.
 
-    >>> exact(0.1, "epsilon"), exact("1/3", "epsilon")
-    (Fraction(1, 10), Fraction(1, 3))
+    >>> exact(0.1, "epsilon"), exact("1/3", "epsilon"), exact(Decimal("0.1"), "epsilon")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 10))
     """
     given: object = value
-    if isinstance(given, Fraction):
-        return given
-    if not isinstance(given, bool) and isinstance(given, Integral):
-        return Fraction(int(given))  # numpy's whole numbers as well: left as they are, their fractions would overflow
-    if isinstance(given, float):
-        if not math.isfinite(given):
-            raise BudgetError(f"{name} is {given}, not a finite number", fix=f"{name}=1")
-        given = float.__repr__(given)  # numpy's doubles are floats too, but their own repr names their type
-    if not isinstance(given, str):
-        raise BudgetError(f"{name} is {type(given).__name__}, not a number", fix=f'{name}=0.1, or {name}="1/3"')
+    if isinstance(given, bool) or not isinstance(given, float | Real | Decimal | str):
+        raise AmountError(f"{name} is {type(given).__name__}, not a number", fix=_example(name))
+    if isinstance(given, Rational):
+        # Python's own whole numbers: left as they are, numpy's would overflow.
+        number = Fraction(int(given.numerator), int(given.denominator))
+        if _bits(number) > MOST_BITS:
+            raise _too_long(name)
+        return number
+    # numpy's doubles are floats too, but their own repr names their type.
+    text = float.__repr__(given) if isinstance(given, float) else str(given)
+    if not isinstance(given, str) and text.lower().lstrip("+-") in NOT_FINITE:
+        raise AmountError(f"{name} is {text}, not a finite number", fix=_example(name))
+    if len(text) > MOST_CHARACTERS or len(text.lower().partition("e")[2].strip().lstrip("+-")) > MOST_EXPONENT_DIGITS:
+        raise _too_long(name)
     try:
-        return _read(given)
+        return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise BudgetError(f"{name} is {given!r:.40}, not a number", fix=f'{name}=0.1, or {name}="1/3"') from None
-
-
-def _read(text: str) -> Fraction:
-    if len(text.lower().partition("e")[2].strip().lstrip("+-")) > MOST_EXPONENT_DIGITS:
-        raise ValueError(text)
-    return Fraction(text)
+        raise AmountError(f"{name} is {text[:40]!r}, not a number", fix=_example(name)) from None
 
 
 def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
     """Return *value* as a positive exact fraction."""
     amount = exact(value, name)
     if amount <= 0:
-        raise BudgetError(
-            f"{name} is {show_amount(amount)}, but must be above 0", why="a release without noise is not private"
+        raise AmountError(
+            f"{name} is {show_amount(amount)}, but must be above 0",
+            why="a release without noise is not private",
+            fix=_example(name),
         )
     return amount
+
+
+def recordable(amount: Fraction, name: str) -> Fraction:
+    """Return *amount* if it can be written down; refuse it otherwise."""
+    if _bits(amount) > RECORDED_BITS:
+        raise AmountError(
+            f"{name} is a fraction of more than {RECORDED_BITS} bits",
+            why="amounts are recorded exactly, and this one could not be written down",
+            fix="use amounts with fewer digits",
+        )
+    return amount
+
+
+def _bits(amount: Fraction) -> int:
+    return max(amount.numerator.bit_length(), amount.denominator.bit_length())
+
+
+def _example(name: str) -> str:
+    return f'{name}=0.1, or {name}="1/3"'
+
+
+def _too_long(name: str) -> AmountError:
+    return AmountError(
+        f"{name} is a number with too many digits, or too large or small a power of ten",
+        why="amounts are kept exactly",
+        fix=_example(name),
+    )
 
 
 def show_amount(amount: Fraction) -> str:

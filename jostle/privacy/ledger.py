@@ -25,14 +25,11 @@ from typing import Protocol
 from attrs import frozen
 
 from jostle.errors import BudgetError
-from jostle.privacy.amounts import show_amount
+from jostle.privacy.amounts import recordable, show_amount
 from jostle.privacy.events import Allotment, Event, copied, dearest, disjoint, in_turn, price
 from jostle.tables.schema import Neighbours
 
 __all__ = ["Charge", "Ledger", "Payer", "fresh"]
-
-MOST_BITS = 4096
-"""Length of the longest numerator or denominator kept: more digits than Python turns into text are not recorded."""
 
 
 class Payer(Protocol):
@@ -161,12 +158,7 @@ class Ledger:
                 left=left,
                 promise=self._promise,
             )
-        if max(after.numerator.bit_length(), after.denominator.bit_length()) > MOST_BITS:
-            raise BudgetError(
-                f"{site} asks for an epsilon that makes the total a fraction of more than {MOST_BITS} bits",
-                why="totals are kept exactly, and this one could not be written down",
-                fix="use amounts with fewer digits",
-            )
+        recordable(after, f"what is spent in all, with {site},")
 
 
 class _Group:

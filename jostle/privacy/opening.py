@@ -19,10 +19,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, ProbeError, SchemaError
-from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
 from jostle.privacy.expressions import check_expression
-from jostle.privacy.ledger import MOST_BITS, Ledger
+from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
@@ -112,7 +112,7 @@ class Recognised:
         trace: Trace | str | Path | None = None,
     ) -> Probe:
         """Return a probe on the table, as `protect` does."""
-        requested = None if epsilon is None else _promise(epsilon)
+        requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
         keeper, promise = _registry.open(
             self.marks,
@@ -169,7 +169,7 @@ def rehearse(
             why="a rehearsal's noise comes from a seed, and whoever knows the seed can take it off",
             fix="rehearse on public data, or on data made up from the schema",
         )
-    promise = None if epsilon is None else _promise(epsilon)
+    promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     ledger = Ledger(promise, schema.neighbours)
     room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
@@ -215,13 +215,6 @@ def _taken(table: object) -> tuple[Source, Schema]:
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
     source: Source = evolve(rows, schema=schema)
     return source, schema
-
-
-def _promise(epsilon: Amount) -> Fraction:
-    promise = epsilon_amount(epsilon)
-    if max(promise.numerator.bit_length(), promise.denominator.bit_length()) > MOST_BITS:
-        raise BudgetError(f"epsilon is a fraction of more than {MOST_BITS} bits", fix="epsilon=1")
-    return Fraction(int(promise.numerator), int(promise.denominator))
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:

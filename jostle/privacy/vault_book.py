@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from jostle.errors import BudgetError, VaultError
+from jostle.errors import AmountError, VaultError
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import exact
 from jostle.privacy.vault_file import tables
@@ -223,7 +223,7 @@ def _names(text: str, version: int) -> tuple[str, ...]:
 def _amount(text: object) -> Fraction:
     try:
         return exact(_held(str, text), "an amount")
-    except BudgetError:
+    except AmountError:
         raise _damaged("an amount that is no number") from None
 
 

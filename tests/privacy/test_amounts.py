@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jostle.errors import BudgetError
-from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
+from jostle.errors import AmountError
+from jostle.privacy.amounts import MOST_EXPONENT_DIGITS, Amount, epsilon_amount, exact, show_amount
 
 UNTIMED = settings(deadline=None)
 
@@ -57,30 +58,80 @@ def test_shares_of_a_tenth_add_up() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["", "x", "0.1.2", "1/0", "nan", "inf", "-inf", "1e", "0x10", "1/3/4", "1e100000", "1e-9999999999", "1" * 10_000],
+    ["", "x", "0.1.2", "1/0", "nan", "inf", "-inf", "1e", "0x10", "1/3/4", "1/3e5", "1" * 10_000],
 )
 def test_text_that_is_no_number_is_refused(value: str) -> None:
-    with pytest.raises(BudgetError, match=r"epsilon is .*, not a number") as caught:
+    with pytest.raises(AmountError, match=r"epsilon is .*, not a number") as caught:
         exact(value, "epsilon")
     assert caught.value.fix is not None
     assert len(caught.value.title) < 100
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_floats_that_are_not_finite_are_refused(value: float) -> None:
-    with pytest.raises(BudgetError, match="not a finite number"):
+ABSURD = ["1e100000", "1e900000", "1e-9999999999", "1e+0000000009", "9" * 10_001, "1/" + "3" * 10_000]
+HUGE = [10**20_000, Fraction(1, 3**50_000), Decimal("1e900000"), Decimal("-1e-900000"), Decimal(9**20_000)]
+
+
+@pytest.mark.parametrize("value", [*ABSURD, *HUGE], ids=lambda value: f"{type(value).__name__}")
+def test_numbers_that_would_take_for_ever_are_refused_unread(value: Amount) -> None:
+    with pytest.raises(AmountError, match="epsilon is a number with too many digits") as caught:
+        exact(value, "epsilon")
+    assert len(str(caught.value)) < 300
+
+
+@UNTIMED
+@given(st.text(alphabet="0123456789eE+-./_ \u0663naif", max_size=30))
+@example("1e9_9_9_9_9")
+@example("1e\u0669\u0669\u0669\u0669\u0669")
+def test_any_text_is_a_number_of_bounded_length_or_refused(text: str) -> None:
+    try:
+        number = exact(text, "epsilon")
+    except AmountError:
+        return
+    assert number == Fraction(text)
+    assert max(abs(number.numerator), number.denominator) < 10 ** (10**MOST_EXPONENT_DIGITS + 30)
+
+
+@UNTIMED
+@given(st.decimals(allow_nan=False, allow_infinity=False))
+@example(Decimal("1e-400"))
+@example(Decimal("-0"))
+def test_decimals_are_read_exactly_or_refused(value: Decimal) -> None:
+    try:
+        number = exact(value, "epsilon")
+    except AmountError:
+        assert abs(value.adjusted()) >= 1000
+    else:
+        assert number == Fraction(value)
+
+
+@UNTIMED
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_numpys_narrow_floats_are_read_as_they_are_written(value: float) -> None:
+    narrow: Any = np.float32(value)
+    assert exact(narrow, "epsilon") == Fraction(str(narrow))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(float("nan"), float("inf"), float("-inf"), Decimal("nan"), Decimal("-inf"), Decimal("snan")),
+        *(np.float32("nan"), np.float16("inf"), np.longdouble("-inf")),
+    ],
+)
+def test_floats_that_are_not_finite_are_refused(value: Any) -> None:
+    with pytest.raises(AmountError, match="not a finite number"):
         exact(value, "epsilon")
 
 
 @pytest.mark.parametrize("value", [True, None, [1], 1j, b"1", np.bool_(1), np.array([0.1])])
 def test_other_things_are_refused(value: Amount) -> None:
-    with pytest.raises(BudgetError, match=f"epsilon is {type(value).__name__}, not a number"):
+    with pytest.raises(AmountError, match=f"epsilon is {type(value).__name__}, not a number"):
         exact(value, "epsilon")
 
 
-@pytest.mark.parametrize("value", [0, -1, 0.0, -0.1, "0", "-1/3", Fraction(0), "-1e-4000", "-1e4000"])
+@pytest.mark.parametrize("value", [0, -1, 0.0, -0.1, "0", "-1/3", Fraction(0), "-1e-4000", "-1e4000", Decimal("-0.1")])
 def test_an_epsilon_is_above_0(value: Amount) -> None:
-    with pytest.raises(BudgetError, match=r"noise_share is .*, but must be above 0"):
+    with pytest.raises(AmountError, match=r"noise_share is .*, but must be above 0"):
         epsilon_amount(value, "noise_share")
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.errors import BudgetError, EventError
+from jostle.privacy.amounts import RECORDED_BITS
 from jostle.privacy.events import Disjoint, InTurn, Laplace, PermuteAndFlip, price
-from jostle.privacy.ledger import MOST_BITS, Ledger
+from jostle.privacy.ledger import Ledger
 from jostle.tables.schema import Neighbours
 
 RELATIONS = st.sampled_from(["add_remove", "replace_one"])
@@ -209,7 +210,7 @@ def test_totals_stay_short_enough_to_be_written_down() -> None:
 
     with pytest.raises(BudgetError, match="bits"):
         spend_in_odd_fractions()
-    assert 0 < ledger.spent.denominator.bit_length() <= MOST_BITS
+    assert 0 < ledger.spent.denominator.bit_length() <= RECORDED_BITS
     assert len(str(ledger.spent)) < 4300
 
 
