@@ -63,6 +63,7 @@ def run(  # noqa: PLR0917 - a command's options
             vault=vault,
             trace=trace,
             say=said.append if json_ else typer.echo,
+            tell=_tell_owner,
             forced=forced,
         )
     _warn_of_choices(program, done, forced)
@@ -90,6 +91,11 @@ def run(  # noqa: PLR0917 - a command's options
         raise JostleError(problem.title, why="the answer was paid for, and is printed instead, whole", fix=problem.fix)
     if out is not None:
         typer.echo(f"written to {out}")
+
+
+def _tell_owner(note: str) -> None:
+    """Say what hangs on rows, and has no noise, where the program's answer does not go."""
+    typer.echo(f"note, for the owner of the data alone: {note}", err=True)
 
 
 def _check_place(out: Path) -> None:

@@ -95,11 +95,13 @@ def run_program(
     vault: Path | None = None,
     trace: Path | None = None,
     say: Callable[[str], None] | None = print,
+    tell: Callable[[str], None] | None = None,
     forced: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Return what a program gives: on *data*, privately, or, without, on a public example.
 
-    *forced* says, by label, which alternatives choices are to take.
+    *forced* says, by label, which alternatives choices are to take. What a program prints goes to *say*; to *tell*,
+    before it runs, what the owner of the data alone should know of them.
     """
     program = load(path, say=say)
     name = entry or program.entry
@@ -124,9 +126,14 @@ def run_program(
     if data is not None and schema is not None:
         program.check_schema(name, Schema.read(schema))
     ready(program)
-    opened = (
-        _example(program, target, budget, records) if data is None else _private(data, schema, budget, vault, records)
-    )
+    if data is None:
+        opened = _example(program, target, budget, records)
+    else:
+        table = read_table(data, schema)
+        if tell is not None:
+            for note in table.notes:
+                tell(note)
+        opened = _private(table, budget, vault, records)
     budget = opened.probe.promise or budget  # what is left of a promise that was made before
     questions = _asked(opened, needed, name)
     program.check_schema(name, opened.probe.schema)
@@ -176,8 +183,7 @@ def _asked(opened: _Opened, needed: int, name: str) -> tuple[Any, ...]:
     return opened.questions[: needed - 1]
 
 
-def _private(data: Path, schema: Path | None, epsilon: Fraction, vault: Path | None, trace: Trace) -> _Opened:
-    table = read_table(data, schema)
+def _private(table: Table, epsilon: Fraction, vault: Path | None, trace: Trace) -> _Opened:
     probe = protect(table, epsilon=epsilon, vault=vault, trace=trace)
     return _Opened(probe, questions_of(probe.schema), private=True, example=None, loss=None)
 

@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from jostle.errors import TableError
+from jostle.tables.census import Census
 
 __all__ = ["CSV_ENDINGS", "csv_batches", "csv_header"]
 
@@ -45,9 +47,15 @@ def csv_header(path: Path) -> tuple[str, ...]:
 
 
 def csv_batches(
-    path: Path, columns: tuple[str, ...], as_dictionaries: AbstractSet[str] = frozenset()
+    path: Path,
+    columns: tuple[str, ...],
+    as_dictionaries: AbstractSet[str] = frozenset(),
+    census: Census | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the named columns, every cell as text, an empty one as an empty cell; some columns as dictionaries."""
+    """Yield the named columns, every cell as text, an empty one as an empty cell; some columns as dictionaries.
+
+    A census is told how many lines there are, those that are not whole included.
+    """
     header = csv_header(path)
     places = [str(header.index(name)) for name in columns]
     names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
@@ -63,7 +71,7 @@ def csv_batches(
         null_values=[""],
     )
     parse = pa_csv.ParseOptions(delimiter=_delimiter(path), invalid_row_handler=lambda _: "skip")
-    for chunk in _whole_lines(path):
+    for chunk in _whole_lines(path, census):
         read = pa_csv.ReadOptions(column_names=names, block_size=len(chunk), use_threads=False)
         table = pa_csv.read_csv(pa.BufferReader(chunk), read_options=read, parse_options=parse, convert_options=convert)
         for batch in table.to_batches():
@@ -79,7 +87,7 @@ def _delimiter(path: Path) -> str:
     return "\t" if unpacked.suffix.lower() == ".tsv" else ","
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def _whole_lines(path: Path, census: Census | None = None) -> Iterator[bytes]:
     """Yield the lines after the header, in chunks, without those that are not whole."""
     whole = _whole_lines_only(_delimiter(path))
     header, rest = True, b""
@@ -87,11 +95,11 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         while data := stream.read(CHUNK_BYTES):
             lines, newline, rest = (rest + data).rpartition(b"\n")
             if newline:
-                yield from _checked(lines, whole, header=header)
+                yield from _checked(lines, whole, census, header=header)
                 header = False
             rest = _shortened(rest)
     if rest:
-        yield from _checked(rest, whole, header=header)
+        yield from _checked(rest, whole, census, header=header)
 
 
 def _shortened(start: bytes) -> bytes:
@@ -112,11 +120,13 @@ def _whole_lines_only(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(rb"(?:%b(?:%b%b)*\n){0,%d}" % (cell, mark, cell, MATCHED_AT_ONCE))
 
 
-def _checked(text: bytes, whole: re.Pattern[bytes], *, header: bool) -> Iterator[bytes]:
+def _checked(text: bytes, whole: re.Pattern[bytes], census: Census | None, *, header: bool) -> Iterator[bytes]:
     """Yield the text without its first line if that is the header, and without lines that are not whole."""
     if header:
         text = text.partition(b"\n")[2]
     text += b"\n"
+    if census is not None:
+        census.lines = (census.lines or 0) + _line_count(text)
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
         if b"\r" in text:
@@ -127,6 +137,15 @@ def _checked(text: bytes, whole: re.Pattern[bytes], *, header: bool) -> Iterator
         text = _matching(text, whole)
     if text.strip(b"\n"):
         yield b"\n" + _readable(text) + b"\n"  # so that the first line is like all others
+
+
+def _line_count(text: bytes) -> int:
+    """Return how many lines hold anything; each ends with a line end."""
+    written = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(written == ord("\n"))
+    starts = np.concatenate([np.zeros(1, dtype=np.intp), ends[:-1] + 1])
+    carriage = (ends > starts) & (written[ends - 1] == ord("\r"))
+    return int(np.count_nonzero(ends - starts > carriage))
 
 
 def _readable(text: bytes) -> bytes:

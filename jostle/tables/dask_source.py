@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Where
+from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.kernels import DenseKernel, SparseCounts
@@ -41,7 +42,7 @@ class DaskSource:
     schema: Schema
     pieces: tuple[Any, ...]
     """What *blocks* makes rows of: delayed frames, or row groups of a file."""
-    blocks: Callable[[Any, Schema], Iterator[Block]]
+    blocks: Callable[[Any, Schema, Census | None], Iterator[Block]]
     """Runs on a worker."""
     identity: bytes
     client: Any = field(default=None)
@@ -57,16 +58,24 @@ class DaskSource:
         tasks = [ask(piece, question) for piece in self.pieces]
         while len(tasks) > 1:
             tasks = [add(tasks[i : i + MERGED_AT_ONCE]) for i in range(0, len(tasks), MERGED_AT_ONCE)]
-        result = self._computed(tasks[0]) if tasks else nothing
-        if result is None:
-            raise TableError("a worker could not tally its part", why="the reason could quote private rows")
-        return merge([nothing, result])
+        return merge([nothing, self._computed(tasks[0])]) if tasks else nothing
 
-    def _computed(self, task: Any) -> Partial | None:
+    def census(self) -> Census:
+        """Return what becomes of the rows."""
+        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - as above
+
+        question = delayed((self.blocks, self.schema), pure=False, traverse=False)
+        count, together = delayed(_count_piece, pure=False), delayed(_count_all, pure=False)
+        found: Census = self._computed(together([count(piece, question) for piece in self.pieces]))
+        return found
+
+    def _computed(self, task: Any) -> Any:
         try:
-            found: Partial | None = task.compute() if self.client is None else self.client.compute(task).result()
+            found = task.compute() if self.client is None else self.client.compute(task).result()
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
-            return None
+            found = None
+        if found is None:
+            raise TableError("a worker could not tally its part", why="the reason could quote private rows")
         return found
 
 
@@ -116,22 +125,42 @@ def _client(address: str) -> Any:
     return known
 
 
-def _frame_blocks(frame: Any, schema: Schema) -> Iterator[Block]:
-    yield encode_frame(frame, schema)
+def _frame_blocks(frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
+    yield encode_frame(frame, schema, census)
 
 
-def _file_blocks(piece: tuple[Path, tuple[int, ...]], schema: Schema) -> Iterator[Block]:
+def _file_blocks(piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Census | None = None) -> Iterator[Block]:
     path, groups = piece
-    return FileSource(path, schema).blocks(groups)
+    return FileSource(path, schema).blocks(groups, census)
 
 
 def _tally_piece(piece: Any, question: tuple[Any, Schema, DenseKernel | SparseCounts, Where]) -> Partial | None:
     # Whatever goes wrong stays here: Dask would send the exception, and the rows in its frames, to logs and screens.
     try:
         blocks, schema, kernel, where = question
-        return tally_blocks(blocks(piece, schema), schema, kernel, where)
+        return tally_blocks(blocks(piece, schema, None), schema, kernel, where)
     except Exception:  # noqa: BLE001 - see above
         return None
+
+
+def _count_piece(piece: Any, question: tuple[Any, Schema]) -> Census | None:
+    try:
+        blocks, schema = question
+        found = Census()
+        for _ in blocks(piece, schema, found):
+            pass
+    except Exception:  # noqa: BLE001 - as in _tally_piece
+        return None
+    return found
+
+
+def _count_all(found: list[Census | None]) -> Census | None:
+    total = Census()
+    for each in found:
+        if each is None:
+            return None
+        total.add(each)
+    return total
 
 
 def _merge_all(partials: list[Partial | None]) -> Partial | None:

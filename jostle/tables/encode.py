@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, code_type
+from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
@@ -26,29 +27,43 @@ Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
 """A column of one type, or of Python objects each of its own."""
 
 Signed = NDArray[np.int32]
-"""Codes that may be DROPPED."""
+"""Codes that may be DROPPED, or say of a number that it was moved to an end (see `_moved`)."""
 
 DROPPED = -1
 WIDEST_TABLE = 1 << 10
 """Whole numbers no farther apart than this are looked up in a table."""
 
 
-def encode_block(columns: Mapping[str, Cells], schema: Schema, length: int) -> Block:
-    """Return the rows as codes, without those that a column's policy drops."""
-    encoded = {name: encode_column(columns[name], schema[name], name) for name in schema.names}
+def encode_block(columns: Mapping[str, Cells], schema: Schema, length: int, census: Census | None = None) -> Block:
+    """Return the rows as codes, without those that a column's policy drops; a census counts what became of cells."""
+    encoded = {}
     keep = np.ones(length, dtype=np.bool_)
-    for codes in encoded.values():
-        keep &= codes != DROPPED
+    for name, column in schema.columns:
+        marked = _encode_column(columns[name], column, name)
+        encoded[name] = codes = _unmarked(marked)
+        here = codes != DROPPED
+        keep &= here
+        if census is not None:
+            dropped, moved = length - int(np.count_nonzero(here)), int(np.count_nonzero(marked < DROPPED))
+            census.count(name, column, dropped=dropped, moved=moved, codes=codes)
+    if census is not None:
+        census.rows += length
+        census.dropped += length - int(np.count_nonzero(keep))
     block = Block({name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}, length)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 
 def encode_column(values: Cells, column: Column, name: str = "") -> Signed:
     """Return the code of each value, -1 where its row is to be dropped."""
+    return _unmarked(_encode_column(values, column, name))
+
+
+def _encode_column(values: Cells, column: Column, name: str) -> Signed:
+    """Return the codes, numbers that were moved being marked."""
     if isinstance(values, list):
         codes = np.full(len(values), _or_dropped(column.missing_code), dtype=np.int32)
         for places, cells in by_type(values):
-            codes[places] = encode_column(cells, column, name)
+            codes[places] = _encode_column(cells, column, name)
         return codes
     check_readable(name, values.type, numeric=isinstance(column, Numeric))
     encoded = [_encode(plain(chunk), column) for chunk in chunks(values)]
@@ -135,8 +150,8 @@ def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
     codes = _bins_inside(np.where((numbers >= low) & (numbers <= high), numbers, low), column)
     below, above = numbers < low, numbers > high
     if column.outside == "clamp":
-        codes[below] = 0
-        codes[above] = column.bin_count - 1
+        codes[below] = _moved(0)
+        codes[above] = _moved(column.bin_count - 1)
     else:
         codes[below | above] = _or_dropped(column.other_code)
     codes[np.isnan(numbers)] = _or_dropped(column.missing_code)
@@ -155,6 +170,16 @@ def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
     codes -= numbers < low + width * codes / column.bins
     codes += (numbers >= low + width * (codes + 1) / column.bins) & (codes < last)
     return codes.astype(np.int32)
+
+
+def _moved(code: int) -> int:
+    """Return the mark of a number that was moved to this code from out of bounds: all marks are below DROPPED."""
+    return DROPPED - 1 - code
+
+
+def _unmarked(codes: Signed) -> Signed:
+    """Return the codes that marks stand for."""
+    return codes if codes.min(initial=DROPPED) == DROPPED else np.where(codes < DROPPED, DROPPED - 1 - codes, codes)
 
 
 def _or_dropped(code: int | None) -> int:

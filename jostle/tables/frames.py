@@ -12,6 +12,7 @@ from narwhals.exceptions import DuplicateError
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
+from jostle.tables.census import Census
 from jostle.tables.encode import Cells, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema
@@ -23,17 +24,17 @@ READABLE = "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, or 
 UNREADABLE = "the reason is kept back, since it could quote private rows"
 
 
-def frame_source(frame: Any, schema: Schema) -> MemorySource:
+def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
     """Return the rows of a dataframe."""
     wrapped = _narwhal(frame)
-    block = encode_frame(wrapped, schema)
+    block = encode_frame(wrapped, schema, census)
     return MemorySource(schema, block.columns, block.length, identity=_identity(wrapped))
 
 
-def encode_frame(frame: Any, schema: Schema) -> Block:
+def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
     """Return a dataframe's rows as one block of codes."""
     columns, length = frame_columns(frame, schema.names)
-    return encode_block(columns, schema, length)
+    return encode_block(columns, schema, length, census)
 
 
 def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:

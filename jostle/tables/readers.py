@@ -14,6 +14,7 @@ from attrs import frozen
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Where
+from jostle.tables.census import Census
 from jostle.tables.columns import Categorical
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header
 from jostle.tables.encode import encode_block
@@ -49,11 +50,19 @@ class FileSource:
         except OSError as mistake:
             raise TableError(f"the file {self.path} cannot be read: {mistake.strerror}") from None
 
-    def blocks(self, groups: Iterable[int] | None = None) -> Iterator[Block]:
+    def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
-        texts = tuple(name for name, column in self.schema.columns if isinstance(column, Categorical))
-        for batch in read_batches(self.path, self.schema.names, as_dictionaries=texts, groups=groups):
-            yield encode_block(dict(zip(self.schema.names, batch.columns, strict=True)), self.schema, batch.num_rows)
+        names, texts = self.schema.names, [name for name, kind in self.schema.columns if isinstance(kind, Categorical)]
+        for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
+            columns = dict(zip(names, batch.columns, strict=True))
+            yield encode_block(columns, self.schema, batch.num_rows, census)
+
+    def census(self) -> Census:
+        """Return what becomes of the rows, by one pass over the file."""
+        found = Census()
+        for _ in self.blocks(census=found):
+            pass
+        return found
 
 
 def open_file(path: Path, schema: Schema) -> FileSource:
@@ -66,9 +75,9 @@ def open_file(path: Path, schema: Schema) -> FileSource:
     return FileSource(path.absolute(), schema)
 
 
-def in_memory(source: FileSource) -> MemorySource:
+def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
     """Return a file's rows, encoded once and kept."""
-    blocks = list(source.blocks())
+    blocks = list(source.blocks(census=census))
     columns = {
         name: np.concatenate([block.columns[name] for block in blocks]) if blocks else np.empty(0, dtype=np.uint8)
         for name in source.schema.names
@@ -110,17 +119,23 @@ def row_groups(path: Path) -> tuple[int, ...]:
 
 
 def read_batches(
-    path: Path, columns: tuple[str, ...], *, as_dictionaries: Iterable[str] = (), groups: Iterable[int] | None = None
+    path: Path,
+    columns: tuple[str, ...],
+    *,
+    as_dictionaries: Iterable[str] = (),
+    groups: Iterable[int] | None = None,
+    census: Census | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the named columns of a file in record batches, in this order; CSV cells as text.
 
-    Columns of text may be asked for as dictionaries; of a Parquet file, some row groups only.
+    Columns of text may be asked for as dictionaries; of a Parquet file, some row groups only. A census is told how many
+    lines a CSV file has.
     """
     try:
         if is_parquet(path):
             yield from _parquet_batches(path, columns, set(as_dictionaries), groups)
         else:
-            yield from csv_batches(path, columns, frozenset(as_dictionaries))
+            yield from csv_batches(path, columns, frozenset(as_dictionaries), census)
     except (OSError, EOFError, pa.ArrowException):
         raise TableError(f"the file {path} could not be read to its end", why=UNREADABLE) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from jostle.errors import ProbeError, TableError
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.block import code_type
+from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, Source
-from jostle.tables.kernels import MOST_RECORDS
+from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["Table"]
@@ -24,26 +26,44 @@ __all__ = ["Table"]
 class Table:
     """Rows and the public facts about them.
 
-    Give it to `protect` to ask private questions, or, if it is public, to `rehearse`.
+    Give it to `protect` to ask private questions, or, if it is public, to `rehearse`. What its `notes` say is for its
+    owner alone.
     """
 
-    __slots__ = ("__weakref__", "_source")
+    __slots__ = ("__weakref__", "_census", "_source")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, census: Callable[[], Census] | None = None) -> None:
         self._source = source
+        self._census = census
 
     @property
     def schema(self) -> Schema:
         """Return the public facts."""
         return self._source.schema
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what the owner should know of the rows: that there are none, or no label left, or undeclared values.
+
+        Nobody else is told: each of these may hang on a single row, and none of it has noise. So it is not printed
+        anywhere by itself, and nothing that a probe leads to has it.
+        """
+        label = () if self.schema.label is None else (self.schema.label,)
+        found: Any = self._source.tally(Counts(((), label)), ())
+        kept, *by_label = map(int, found)
+        census = Census(rows=kept) if self._census is None else self._census()
+        labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
+        return notes(census, kept, labels, self.schema)
+
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
         """Return a table of a dataframe's rows: pandas, polars, Arrow, Dask, whatever narwhals reads."""
         _check_schema(schema)
         if dask_source.is_dask(frame):
-            return cls(dask_source.dask_source(frame, schema))
-        return cls(frames.frame_source(frame, schema))
+            pieces = dask_source.dask_source(frame, schema)
+            return cls(pieces, pieces.census)
+        census = Census()
+        return cls(frames.frame_source(frame, schema, census), lambda: census)
 
     @classmethod
     def read(
@@ -57,11 +77,15 @@ class Table:
         schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
         _check_schema(schema)
         if engine.startswith("dask://"):
-            return cls(dask_source.connect(engine, Path(path), schema))
+            pieces = dask_source.connect(engine, Path(path), schema)
+            return cls(pieces, pieces.census)
         if engine != "threads":
             raise TableError(f"there is no engine {engine!r}", fix='engine="threads" or "dask://HOST:PORT"')
         source = readers.open_file(Path(path), schema)
-        return cls(source if stream else readers.in_memory(source))
+        if stream:
+            return cls(source, source.census)
+        census = Census()
+        return cls(readers.in_memory(source, census), lambda: census)
 
     @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:

@@ -54,6 +54,18 @@ def test_a_program_runs_on_private_rows(tmp_path: Path, private: list[str]) -> N
     assert done["example"] is None
 
 
+def test_what_hangs_on_rows_is_told_to_their_owner_alone(tmp_path: Path, private: list[str]) -> None:
+    """It goes where the answer does not: an answer is handed on."""
+    program, counts = written(tmp_path, COUNT), tmp_path / "grid.npy"
+    (tmp_path / "rows.csv").write_text(",".join(SCHEMA.names) + "\n", "utf-8")
+    np.save(counts, np.zeros((4, 4), dtype=np.int64))
+    for words in ([*private, "--json"], [*private], ["--data", str(counts)]):
+        done = run(tmp_path, program, *words, "--epsilon", "1")
+        assert done.returncode == 0
+        assert done.stderr == "note, for the owner of the data alone: the table has no rows\n"
+        assert "no rows" not in done.stdout
+
+
 def test_a_vault_remembers_what_was_spent(tmp_path: Path, private: list[str]) -> None:
     """The second run has what the first one left of the promise."""
     half, whole = COUNT, COUNT.replace("50%", "100%")

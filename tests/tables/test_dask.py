@@ -62,6 +62,14 @@ def test_partitions_add_up_to_the_frame(kernel: Kernel) -> None:
         assert tally(parts, kernel, where) == tally(whole, kernel, where)
 
 
+def test_the_owner_is_told_of_all_parts_together() -> None:
+    odd = some_frame().assign(b=lambda frame: frame["b"] - 2)
+    whole, parts = Table.from_frame(odd, SCHEMA), Table.from_frame(partitioned(odd), SCHEMA)
+
+    assert whole.notes
+    assert parts.notes == whole.notes
+
+
 def test_a_frame_is_recognised_in_parts() -> None:
     whole = fingerprint(source_of(Table.from_frame(some_frame(), SCHEMA)))
     parts = fingerprint(source_of(Table.from_frame(partitioned(some_frame()), SCHEMA)))

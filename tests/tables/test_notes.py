@@ -1,0 +1,146 @@
+"""What a table tells its owner of the rows, by every way in; nobody else is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jostle
+from jostle import Categorical, Numeric, Schema, Table
+
+SCHEMA = Schema(
+    {
+        "age": Numeric(0, 100, bins=4),
+        "region": Categorical(["north", "south"], outside="other"),
+        "ill": Categorical(["no", "yes"]),
+    },
+    label="ill",
+)
+Row = tuple[Any, Any, Any]
+FINE: list[Row] = [(10, "north", "no"), (90, "south", "yes")]
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(SCHEMA.names), dtype=object)
+
+
+def told(rows: list[Row], schema: Schema = SCHEMA) -> tuple[str, ...]:
+    return Table.from_frame(frame(rows), schema).notes
+
+
+def test_a_table_as_it_should_be_has_no_notes() -> None:
+    assert told(FINE) == ()
+
+
+def test_a_table_without_rows_still_opens() -> None:
+    table = Table.from_frame(frame([]), SCHEMA)
+
+    assert table.notes == ("the table has no rows",)
+    assert jostle.protect(table, epsilon=1).count(1) in range(-10_000, 10_000)
+
+
+def test_labels_that_are_all_missing() -> None:
+    assert told([(10, "north", None), (20, "south", ""), (30, "south", "perhaps")]) == (
+        "all 3 rows are left out: empty or not declared is 'ill' in 3",
+    )
+
+
+def test_some_rows_left_out_and_by_what() -> None:
+    assert told([*FINE, (None, "north", None), (5, "north", None)]) == (
+        "2 of 4 rows are left out: empty or not declared is 'age' in 1, 'ill' in 2",
+    )
+    assert told([*FINE, (None, "north", "no")]) == ("1 of 3 rows is left out: empty or not declared is 'age' in 1",)
+
+
+def test_one_class_only() -> None:
+    assert told([(10, "north", "no"), (20, "south", "no")]) == (
+        "all rows have 'no' as 'ill': there is nothing to tell apart",
+    )
+
+
+def test_a_class_that_no_row_has() -> None:
+    three = Schema({"ill": Categorical(["no", "yes", "maybe"])}, label="ill")
+
+    assert told(FINE, three) == ("no row has 'maybe' as 'ill'",)
+
+
+def test_a_label_that_is_empty_throughout_but_has_a_value_for_that() -> None:
+    schema = Schema({"age": Numeric(0, 100), "ill": Categorical(["no", "yes"], missing="value")}, label="ill")
+
+    assert told([(10, "north", None)] * 2, schema) == (
+        "all rows have '(missing)' as 'ill': there is nothing to tell apart",
+        "'ill' is empty in all rows",
+    )
+
+
+def test_values_outside_the_declared_domain() -> None:
+    assert told([*FINE, (101, "east", "no"), (-1, "west", "no"), (7, None, "no")]) == (
+        "2 numbers of 'age' are outside 0 to 100, and count as its ends",
+        "3 cells of 'region' are not declared, and count as '(other)'",
+    )
+
+
+def test_a_declared_number_of_rows_that_is_not_theirs() -> None:
+    schema = Schema(dict(SCHEMA.columns), label="ill", neighbours="replace_one", rows=1000)
+
+    assert told(FINE, schema) == ("the schema says that there are 1,000 rows, and there are 2",)
+
+
+def test_a_grid_without_records() -> None:
+    assert Table.from_grid(np.zeros((2, 3), dtype=int)).notes == ("the table has no rows",)
+    assert Table.from_grid([0, 3]).notes == ()
+
+
+ODD = '"north\n10,north,no,more\n10,"nor"th,no\n'
+"""Lines that are not whole: an open quote, a cell too many, a quote inside a cell."""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_lines_that_are_not_whole(tmp_path: Path, ends: str, stream: bool) -> None:
+    text = f"age,region,ill\n10,north,no\n\n90,south,yes\n{ODD}"
+    (tmp_path / "t.csv").write_bytes(text.replace("\n", ends).encode())
+
+    assert Table.read(tmp_path / "t.csv", SCHEMA, stream=stream).notes == (
+        "3 lines of the file are not whole, and left out",
+    )
+    (tmp_path / "none.csv").write_bytes(f"age,region,ill\n{ODD}".encode())
+    assert Table.read(tmp_path / "none.csv", SCHEMA, stream=stream).notes == (
+        "3 lines of the file are not whole, and left out",
+        "the table has no rows",
+    )
+
+
+cells = st.tuples(
+    st.none() | st.integers(-50, 150) | st.just("old"),
+    st.none() | st.sampled_from(["north", "south", "east", ""]),
+    st.none() | st.sampled_from(["no", "yes", "perhaps"]),
+)
+
+
+@given(st.lists(cells, max_size=12))
+def test_every_way_in_tells_the_same(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
+    folder, given_rows = tmp_path_factory.mktemp("files"), frame(rows)
+    texts = given_rows.map(lambda cell: None if cell is None else str(cell))
+    given_rows.to_csv(folder / "t.csv", index=False)
+    texts.astype("string").to_parquet(folder / "t.parquet", row_group_size=3)
+    texts.astype("category").to_parquet(folder / "categories.parquet")
+    expected = Table.from_frame(given_rows, SCHEMA).notes
+
+    for path in folder.iterdir():
+        for stream in (False, True):
+            assert Table.read(path, SCHEMA, stream=stream).notes == expected, path
+
+
+def test_nobody_else_is_told() -> None:
+    table = Table.from_frame(frame([]), SCHEMA)
+    db = jostle.protect(table, epsilon=1)
+
+    assert "no rows" not in f"{db!r}{db.schema}{db.charges}{table!r}"
+    assert not hasattr(db, "notes")
