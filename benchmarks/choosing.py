@@ -19,14 +19,14 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import Cases
-from jostle.choice.gathering import cases_of
-from jostle.choice.learners import LEARNERS, ConstantLearner, ForestLearner
-from jostle.choice.metafeatures import named
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.learners import LEARNERS, ConstantLearner, ForestLearner
+from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
+from jostle.choice.makers.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
+from jostle.choice.metafeatures.base import named
+from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.regret import LEAST, Figures, figures, honest_best, weights_of
-from jostle.choice.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
 from jostle.options import get
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 
 import jostle
-from jostle.choice.about import metafeatures_of
-from jostle.choice.gathering import cases_of
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.places import shipped_folder
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.places import shipped_folder
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.training import best_way, fit_way, judge_all
+from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of
-from jostle.choice.training import best_way, fit_way, judge_all
 from jostle.options import get
 from jostle.options.base import Option
 
@@ -94,7 +94,7 @@ def loading() -> None:
         "\n## Shipped makers\n\n| maker | maker, KB | history, KB | load and first prediction, ms |\n|---|---|---|---|"
     )
     code = (
-        "import time, jostle, numpy; from jostle.choice import pretrained, trained\n"
+        "import time, jostle, numpy; from jostle.choice import pretrained\n"
         "start = time.perf_counter(); found = pretrained.shipped_maker({name!r})\n"
         "found.predict([0.5] * len(found.metafeatures)); print(time.perf_counter() - start)"
     )

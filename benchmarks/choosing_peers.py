@@ -23,15 +23,15 @@ from typing import Any
 from trees import EPSILONS, NAMES, read, split
 
 import jostle
-from jostle.choice.about import metafeatures_of
-from jostle.choice.cases import Cases
-from jostle.choice.gathering import cases_of
-from jostle.choice.learners import LEARNERS, ConstantLearner
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.metafeatures import named
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.learners import LEARNERS, ConstantLearner
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.trained import Trained, trained_on
+from jostle.choice.makers.training import Way, foresee
+from jostle.choice.metafeatures.base import named
+from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.trained import Trained, trained_on
-from jostle.choice.training import Way, foresee
 from jostle.options import get
 from jostle.options.base import Option
 

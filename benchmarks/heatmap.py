@@ -23,9 +23,9 @@ import pyarrow.csv
 
 import jostle
 from jostle import Numeric, Schema, Table, options
-from jostle.options.histograms.grid import GridOption
-from jostle.options.histograms.metrics import scaled_l2
-from jostle.options.histograms.workload import Workload
+from jostle.options.ranges.base import GridOption
+from jostle.options.ranges.metrics import scaled_l2
+from jostle.options.ranges.workload import Workload
 
 
 def main() -> int:

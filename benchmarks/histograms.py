@@ -26,9 +26,9 @@ import numpy as np
 
 import jostle
 from jostle import options
-from jostle.options.histograms.grid import GridOption
-from jostle.options.histograms.metrics import scaled_l2
-from jostle.options.histograms.workload import Workload
+from jostle.options.ranges.base import GridOption
+from jostle.options.ranges.metrics import scaled_l2
+from jostle.options.ranges.workload import Workload
 
 FILES = {
     "ADULT": "1D/ADULTFRANK.n4096.npy",

@@ -23,15 +23,16 @@ from typing import Any
 import numpy as np
 
 import jostle
-from jostle.choice.corpus import Corpus
-from jostle.choice.folders import read_folder
-from jostle.choice.instances import TableInstance, make_instance, possible_rows
-from jostle.choice.policies import PRETRAINED, write_policies
-from jostle.choice.specs import TableSpec
-from jostle.choice.train_labels import Lesson, lessons_of, train_labels
-from jostle.choosing import Policy, follow
+from jostle.choice.learning.places import shipped_folder
+from jostle.choice.policies.learn import Lesson, lessons_of, train_labels
+from jostle.choice.policies.policy import write_policies
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.folders import read_folder
+from jostle.choice.public.instances import TableInstance, make_instance, possible_rows
+from jostle.choice.public.specs import TableSpec
 from jostle.options import get
-from jostle.options.trees.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
+from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
+from jostle.sites import Policy, follow
 
 NAMES = (
     "abalone",
@@ -255,7 +256,7 @@ def ship(instances: Sequence[Named]) -> None:
         f"JostledTree's choices, learned on {tables} public tables ({count} instances, epsilon {', '.join(EPSILONS)}, "
         f"{ROUNDS} rounds of {RUNS} runs each); what they are worth: docs/benchmarks/jostled-tree.md"
     )
-    write_policies(PRETRAINED / "jostled_tree.json", policies, about=about)
+    write_policies(shipped_folder() / "jostled_tree.json", policies, about=about)
 
 
 if __name__ == "__main__":

@@ -25,19 +25,19 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import jostle
-from jostle.choice.about_tables import BOUGHT, PUBLIC
-from jostle.choice.cases import Cases
-from jostle.choice.databases import PublicTable
-from jostle.choice.folders import read_folder
-from jostle.choice.gathering import cases_of
-from jostle.choice.history import read_history
-from jostle.choice.instances import make_instance, possible_rows
-from jostle.choice.learners import ForestLearner
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.history import read_history
+from jostle.choice.learning.learners import ForestLearner
+from jostle.choice.learning.regret import honest_best
+from jostle.choice.makers.selecting import SelectPrivately
+from jostle.choice.makers.training import Judged, Way, judge, single_best, split_groups
+from jostle.choice.metafeatures.tables import BOUGHT, PUBLIC
 from jostle.choice.pretrained import SHIPPED, shipped_history
-from jostle.choice.regret import honest_best
-from jostle.choice.selecting import SelectPrivately
-from jostle.choice.specs import TableSpec
-from jostle.choice.training import Judged, Way, judge, single_best, split_groups
+from jostle.choice.public.databases import PublicTable
+from jostle.choice.public.folders import read_folder
+from jostle.choice.public.instances import make_instance, possible_rows
+from jostle.choice.public.specs import TableSpec
 from jostle.options import get
 from jostle.privacy.selection import Stopping
 

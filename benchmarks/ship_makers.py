@@ -12,12 +12,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from jostle.choice.about import metafeatures_of
-from jostle.choice.gathering import cases_of
-from jostle.choice.history import History, KnownDatabase, KnownInstance, read_history
-from jostle.choice.places import shipped_folder
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
+from jostle.choice.learning.places import shipped_folder
+from jostle.choice.makers.trained import learn
+from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
-from jostle.choice.trained import learn
 from jostle.options import get
 
 

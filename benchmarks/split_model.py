@@ -1,4 +1,4 @@
-"""Fit the numbers of jostle/options/histograms/split_model.py: how public histograms split, without noise.
+"""Fit the numbers of jostle/options/ranges/split_model.py: how public histograms split, without noise.
 
     python benchmarks/split_model.py --data dpbench [--states 6]
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from jostle.options.histograms.tree import halving_tree
+from jostle.options.ranges.tree import halving_tree
 
 Floats = NDArray[np.float64]
 

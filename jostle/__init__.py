@@ -12,14 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
+from jostle.former_names import answer_to_former_names
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
     from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, quickly
-    from jostle.choosing import choose
     from jostle.lang.program import load
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
+    from jostle.sites import choose
     from jostle.tables import Categorical, Numeric, Schema, Table
     from jostle.trace.records import Trace
 
@@ -60,7 +61,7 @@ _HOMES = {
     "Schema": "jostle.tables",
     "Table": "jostle.tables",
     "Trace": "jostle.trace.records",
-    "choose": "jostle.choosing",
+    "choose": "jostle.sites",
     "load": "jostle.lang.program",
     "protect": "jostle.privacy.opening",
     "rehearse": "jostle.privacy.opening",
@@ -72,6 +73,8 @@ _MODULES = {
     "trees": "jostle.trees",
 }
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
+
+answer_to_former_names()
 
 
 def __getattr__(name: str) -> object:

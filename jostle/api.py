@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from jostle.choice import about_grids, about_tables
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.making import MkChoiceMaker
-from jostle.choice.metafeatures import Metafeature, metafeature
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.making import MkChoiceMaker
+from jostle.choice.metafeatures import grids, tables
+from jostle.choice.metafeatures.base import Metafeature, metafeature
 from jostle.choice.programs import shipped_choice
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
@@ -61,4 +61,4 @@ def free_facts(task: str) -> tuple[Metafeature, ...]:
     >>> [each.name for each in free_facts("grid")]
     ['log_epsilon', 'axes', 'log_cells']
     """
-    return {"grid": about_grids.PUBLIC, "classification": about_tables.PUBLIC}.get(task, ())
+    return {"grid": grids.PUBLIC, "classification": tables.PUBLIC}.get(task, ())

@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jostle.choice.folders import public as folder
+from jostle.choice.public.folders import public as folder
 
 if TYPE_CHECKING:
-    from jostle.choice.corpus import Corpus
-    from jostle.choice.databases import PublicDatabase
-    from jostle.choice.instances import PublicInstance
+    from jostle.choice.public.corpus import Corpus
+    from jostle.choice.public.databases import PublicDatabase
+    from jostle.choice.public.instances import PublicInstance
     from jostle.options.base import Option
 
 __all__ = ["CORPORA", "error_of", "example", "folder", "gridCorpus", "tableCorpus"]
@@ -37,8 +37,8 @@ def __getattr__(name: str) -> Corpus:
 
 @cache
 def _corpus(name: str) -> Corpus:
-    from jostle.choice.generators import generated_grids, generated_tables  # noqa: PLC0415 - for training only
-    from jostle.choice.packaged import packaged  # noqa: PLC0415
+    from jostle.choice.public.generators import generated_grids, generated_tables  # noqa: PLC0415 - for training only
+    from jostle.choice.public.packaged import packaged  # noqa: PLC0415
 
     return generated_grids(GENERATED) if name == "gridCorpus" else packaged() | generated_tables(GENERATED)
 
@@ -48,7 +48,7 @@ def example(task: str) -> PublicInstance:
 
     It has a `table`, the `questions` that are asked beside it, and the `loss` of an answer.
     """
-    from jostle.choice.instances import make_instance  # noqa: PLC0415 - for trying out only
+    from jostle.choice.public.instances import make_instance  # noqa: PLC0415 - for trying out only
     from jostle.lang.running import example_of  # noqa: PLC0415
 
     return make_instance(*example_of(task))

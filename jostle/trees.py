@@ -13,7 +13,7 @@ from jostle.lang.splits import any_of, best_of
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
 from jostle.lang.values import Node as _Node
-from jostle.options.model_trees import TreeModel
+from jostle.options.models.trees import TreeModel
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema

@@ -13,12 +13,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from jostle.choice.about import metafeatures_of
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.making import Training
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.making import Training
+from jostle.choice.metafeatures.known import metafeatures_of
+from jostle.choice.policies.train import Labelled
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.subsamples import default_jobs
-from jostle.choice.train_policies import Labelled
+from jostle.choice.public.subsamples import default_jobs
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.base import get
 from jostle.options.functions import FunctionOption

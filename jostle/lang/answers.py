@@ -13,8 +13,8 @@ import numpy as np
 from jostle.errors import JostleError
 from jostle.lang.showing import shown
 from jostle.lang.values import KnownAttribute, Leaf, Node
-from jostle.options.histograms.estimate import Estimate, SparseEstimate
-from jostle.options.model import Model
+from jostle.options.models.model import Model
+from jostle.options.ranges.estimate import Estimate, SparseEstimate
 
 __all__ = ["as_data", "as_text", "write_answer"]
 

@@ -52,7 +52,7 @@ def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
     label = node.label
 
     def run(frame: Frame) -> Any:
-        from jostle.choosing import choose as ask  # noqa: PLC0415 - most programs make no labelled choice
+        from jostle.sites import choose as ask  # noqa: PLC0415 - most programs make no labelled choice
 
         looked_at = {name: value(frame) for name, value in seen}
         taken = ask(label, among=names, informed_by=looked_at, policy=frame.program.policy(label))

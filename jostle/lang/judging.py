@@ -16,8 +16,8 @@ from jostle.lang.program_options import version_of
 from jostle.lang.stops import Stop, placed
 
 if TYPE_CHECKING:
-    from jostle.choice.instances import PublicInstance
-    from jostle.choice.rehearse import Judge
+    from jostle.choice.learning.rehearse import Judge
+    from jostle.choice.public.instances import PublicInstance
     from jostle.lang.program import Program
 
 __all__ = ["Verdict", "judge_of"]
@@ -25,7 +25,7 @@ __all__ = ["Verdict", "judge_of"]
 
 def judge_of(program: Program, given: Any) -> Judge | None:
     """Return a function of a program as a judge."""
-    from jostle.choice.rehearse import Judge  # noqa: PLC0415 - needs what learns
+    from jostle.choice.learning.rehearse import Judge  # noqa: PLC0415 - needs what learns
 
     if given is None:
         return None
@@ -44,7 +44,7 @@ class Verdict:
 
     def __call__(self, instance: PublicInstance, answer: Any) -> float:
         """Return what the function says of the answers and the truth."""
-        from jostle.choice.judging import two_lists  # noqa: PLC0415 - needs what learns
+        from jostle.choice.learning.judging import two_lists  # noqa: PLC0415 - needs what learns
 
         name = self.function.name
         try:

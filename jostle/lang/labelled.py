@@ -17,8 +17,8 @@ from jostle.lang.values import Leaf, Node
 from jostle.privacy.probe import Probe
 
 if TYPE_CHECKING:
-    from jostle.choosing import Policy
     from jostle.lang.program import Program
+    from jostle.sites import Policy
 
 __all__ = ["check_forced", "labelled", "labels_of", "learned_policies", "mark_of"]
 
@@ -69,7 +69,7 @@ def learned_policies(program: Program) -> Mapping[str, Policy]:
 
 def _known(program: Program) -> dict[str, Any]:
     """Return what is known by the names of functions and Options, what counts most last."""
-    from jostle.choice.kept_policies import policies_for  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.choice.policies.kept import policies_for  # noqa: PLC0415 - most programs make no labelled choice
 
     if not any(isinstance(node, nodes.Choose) for node in nodes.walk(program.module)):
         return {}
@@ -112,7 +112,7 @@ def _run_of(name: str, text: str, entry: str) -> EntryRun:
 
 def labelled(program: Program, name: str | None = None) -> Any:
     """Return a function or an Option of a program as something whose choices can be learned."""
-    from jostle.choice.train_policies import Labelled  # noqa: PLC0415 - for training only
+    from jostle.choice.policies.train import Labelled  # noqa: PLC0415 - for training only
 
     called = name or program.entry
     if called is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from jostle.choice import about_grids, about_tables
-from jostle.choice.corpus import Corpus
-from jostle.choice.databases import PublicGrid, PublicTable
-from jostle.choice.making import MkChoiceMaker
-from jostle.choice.metafeatures import Metafeature
+from jostle.choice.makers.making import MkChoiceMaker
+from jostle.choice.metafeatures import grids, tables
+from jostle.choice.metafeatures.base import Metafeature
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.databases import PublicGrid, PublicTable
 from jostle.lang.arithmetic import kind_of
 from jostle.lang.functions import Function
 from jostle.lang.judging import judge_of
@@ -19,11 +19,11 @@ from jostle.lang.stops import Stop
 from jostle.options.base import Option
 
 if TYPE_CHECKING:
-    from jostle.choice.maker import ChoiceMaker
+    from jostle.choice.makers.maker import ChoiceMaker
 
 __all__ = ["make", "metafeature_of"]
 
-FREE = {"grid": about_grids.PUBLIC, "classification": about_tables.PUBLIC}
+FREE = {"grid": grids.PUBLIC, "classification": tables.PUBLIC}
 
 
 def make(  # noqa: PLR0917 - a clause each

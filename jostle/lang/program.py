@@ -30,9 +30,9 @@ from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 
 if TYPE_CHECKING:
-    from jostle.choice.maker import ChoiceMaker
-    from jostle.choosing import Policy
+    from jostle.choice.makers.maker import ChoiceMaker
     from jostle.privacy.probe import Probe
+    from jostle.sites import Policy
     from jostle.tables.schema import Schema
 
 __all__ = ["Program", "load", "load_source"]
@@ -71,7 +71,7 @@ class Program:
     @property
     def makers(self) -> Mapping[str, ChoiceMaker]:
         """Return the choice makers, in order."""
-        from jostle.choice.maker import ChoiceMaker  # noqa: PLC0415 - programs without choices need no learning
+        from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - programs without choices need no learning
 
         return {name: each for name, each in self.globals.items() if isinstance(each, ChoiceMaker)}
 
@@ -152,7 +152,7 @@ class Program:
     @property
     def learned(self) -> Mapping[str, Policy]:
         """Return the policies that `jostle train` learned for the program's choices, by label."""
-        from jostle.choosing.learned import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
+        from jostle.sites.learned import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
 
         if learning_anew():
             return {}
@@ -218,7 +218,7 @@ def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
     if not probes:
         yield
         return
-    from jostle.choosing import choices_noted  # noqa: PLC0415 - programs without databases choose nothing
+    from jostle.sites import choices_noted  # noqa: PLC0415 - programs without databases choose nothing
 
     with choices_noted(probes[0]):
         yield

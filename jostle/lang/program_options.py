@@ -22,7 +22,7 @@ from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from jostle.choice.metafeatures import View
+    from jostle.choice.metafeatures.base import View
     from jostle.lang.program import Program
 
 __all__ = ["Measure", "ProgramOption", "needed_by", "version_of"]
@@ -93,8 +93,8 @@ class ProgramOption(Option):
         if questions or self.task != "grid" or len(self.answer.parameters) < 2:
             yield from questions
             return
-        from jostle.options.histograms.grid import grid_shape  # noqa: PLC0415 - for grids alone
-        from jostle.options.histograms.workload import Workload  # noqa: PLC0415
+        from jostle.options.ranges.base import grid_shape  # noqa: PLC0415 - for grids alone
+        from jostle.options.ranges.workload import Workload  # noqa: PLC0415
 
         yield Workload.random_ranges(grid_shape(probe.schema))
 
@@ -194,7 +194,7 @@ def learned_mark(program: Program, name: str) -> str:
     }
     if not labels:
         return ""
-    from jostle.choice.policies import mark_of  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.choice.policies.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice
 
     return mark_of({label: program.policy(label) for label in sorted(labels)})
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from jostle.choice.databases import PublicDatabase, PublicTable
-from jostle.choice.instances import possible_rows
-from jostle.choice.kept import keep, kept
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.making import Training
-from jostle.choice.progress import shown_progress
-from jostle.choice.specs import GridSpec, Spec, TableSpec
-from jostle.choice.trained import Trained
+from jostle.choice.learning.progress import shown_progress
+from jostle.choice.makers.kept import keep, kept
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.making import Training
+from jostle.choice.makers.trained import Trained
+from jostle.choice.public.databases import PublicDatabase, PublicTable
+from jostle.choice.public.instances import possible_rows
+from jostle.choice.public.specs import GridSpec, Spec, TableSpec
 
 __all__ = ["QuickStart", "few_jobs", "quickly"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jostle.choice.databases import PublicGrid, PublicTable
-from jostle.choice.instances import make_instance
-from jostle.choice.rehearse import seed_of
-from jostle.choice.specs import GridSpec, TableSpec
-from jostle.choice.subsamples import SHAPES
+from jostle.choice.learning.rehearse import seed_of
+from jostle.choice.public.databases import PublicGrid, PublicTable
+from jostle.choice.public.instances import make_instance
+from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.choice.public.subsamples import SHAPES
 from jostle.errors import OptionError
 from jostle.lang.arithmetic import kind_of
 from jostle.lang.stops import Stop

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from jostle.choosing import force
 from jostle.errors import BudgetError, JostleError
 from jostle.lang.answers import as_data, as_text
 from jostle.lang.functions import Function
@@ -22,6 +21,7 @@ from jostle.options.base import Option
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.opening import protect, rehearse
 from jostle.privacy.probe import Probe
+from jostle.sites import force
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Record, Trace
@@ -207,7 +207,7 @@ def read_table(data: Path, schema: Path | None) -> Table:
 
 def questions_of(schema: Schema) -> tuple[Any, ...]:
     """Return what is asked of a grid: 2,000 random ranges, the same each time."""
-    from jostle.options.histograms.workload import Workload  # noqa: PLC0415 - for grids alone
+    from jostle.options.ranges.workload import Workload  # noqa: PLC0415 - for grids alone
     from jostle.tables.columns import Numeric  # noqa: PLC0415
 
     if schema.label is not None or not all(isinstance(schema[name], Numeric) for name in schema.names):
@@ -216,7 +216,7 @@ def questions_of(schema: Schema) -> tuple[Any, ...]:
 
 
 def _example(program: Program, target: Any, epsilon: Fraction, trace: Trace) -> _Opened:
-    from jostle.choice.instances import make_instance  # noqa: PLC0415 - for rehearsals alone
+    from jostle.choice.public.instances import make_instance  # noqa: PLC0415 - for rehearsals alone
 
     database, spec = example_of(_task(program, target))
     instance = make_instance(database, spec)
@@ -235,9 +235,9 @@ def _task(program: Program, target: Any) -> str:
 
 def example_of(task: str) -> tuple[Any, Any]:
     """Return a public database to try a program on, and which part of it."""
-    from jostle.choice.generators import generated_grids, generated_tables  # noqa: PLC0415 - for rehearsals alone
-    from jostle.choice.packaged import packaged  # noqa: PLC0415
-    from jostle.choice.specs import GridSpec, TableSpec  # noqa: PLC0415
+    from jostle.choice.public.generators import generated_grids, generated_tables  # noqa: PLC0415 - for rehearsals alone
+    from jostle.choice.public.packaged import packaged  # noqa: PLC0415
+    from jostle.choice.public.specs import GridSpec, TableSpec  # noqa: PLC0415
 
     if task == "grid":
         grid = next(each for each in generated_grids(12) if each.name.startswith("mixture") and "256x256" in each.name)
@@ -247,8 +247,8 @@ def example_of(task: str) -> tuple[Any, Any]:
 
 
 def _loss(opened: _Opened, answer: Any) -> float | None:
-    from jostle.options.histograms.estimate import Estimate, SparseEstimate  # noqa: PLC0415 - for rehearsals alone
-    from jostle.options.model import Model  # noqa: PLC0415
+    from jostle.options.models.model import Model  # noqa: PLC0415
+    from jostle.options.ranges.estimate import Estimate, SparseEstimate  # noqa: PLC0415 - for rehearsals alone
 
     if opened.loss is None or not isinstance(answer, Estimate | SparseEstimate | Model):
         return None

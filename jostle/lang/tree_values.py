@@ -11,8 +11,8 @@ from attrs import evolve
 
 from jostle.lang.stops import Stop
 from jostle.lang.values import Leaf, Node
-from jostle.options.model_trees import TreeModel
-from jostle.options.trees.pruning import expected_errors
+from jostle.options.growing.pruning import expected_errors
+from jostle.options.models.trees import TreeModel
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 

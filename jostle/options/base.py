@@ -16,11 +16,11 @@ from typing import Any, ClassVar, TypeVar
 
 from attrs import Attribute, field, fields
 
-from jostle.choosing import Policy, choices_noted
 from jostle.errors import OptionError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.probe import Probe
+from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 
 __all__ = ["Option", "get", "names", "option", "options_for", "per_part", "share"]

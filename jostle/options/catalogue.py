@@ -1,13 +1,20 @@
 """The built-in Options; importing this registers them all."""
 
-from jostle.options.classifiers import (
+from jostle.options.classification import (
     bayes_tree,
+    fletcher_islam,
+    friedman_schuster,
+    jagannathan,
+    jostled_tree,
     majority,
+    mohammed,
     naive_bayes,
+    patil_singh,
     pooled_bayes,
     pooled_tree,
+    random_forest,
 )
-from jostle.options.histograms import (
+from jostle.options.ranges import (
     adaptive_grid,
     ahp,
     dawa,
@@ -22,15 +29,6 @@ from jostle.options.histograms import (
     thresholded_histogram,
     uniform,
     uniform_grid,
-)
-from jostle.options.trees import (
-    fletcher_islam,
-    friedman_schuster,
-    jagannathan,
-    jostled_tree,
-    mohammed,
-    patil_singh,
-    random_forest,
 )
 
 __all__ = [

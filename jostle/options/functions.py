@@ -12,14 +12,14 @@ from typing import Any
 
 from attrs import field, frozen
 
-from jostle.choosing import Policy
-from jostle.choosing.learned import learned_for
 from jostle.errors import OptionError
 from jostle.options.base import Option
 from jostle.options.texts import text_mark
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
+from jostle.sites import Policy
+from jostle.sites.learned import learned_for
 from jostle.tables.schema import Schema
 
 __all__ = ["FunctionOption", "function_option"]

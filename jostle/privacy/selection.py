@@ -177,7 +177,7 @@ class Selection(ABC):
         return Selected(self.candidate(each), self.stopping.eta)
 
 
-SELECTIONS = frozenset({("jostle.choice.selecting", "TriedClassifiers")})
+SELECTIONS = frozenset({("jostle.choice.makers.selecting", "TriedClassifiers")})
 """The selections whose code may see candidates that lose, by module and name. A subclass of one is not one of them.
 
 Not the classes themselves: those lead to Options, and nothing that a probe leads to does.

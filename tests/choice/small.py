@@ -8,13 +8,13 @@ from functools import cache
 
 import numpy as np
 
-from jostle.choice.corpus import Corpus
-from jostle.choice.databases import PublicGrid, PublicTable
-from jostle.choice.generators_grids import GeneratedGrid
-from jostle.choice.generators_tables import BayesNet
-from jostle.choice.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.metafeatures import Metafeature, View, key_of, metafeature
-from jostle.choice.specs import GridSpec, TableSpec
+from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
+from jostle.choice.metafeatures.base import Metafeature, View, key_of, metafeature
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.databases import PublicGrid, PublicTable
+from jostle.choice.public.generators_grids import GeneratedGrid
+from jostle.choice.public.generators_tables import BayesNet
+from jostle.choice.public.specs import GridSpec, TableSpec
 from jostle.options.base import Option, get
 from jostle.privacy.expressions import cells
 

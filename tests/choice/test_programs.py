@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from jostle.choice.making import Training
+from jostle.choice.makers.making import Training
 from jostle.choice.pretrained import SHIPPED
 from jostle.choice.programs import load_maker
 from jostle.errors import ChoiceError, ProgramError
 
 HEAD = """\
 from small import METAFEATURES, known_by_rows
-from jostle.choice.making import MkChoiceMaker
+from jostle.choice.makers.making import MkChoiceMaker
 
 def made(*among, label="choice"):
     return MkChoiceMaker(among=among, informed_by=METAFEATURES, trained_on=known_by_rows(), label=label)

@@ -9,7 +9,7 @@ import pytest
 from tables_of_labels import correlated, table_of
 
 from jostle import load, rehearse
-from jostle.choosing import Choice, Decision, follow, force, record
+from jostle.sites import Choice, Decision, follow, force, record
 from jostle.trace.records import Charged, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

@@ -11,10 +11,10 @@ import pytest
 from small_tables import opened
 
 from jostle import Table, load, rehearse
-from jostle.choice.generators import generated_grids
-from jostle.choice.instances import GridInstance, make_instance
-from jostle.choice.metafeatures import read_raw
-from jostle.choice.specs import GridSpec
+from jostle.choice.metafeatures.base import read_raw
+from jostle.choice.public.generators import generated_grids
+from jostle.choice.public.instances import GridInstance, make_instance
+from jostle.choice.public.specs import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source
 from jostle.trace.records import Chosen, Trace

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from small_tables import ROWS, opened, program
 
-from jostle.choosing import force, record
 from jostle.errors import BudgetError, ProgramError, Source
 from jostle.lang.codes import codes, explain
 from jostle.lang.program import load_source
+from jostle.sites import force, record
 
 RUNNING = [code for code in codes() if code.startswith("J5")]
 

@@ -16,13 +16,13 @@ from attrs import evolve
 from tables_of_labels import correlated, table_of
 
 import jostle
-from jostle.choice.databases import PublicGrid
-from jostle.choice.instances import GridInstance, make_instance
-from jostle.choice.maker import ChoiceMaker
-from jostle.choice.specs import GridSpec
-from jostle.choosing import explore, record, replay
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.public.databases import PublicGrid
+from jostle.choice.public.instances import GridInstance, make_instance
+from jostle.choice.public.specs import GridSpec
 from jostle.errors import Source
 from jostle.lang.program import Program, load_source
+from jostle.sites import explore, record, replay
 from jostle.trace.records import Charged, Chosen, Released, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

@@ -15,7 +15,7 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import Option, get, names
-from jostle.options.model import Model
+from jostle.options.models.model import Model
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
 
@@ -83,7 +83,7 @@ def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fract
 
 
 def _workload(probe: jostle.Probe) -> Any:
-    from jostle.options.histograms.workload import Workload  # noqa: PLC0415 - used here alone
+    from jostle.options.ranges.workload import Workload  # noqa: PLC0415 - used here alone
 
     return Workload.random_ranges(tuple(probe.schema[name].size for name in probe.schema.names))
 

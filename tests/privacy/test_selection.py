@@ -19,14 +19,14 @@ from openings import protected, table
 
 import jostle
 from jostle import Probe
-from jostle.choice.selecting import TriedClassifiers
-from jostle.choosing import choose, record
+from jostle.choice.makers.selecting import TriedClassifiers
 from jostle.errors import BudgetError, JostleError, ProbeError
 from jostle.privacy import noise as noise_module
 from jostle.privacy.events import Allotment, Disjoint, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.selection import Scored, Stopping
+from jostle.sites import choose, record
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Chosen, Released, Trace
 

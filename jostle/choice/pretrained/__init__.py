@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from jostle.choice.history import History, read_history
-from jostle.choice.places import shipped_folder
-from jostle.choice.trained import Trained
+from jostle.choice.learning.history import History, read_history
+from jostle.choice.learning.places import shipped_folder
+from jostle.choice.makers.trained import Trained
 from jostle.errors import ChoiceError
 
 __all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_maker"]

@@ -1,0 +1,1 @@
+"""Learning: rehearsals on public databases, the history they are kept in, and learners over it."""

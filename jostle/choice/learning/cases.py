@@ -1,0 +1,161 @@
+"""Cases: what a history says, as arrays to learn from.
+
+A case is an instance and a budget, with the loss of each Option.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.learning.history import KnownInstance
+from jostle.choice.learning.regret import LEAST, weights_of
+from jostle.choice.metafeatures.base import Metafeature, Replica, Stall, View, distinct, seeded
+
+__all__ = ["Cases", "floor_of"]
+
+Floats = NDArray[np.float64]
+ARTIFICIAL = 0.25
+"""What a generated database says, next to a real one."""
+FLOORS = {"classification": 0.01}
+"""Losses below this count as this: of a share of wrong predictions nobody notices less. Other losses have no floor."""
+
+
+def floor_of(task: str) -> float:
+    """Return below which losses of a task do not count as different."""
+    return FLOORS.get(task, 0.0)
+
+
+def _texts(values: Iterable[str]) -> NDArray[np.str_]:
+    return np.array(list(values), dtype=np.str_)
+
+
+def _marks(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), dtype=np.bool_)
+
+
+@frozen(eq=False, repr=False)
+class Cases:
+    """Instances by budgets; a case's number is instance * (number of budgets) + budget."""
+
+    task: str
+    options: tuple[str, ...]
+    instances: tuple[KnownInstance, ...]
+    epsilons: tuple[str, ...]
+    """Rising."""
+    losses: Floats
+    """Cases by Options by repeats; NaN for repeats that a case does not have."""
+    groups: NDArray[np.str_] = field(converter=_texts)
+    """Of each case."""
+    databases: NDArray[np.str_] = field(converter=_texts)
+    """Of each case, by name."""
+    artificial: NDArray[np.bool_] = field(converter=_marks)
+    """Which cases are of databases that a generator made."""
+    rows_known: bool = False
+    """Whether schemas declare the number of rows, as a public fact."""
+    stalls: dict[str, Stall] = field(factory=dict)
+    """What was read off each instance, by its key, with what was worked out of it."""
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    @property
+    def floor(self) -> float:
+        """Return below which losses do not count as different."""
+        return floor_of(self.task)
+
+    @property
+    def mean(self) -> Floats:
+        """Return the mean losses, cases by Options."""
+        return np.asarray(np.nanmean(self.losses, axis=2))
+
+    @property
+    def budgets(self) -> Floats:
+        """Return each case's epsilon."""
+        return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
+
+    def weights(self, kept: NDArray[np.bool_]) -> Floats:
+        """Return the say of some cases: the same for every group, but less for what generators made."""
+        weights = weights_of(self.groups[kept]) * np.where(self.artificial[kept], ARTIFICIAL, 1.0)
+        return np.asarray(weights / weights.mean())
+
+    def spent(self, share: Fraction) -> Floats:
+        """Return the mean losses, cases by Options, if a share of each budget has gone elsewhere.
+
+        The logarithm of the loss is interpolated along that of epsilon, between the budgets that were rehearsed; below
+        the least of them, which is left by a little, it goes on as between the least two.
+        """
+        mean = self.mean.reshape(len(self.instances), len(self.epsilons), -1)
+        if not share or len(self.epsilons) == 1:
+            return np.asarray(mean.reshape(len(self), -1))
+        places = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
+        wanted = places + math.log(1 - share)
+        right = np.clip(np.searchsorted(places, wanted), 1, len(places) - 1)
+        weight = ((wanted - places[right - 1]) / (places[right] - places[right - 1]))[None, :, None]
+        logs = np.log(np.maximum(mean, LEAST))
+        found = np.exp(logs[:, right - 1] * (1 - weight) + logs[:, right] * weight)
+        return np.asarray(found.reshape(len(self), -1))
+
+    def inputs(
+        self, metafeatures: Sequence[Metafeature], share: Fraction, *, draws: int, seed: int = 0, exact: bool = False
+    ) -> Floats:
+        """Return what a choice sees in each case, draws by cases by metafeatures, with the noise it will have.
+
+        With *exact* there is no noise: no private choice sees that, but it bounds what metafeatures could be worth.
+        """
+        found = np.empty((draws, len(self), len(metafeatures)))
+        for number, instance in enumerate(self.instances):
+            stall = self.stall(instance)
+            schema = stall.schema
+            bought = len(distinct(metafeatures, schema))
+            for place, epsilon in enumerate(self.epsilons):
+                each = share * Fraction(epsilon) / bought if bought else None
+                case = number * len(self.epsilons) + place
+                for draw in range(draws):
+                    noise = seeded((instance.key, epsilon, draw, seed))
+                    market = Replica(stall, None if exact else each, noise)
+                    found[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
+        return found
+
+    def stall(self, instance: KnownInstance) -> Stall:
+        """Return what was read off an instance, with its schema."""
+        if instance.key not in self.stalls:
+            schema = instance.sketch.schema()
+            known = evolve(schema, rows=instance.rows) if self.rows_known else schema
+            self.stalls[instance.key] = Stall(instance.read, known)
+        return self.stalls[instance.key]
+
+    def with_rows(self) -> Cases:
+        """Return the same cases, but for schemas that declare the number of rows.
+
+        Losses stay as they were rehearsed without that: what an Option saves by not buying it is little.
+        """
+        return evolve(self, rows_known=True, stalls={})
+
+    def only(self, kept: Callable[[KnownInstance], bool]) -> Cases:
+        """Return the cases of some instances."""
+        marks = np.array([kept(instance) for instance in self.instances])
+        rows = np.repeat(marks, len(self.epsilons))
+        return Cases(
+            self.task,
+            self.options,
+            tuple(instance for instance, mark in zip(self.instances, marks, strict=True) if mark),
+            self.epsilons,
+            self.losses[rows],
+            self.groups[rows],
+            self.databases[rows],
+            self.artificial[rows],
+            self.rows_known,
+            self.stalls,
+        )
+
+
+def seen(metafeatures: Sequence[Metafeature], view: View) -> list[float]:
+    """Return the metafeatures' values; one that is no finite number counts as 0."""
+    values = [each(view) for each in metafeatures]
+    return [value if math.isfinite(value) else 0.0 for value in values]

@@ -1,0 +1,356 @@
+"""Learners: from what a choice sees to what each Option's loss will be.
+
+All of them learn *log regret*, the logarithm of an Option's loss over the best Option's in the same case, because that
+is what is minimised; and the logarithm of the best loss, so that what is predicted can be told as a loss.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.learning.forest import Forest, fit_forest
+from jostle.choice.learning.regret import LEAST
+from jostle.choice.learning.regret_tree import fit_regret_tree
+from jostle.errors import ChoiceError
+
+__all__ = ["LEARNERS", "Example", "Fitted", "Learner", "from_facts", "log_regret"]
+
+Floats = NDArray[np.float64]
+MOST_LOG = 4.0
+"""Regrets above e**4 are as bad as that: one hopeless run does not outweigh everything else."""
+
+
+@frozen(eq=False)
+class Example:
+    """What a learner is given: a row per case and draw of noise."""
+
+    inputs: Floats
+    losses: Floats
+    """A column per Option."""
+    weights: Floats
+    floor: float
+
+
+def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
+    """Return the Options' log regrets, and the logarithm of the best loss, a row per case."""
+    least = np.maximum(losses, max(floor, LEAST))
+    logs = np.log(least)
+    best = logs.min(axis=1, keepdims=True)
+    return np.minimum(logs - best, MOST_LOG), best
+
+
+class Fitted(ABC):
+    """Something that predicts."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return for each row and Option the log regret expected, less a common number, and its spread."""
+
+    @abstractmethod
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return for each row the best Option's loss expected."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return what a file of JSON holds."""
+
+
+class Learner(ABC):
+    """Learns from examples."""
+
+    name: ClassVar[str]
+    looks_at_all: ClassVar[bool] = False
+    """Whether it needs every metafeature there is, and does not do with those that pay."""
+
+    @abstractmethod
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:
+        """Return what predicts."""
+
+
+@frozen(eq=False)
+class FittedForest(Fitted):
+    """A forest with an output per Option, and one for the best loss."""
+
+    kind = "forest"
+    forest: Forest
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return the trees' mean and spread."""
+        mean, spread = self.forest.predict(inputs)
+        return mean[:, :-1], spread[:, :-1]
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return the trees' mean, as a loss."""
+        return np.asarray(np.exp(self.forest.predict(inputs)[0][:, -1]))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the forest's."""
+        return self.forest.facts()
+
+
+@frozen
+class ForestLearner(Learner):
+    """Random forests of all Options together: each split serves all of them."""
+
+    name: ClassVar[str] = "forest"
+    trees: int = 40
+    leaves: int = 150
+    rows: int = 5
+    """Least cases in a leaf, not counting draws of noise twice."""
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:
+        """Return a forest."""
+        regrets, best = log_regret(example.losses, example.floor)
+        return FittedForest(
+            fit_forest(
+                example.inputs,
+                np.concatenate([regrets, best], axis=1),
+                weights=example.weights,
+                trees=self.trees,
+                least_rows=self.rows,
+                most_leaves=self.leaves,
+                inputs_tried=0.4,
+                seed=seed,
+            )
+        )
+
+
+@frozen(eq=False)
+class FittedTree(Fitted):
+    """One tree, whose leaves hold means and spreads."""
+
+    kind = "regret tree"
+    tree: Forest
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return what the leaves hold."""
+        found = self.tree.predict(inputs)[0]
+        options = (found.shape[1] - 1) // 2
+        return found[:, :options], found[:, options : 2 * options]
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return what the leaves hold."""
+        return np.asarray(np.exp(self.tree.predict(inputs)[0][:, -1]))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the tree's."""
+        return self.tree.facts()
+
+
+@frozen
+class TreeLearner(Learner):
+    """A tree split where choosing one Option on each side costs the least regret, as Pythia's Delphi does."""
+
+    name: ClassVar[str] = "regret tree"
+    leaves: int = 12
+    share: float = 0.02
+    """The least share of all cases in a leaf."""
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
+        """Return a tree."""
+        regrets, best = log_regret(example.losses, example.floor)
+        return FittedTree(
+            fit_regret_tree(
+                example.inputs, regrets, best, example.weights, most_leaves=self.leaves, least_share=self.share
+            )
+        )
+
+
+@frozen(eq=False)
+class FittedNearest(Fitted):
+    """The rehearsed cases themselves."""
+
+    kind = "nearest"
+    centre: Floats
+    width: Floats
+    points: Floats
+    """What was seen, in units of width from the centre."""
+    regrets: Floats
+    best: Floats
+    weights: Floats
+    count: int
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return the mean and spread over the nearest cases."""
+        near, weights = self._nearest(inputs)
+        found = self.regrets[near]
+        mean = np.einsum("ij,ijk->ik", weights, found)
+        spread = np.sqrt(np.maximum(np.einsum("ij,ijk->ik", weights, found**2) - mean**2, 0))
+        return mean, spread
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return the mean over the nearest cases."""
+        near, weights = self._nearest(inputs)
+        return np.asarray(np.exp((weights * self.best[near]).sum(axis=1)))
+
+    def _nearest(self, inputs: Floats) -> tuple[NDArray[np.intp], Floats]:
+        rows = (np.asarray(inputs) - self.centre) / self.width
+        distances = ((rows[:, None, :] - self.points[None, :, :]) ** 2).sum(axis=2)
+        count = min(self.count, len(self.points))
+        near = np.argpartition(distances, count - 1, axis=1)[:, :count]
+        weights = self.weights[near] / (0.1 + np.sqrt(np.take_along_axis(distances, near, axis=1)))
+        return near, weights / weights.sum(axis=1, keepdims=True)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the cases."""
+        names = ("centre", "width", "points", "regrets", "best", "weights")
+        return {"count": self.count, **{name: np.round(getattr(self, name), 3).tolist() for name in names}}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> FittedNearest:
+        """Return what `facts` came from."""
+        names = ("centre", "width", "points", "regrets", "best", "weights")
+        arrays = {name: np.asarray(facts[name], dtype=np.float64) for name in names}
+        return cls(**arrays, count=int(facts["count"]))
+
+
+@frozen
+class NearestLearner(Learner):
+    """The mean over the most similar rehearsals."""
+
+    name: ClassVar[str] = "nearest"
+    count: int = 25
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
+        """Return the cases, scaled."""
+        regrets, best = log_regret(example.losses, example.floor)
+        centre, width = example.inputs.mean(axis=0), example.inputs.std(axis=0)
+        width = np.where(width > 0, width, 1.0)
+        points = (example.inputs - centre) / width
+        return FittedNearest(centre, width, points, regrets, best[:, 0], example.weights, self.count)
+
+
+@frozen(eq=False)
+class FittedConstant(Fitted):
+    """One Option everywhere: what is left when nothing that is seen helps."""
+
+    kind = "single best"
+    mean: Floats = field(converter=np.asarray)
+    spread: Floats = field(converter=np.asarray)
+    best: float
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return the same for all rows."""
+        shape = (len(inputs), len(self.mean))
+        return np.broadcast_to(self.mean, shape), np.broadcast_to(self.spread, shape)
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return the same for all rows."""
+        return np.full(len(inputs), np.exp(self.best))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the numbers."""
+        return {"mean": np.round(self.mean, 4).tolist(), "spread": np.round(self.spread, 4).tolist(), "best": self.best}
+
+
+@frozen
+class ConstantLearner(Learner):
+    """The Option that is best on average."""
+
+    name: ClassVar[str] = "single best"
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
+        """Return the means of all cases; the order is that of mean regrets, not of their logarithms."""
+        regrets, best = log_regret(example.losses, example.floor)
+        mean = np.log(np.average(np.exp(regrets), axis=0, weights=example.weights))
+        return FittedConstant(mean, regrets.std(axis=0), float(np.average(best[:, 0], weights=example.weights)))
+
+
+Predict = Callable[[Mapping[str, float]], float]
+
+
+@frozen(eq=False)
+class FittedPrior(Fitted):
+    """What programmers predict of their Options, with what training adds."""
+
+    kind = "prior"
+    names: tuple[str, ...]
+    priors: tuple[Predict | None, ...]
+    """Of each Option, from what is seen, by name."""
+    correction: Forest
+
+    def prior(self, inputs: Floats) -> Floats:
+        """Return the logarithms of what the programmers predict; 0 for Options without a prediction."""
+        return prior_logs(self.priors, self.names, inputs)
+
+    def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
+        """Return prior and correction together."""
+        mean, spread = self.correction.predict(inputs)
+        logs = self.prior(inputs) + mean
+        return logs - logs.min(axis=1, keepdims=True), spread
+
+    def best_loss(self, inputs: Floats) -> Floats:
+        """Return the least of the losses predicted."""
+        logs = self.prior(inputs) + self.correction.predict(inputs)[0]
+        return np.asarray(np.exp(logs.min(axis=1)))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the correction; the predictions are the Options' own."""
+        return self.correction.facts()
+
+
+@frozen(eq=False)
+class PriorLearner(Learner):
+    """The programmer's own `predict` of each Option, corrected by a forest for what it misses."""
+
+    name: ClassVar[str] = "prior"
+    looks_at_all: ClassVar[bool] = True
+    names: tuple[str, ...]
+    priors: tuple[Predict | None, ...]
+
+    def fit(self, example: Example, *, seed: int = 0) -> Fitted:
+        """Return prior and correction."""
+        logs = np.log(np.maximum(example.losses, max(example.floor, LEAST)))
+        left = logs - prior_logs(self.priors, self.names, example.inputs)
+        correction = fit_forest(
+            example.inputs, left, weights=example.weights, trees=20, least_rows=10, most_leaves=60, seed=seed
+        )
+        return FittedPrior(self.names, self.priors, correction)
+
+
+def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: Floats) -> Floats:
+    """Return the logarithms of what programmers predict for each row and Option."""
+    found = np.zeros((len(inputs), len(priors)))
+    for place, row in enumerate(np.asarray(inputs).tolist()):
+        seen = dict(zip(names, row, strict=True))
+        for option, prior in enumerate(priors):
+            if prior is not None:
+                predicted = float(prior(seen))
+                if not (np.isfinite(predicted) and predicted >= 0):
+                    raise ChoiceError(
+                        f"predict gives {predicted} as a loss", why="a loss is a number from 0 up", fix="return 0.1"
+                    )
+                found[place, option] = np.log(max(predicted, LEAST))
+    return found
+
+
+LEARNERS: tuple[Learner, ...] = (ForestLearner(), TreeLearner(), NearestLearner())
+"""Those that need nothing but examples. The first decides what to look at; the others are tried on that."""
+
+
+def from_facts(
+    kind: str, facts: Mapping[str, Any], names: tuple[str, ...] = (), priors: tuple[Predict | None, ...] = ()
+) -> Fitted:
+    """Return the fitted learner that `facts` came from."""
+    try:
+        if kind == FittedForest.kind:
+            return FittedForest(Forest.from_facts(facts))
+        if kind == FittedTree.kind:
+            return FittedTree(Forest.from_facts(facts))
+        if kind == FittedNearest.kind:
+            return FittedNearest.from_facts(facts)
+        if kind == FittedConstant.kind:
+            return FittedConstant(**facts)
+        if kind == FittedPrior.kind:
+            return FittedPrior(names, priors, Forest.from_facts(facts))
+    except (KeyError, TypeError, ValueError):
+        raise ChoiceError("a trained maker's file is damaged", fix="jostle train makes it anew") from None
+    raise ChoiceError(f"there is no learner {kind!r} in this version", fix="jostle train makes the maker anew")

@@ -1,0 +1,1 @@
+"""Choice makers: made, trained, kept, evaluated, and run."""

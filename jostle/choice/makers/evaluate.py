@@ -1,0 +1,271 @@
+"""Evaluate makers: how well they choose on databases they have not seen, everything they spend being charged.
+
+On each database and budget every Option runs several times, and so does the maker as a whole: it buys its metafeatures
+and runs what it chose with what is left. A *cell* is one database at one budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from attrs import asdict, evolve, field, frozen
+
+from jostle.choice.learning.cases import floor_of
+from jostle.choice.learning.regret import Figures, figures, honest_best
+from jostle.choice.learning.rehearse import run_once, seed_of
+from jostle.choice.learning.workers import in_processes
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.trained import DIGEST, Trained
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.databases import PublicDatabase
+from jostle.choice.public.instances import make_instance
+from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.errors import ChoiceError, JostleError
+from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.trace.records import Chosen, Trace
+
+__all__ = ["Cell", "Evaluation", "evaluate"]
+
+MAKER = "the maker itself"
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
+@frozen(kw_only=True)
+class Cell:
+    """What was found on one database at one budget, as means over trials."""
+
+    database: str
+    epsilon: Fraction
+    losses: Mapping[str, float | None]
+    """Of each Option; None for one that never ran."""
+    loss: float
+    """Of what the maker answered."""
+    chosen: Mapping[str, int]
+    """How often it chose what."""
+    hindsight: float
+    """The loss of the best Option: told from all trials but one, and measured on that one, in turn."""
+    single: float
+    """The loss of the Option that was best on average in training."""
+    regret: float
+    failures: tuple[str, ...] = field(default=(), converter=_names)
+
+
+@frozen(kw_only=True)
+class Evaluation:
+    """All cells, and the figures over them."""
+
+    maker: str
+    task: str
+    options: tuple[str, ...] = field(converter=_names)
+    single_best: str
+    trials: int
+    cells: tuple[Cell, ...]
+    figures: Figures
+    seen_before: tuple[str, ...] = field(converter=_names)
+    """Databases that the maker was trained on: what is found there says little."""
+    problems: tuple[str, ...] = field(default=(), converter=_names)
+    """Why some files were left out."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return everything as plain data: the figures at the top level, and a list of cells."""
+        counted = {name: _plain(number) for name, number in asdict(self.figures).items() if name != "cells"}
+        return {
+            "maker": self.maker,
+            "task": self.task,
+            "options": list(self.options),
+            "single_best": self.single_best,
+            "trials": self.trials,
+            "databases": len({cell.database for cell in self.cells}),
+            **counted,
+            "seen_before": list(self.seen_before),
+            "problems": list(self.problems),
+            "cells": [_cell_data(cell) for cell in self.cells],
+        }
+
+
+def _cell_data(cell: Cell) -> dict[str, Any]:
+    return {
+        "database": cell.database,
+        "epsilon": float(cell.epsilon),
+        "loss": cell.loss,
+        "losses": dict(cell.losses),
+        "chosen": dict(cell.chosen),
+        "regret": cell.regret,
+        "hindsight": cell.hindsight,
+        "single_best": cell.single,
+        "failures": list(cell.failures),
+    }
+
+
+def _plain(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+@frozen
+class Trial:
+    """One worker's part: everything once, on one database."""
+
+    database: PublicDatabase
+    maker: ChoiceMaker
+    epsilons: tuple[Fraction, ...]
+    number: int
+
+
+@frozen
+class Outcome:
+    """What one trial showed at one budget; None for what failed."""
+
+    losses: tuple[float | None, ...]
+    """Of the Options."""
+    loss: float | None
+    chosen: str | None
+    failures: tuple[str, ...]
+
+
+def evaluate(
+    maker: ChoiceMaker,
+    databases: Corpus,
+    epsilons: Sequence[Amount],
+    *,
+    trials: int = 5,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Return how a maker does on databases: on all rows but those held out, or on a grid's own records.
+
+    Each trial holds other rows out, so that which Option is best in hindsight is read off other rows than its loss.
+    Noise comes from seeds, so that the same evaluation gives the same figures.
+    """
+    budgets = tuple(dict.fromkeys(epsilon_amount(epsilon) for epsilon in epsilons))
+    if trials < 2:
+        raise ChoiceError(
+            f"{trials} trial{'s' * (trials != 1)} cannot show which Option is best in hindsight",
+            why="it is told from some trials, and its loss from the others",
+            fix="--trials 5",
+        )
+    trained = maker.trained
+    kept = [database for database in databases if database.task == maker.task]
+    if not kept or not budgets:
+        raise ChoiceError(
+            f"there is no database of the task {maker.task!r} to evaluate on",
+            fix="--databases a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
+        )
+    # What it learned goes along; how it learns stays here.
+    sent = evolve(maker, known=[trained], trainer=None)
+    parts = [Trial(database, sent, budgets, number) for number in range(trials) for database in kept]
+    found: dict[tuple[str, int], list[Outcome] | str] = {}
+    for place, outcome in in_processes(_attempt, parts, workers=workers):
+        found[parts[place].database.name, parts[place].number] = outcome
+        if progress is not None:
+            progress(len(found), len(parts))
+    cells: list[Cell] = []
+    problems = [str(problem) for problem in databases.problems]
+    for database in kept:
+        outcomes = [found[database.name, number] for number in range(trials)]
+        whole = [each for each in outcomes if not isinstance(each, str)]
+        if len(whole) < len(outcomes):
+            problems.append(next(each for each in outcomes if isinstance(each, str)))
+            continue
+        for place, epsilon in enumerate(budgets):
+            cell = _cell(database.name, epsilon, [each[place] for each in whole], maker, trained)
+            if cell is None:
+                problems.append(f"no Option runs on {database.name} at epsilon {epsilon}")
+            else:
+                cells.append(cell)
+    if not cells:
+        raise ChoiceError("none of the databases could be used", why=problems[0] if problems else None)
+    return Evaluation(
+        maker=maker.label,
+        task=maker.task,
+        options=[option.name for option in maker.among],
+        single_best=maker.among[trained.single].name,
+        trials=trials,
+        cells=tuple(cells),
+        figures=figures(
+            np.array([cell.loss for cell in cells]),
+            np.array([cell.single for cell in cells]),
+            np.array([cell.hindsight for cell in cells]),
+            floor=floor_of(maker.task),
+        ),
+        seen_before=[each.name for each in kept if _readable(each) and each.digest[:DIGEST] in trained.digests],
+        problems=problems,
+    )
+
+
+def _readable(database: PublicDatabase) -> bool:
+    try:
+        return bool(database.digest)
+    except JostleError:
+        return False
+
+
+def _attempt(trial: Trial) -> list[Outcome] | str:
+    """Run everything once on one database, or say why that cannot be: done in a worker."""
+    try:
+        spec = TableSpec(seed=trial.number) if trial.database.task == "classification" else GridSpec()
+        instance = make_instance(trial.database, spec)
+    except JostleError as mistake:
+        return f"{trial.database.name} is left out: {mistake.title}"
+    outcomes: list[Outcome] = []
+    for epsilon in map(str, trial.epsilons):
+        losses: list[float | None] = []
+        failures: list[str] = []
+
+        def seed(what: str, epsilon: str = epsilon) -> int:
+            return seed_of(f"{instance.key} evaluated", what, epsilon, trial.number)
+
+        for option in trial.maker.among:
+            loss, failure = run_once(option, instance, epsilon, seed(option.name))
+            losses.append(loss)
+            failures += [] if failure is None else [f"{option.name} {failure}"]
+        trace = Trace()
+        loss, failure = run_once(trial.maker, instance, epsilon, seed(MAKER), trace=trace)
+        failures += [] if failure is None else [f"{MAKER} {failure}"]
+        outcomes.append(Outcome(tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures)))
+    return outcomes
+
+
+def _taken(trace: Trace, label: str) -> str | None:
+    """Return what a maker chose: it says so before what it chose runs, which may be a maker again."""
+    for record in trace.records:
+        if isinstance(record, Chosen) and record.label == label:
+            return record.taken[0][0]
+    return None
+
+
+def _cell(
+    database: str, epsilon: Fraction, outcomes: Sequence[Outcome], maker: ChoiceMaker, trained: Trained
+) -> Cell | None:
+    """Return what the trials show; what failed counts as the worst that did not. None if nothing ran."""
+    raw = np.array([outcome.losses for outcome in outcomes], dtype=np.float64).T
+    if np.isnan(raw).all():
+        return None
+    worst = float(np.nanmax(raw))
+    losses = np.where(np.isnan(raw), worst, raw)
+    answered = [worst if outcome.loss is None else outcome.loss for outcome in outcomes]
+    hindsight = float(honest_best(losses[None])[0])
+    loss = float(np.mean(answered))
+    least = max(floor_of(maker.task), np.finfo(np.float64).tiny)
+    chosen = Counter(outcome.chosen for outcome in outcomes if outcome.chosen is not None)
+    names = [option.name for option in maker.among]
+    ran = [not np.isnan(row).all() for row in raw]
+    means = losses.mean(axis=1)
+    return Cell(
+        database=database,
+        epsilon=epsilon,
+        losses={name: float(mean) if runs else None for name, mean, runs in zip(names, means, ran, strict=True)},
+        loss=loss,
+        chosen={name: chosen[name] for name in names if chosen[name]},
+        hindsight=hindsight,
+        single=float(means[trained.single]),
+        regret=max(loss, least) / max(hindsight, least),
+        failures=dict.fromkeys(failure for outcome in outcomes for failure in outcome.failures),
+    )

@@ -1,0 +1,173 @@
+"""Choice makers: Options that look at a few metafeatures and run the Option that should do best.
+
+What a maker spends on metafeatures is charged to its own budget before it sees them, and all that it sees is public or
+released. So its choice is post-processing, the Option it runs gets what is left, and the two add up to what the maker
+was called with: basic composition, with the second mechanism chosen by what the first one gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from jostle.choice.learning.learners import Predict
+from jostle.choice.makers.trained import Prediction, Trained
+from jostle.choice.metafeatures.base import Metafeature, Purchases, View, distinct
+from jostle.errors import ChoiceError
+from jostle.options.base import Option
+from jostle.privacy.amounts import Amount
+from jostle.privacy.events import Allotment, Event
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+from jostle.trace.records import Chosen
+
+__all__ = ["ChoiceMaker", "Choosing"]
+
+SURE = 20
+"""A number of rows that was bought is handed on where it is so many standard deviations of its noise."""
+
+
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+@frozen(kw_only=True)
+class Choosing:
+    """A choice as it was made."""
+
+    chosen: int
+    seen: tuple[tuple[str, float], ...]
+    prediction: Prediction
+    why: str
+    left: Fraction
+    """The budget after metafeatures."""
+    rows: int | None
+    """How many rows there are, if that was bought well enough to be handed on."""
+
+
+@frozen(kw_only=True, eq=False)
+class ChoiceMaker(Option):
+    """An Option that chooses among Options of one task, and is one of it."""
+
+    among: tuple[Option, ...] = field(converter=_tuple)
+    informed_by: tuple[Metafeature, ...] = field(default=(), converter=_tuple)
+    label: str = "choice"
+    """What the choice is called in traces and histories."""
+    trainer: Callable[[ChoiceMaker], Trained] | None = field(default=None, repr=False)
+    """How to learn what is not known yet; called once, before data are touched."""
+    known: list[Trained] = field(factory=list, repr=False)
+    """What was learned, once it was."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse Options that do not answer one question."""
+        if not self.among:
+            raise ChoiceError("there are no Options to choose among", fix="among=[...]")
+        tasks = sorted({option.task for option in self.among})
+        if len(tasks) > 1:
+            raise ChoiceError(
+                f"the Options answer different questions: {', '.join(tasks)}",
+                why="one that is chosen stands in for all others",
+                fix="jostle options lists the Options of a task",
+            )
+        names = [option.name for option in self.among]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ChoiceError(f"{twice} is offered twice", fix="offer each Option once")
+
+    @property
+    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its Options
+        """Return what its Options answer."""
+        return self.among[0].task
+
+    @property
+    def version(self) -> int:  # type: ignore[override]  # as above
+        """Return a mark of what it learned."""
+        return self.trained.mark
+
+    @property
+    def name(self) -> str:
+        """Return what it is called, and what it chooses among."""
+        return f"{self.label}({', '.join(option.name for option in self.among)})"
+
+    @property
+    def trained(self) -> Trained:
+        """Return what it learned; learn it first, if need be."""
+        if not self.known:
+            if self.trainer is None:
+                raise ChoiceError(
+                    f"{self.label} is not trained",
+                    why="which Option does best is learned from public databases",
+                    fix="MkChoiceMaker(among=..., informed_by=..., trained_on=...), or jostle train",
+                )
+            self.known.append(self.trainer(self))
+        trained = self.known[0]
+        trained.check(self.among, self.informed_by)
+        return trained
+
+    def with_trained(self, trained: Trained) -> ChoiceMaker:
+        """Return this maker with what was learned elsewhere."""
+        trained.check(self.among, self.informed_by)
+        return evolve(self, known=[trained], trainer=None)
+
+    def priors(self) -> tuple[Predict | None, ...]:
+        """Return the programmers' own predictions of each Option, where there are any."""
+        return tuple(getattr(option, "predict", None) for option in self.among)
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why none of its Options runs, or None."""
+        reasons = [option.refuses(schema) for option in self.among]
+        return None if None in reasons else f"none of its Options does: {reasons[0]}"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever is chosen
+        """Return an allotment: metafeatures and the Option that is run spend at most that together."""
+        return Allotment(epsilon)
+
+    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Any:
+        """Return the answer of the Option that should do best with what is left of *epsilon* after looking."""
+        trained = self.trained
+
+        def run(probe: Probe, budget: Fraction) -> Any:
+            choosing = self.choose(probe, budget, trained)
+            option = self.among[choosing.chosen]
+            self.note(probe, choosing)
+            within = probe if choosing.rows is None else probe.told(rows=choosing.rows)
+            return option(within, *questions, epsilon=choosing.left, **named)
+
+        return self.perform(db, epsilon, run, site=site or self.label)
+
+    def choose(self, db: Probe, budget: Fraction, trained: Trained) -> Choosing:
+        """Buy what is looked at, and return which Option to run; *db* has at least the budget."""
+        schema = db.schema
+        trained = trained.for_schema(schema)
+        looked_at = trained.check(self.among, self.informed_by)
+        listed = distinct(looked_at, schema)
+        each = trained.share * budget / len(listed) if listed else Fraction(0)
+        market = Purchases(db, each, listed)
+        view = View(schema, float(budget), market)
+        seen = [value if np.isfinite(value) else 0.0 for value in (metafeature(view) for metafeature in looked_at)]
+        prediction = trained.predict(seen)
+        runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
+        chosen = runs[0]
+        return Choosing(
+            chosen=chosen,
+            seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, seen, strict=True)),
+            prediction=prediction,
+            why=trained.why(seen, looked_at, chosen, prediction),
+            left=budget - each * len(market.bought),
+            rows=market.rows(SURE),
+        )
+
+    def note(self, db: Probe, choosing: Choosing) -> None:
+        """Leave a record of a choice in the trace."""
+        predicted = {
+            self.among[place].name: (choosing.prediction.losses[place], choosing.prediction.spreads[place])
+            for place in choosing.prediction.order
+        }
+        taken = self.among[choosing.chosen].name
+        db.note_choice(
+            Chosen.one("choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=choosing.why)
+        )

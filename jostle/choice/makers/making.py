@@ -1,0 +1,187 @@
+"""Make choice makers: what to choose among, what to look at, and what to learn from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from attrs import field, frozen
+
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.history import History, read_history
+from jostle.choice.learning.judging import Loss, judge_of
+from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
+from jostle.choice.learning.places import here
+from jostle.choice.learning.progress import Progress, shown_progress
+from jostle.choice.learning.rehearse import EPSILONS, Judge, Plan, judge_in, rehearse_all
+from jostle.choice.makers.kept import keep, kept
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.trained import Trained, learn
+from jostle.choice.makers.training import SHARES
+from jostle.choice.metafeatures.base import Metafeature
+from jostle.choice.metafeatures.known import metafeatures_of
+from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.databases import PublicDatabase, PublicGrid, PublicTable
+from jostle.choice.public.folders import public
+from jostle.choice.public.specs import Spec
+from jostle.choice.public.subsamples import default_jobs
+from jostle.errors import ChoiceError
+from jostle.options.base import Option, get
+from jostle.privacy.amounts import Amount, exact
+
+__all__ = ["MkChoiceMaker", "Training"]
+
+Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]
+
+
+@frozen(kw_only=True, eq=False)
+class Training:
+    """How a maker learns: from which databases, with what, and where it is kept."""
+
+    corpus: Corpus | None = None
+    """None for what came with Jostle."""
+    history: History | None = None
+    """What is known already; None for the history that is kept on this machine."""
+    shares: tuple[Fraction, ...] = SHARES
+    judged_by: Judge | None = None
+    epsilons: tuple[str, ...] = EPSILONS
+    repeats: int = 4
+    engine: str = "processes"
+    workers: int | None = None
+    jobs: Callable[[Corpus], Sequence[tuple[PublicDatabase, Spec]]] = field(default=default_jobs)
+
+    def __call__(self, maker: ChoiceMaker) -> Trained:
+        """Return what the maker learned, if it is kept on this machine; otherwise let it learn, and keep that."""
+        found = kept(self, maker)
+        if found is None:
+            found = self.learn(maker, shown_progress())
+            try:
+                keep(self, maker, found)
+            except ChoiceError as mistake:
+                warnings.warn(f"{maker.label} has learned, but will have to again: {mistake.title}", stacklevel=2)
+        return found
+
+    def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
+        """Return what a maker learns; rehearse first what was not rehearsed yet."""
+        history = self.rehearsed(maker, progress)
+        cases = self.cases(maker, history)
+        learners = self.learners(maker)
+        with progress.stage("learning to choose", None) as said:
+            return learn(
+                cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.note
+            )
+
+    def cases(self, maker: ChoiceMaker, history: History) -> Cases:
+        """Return what is learned from."""
+        return cases_of(history, maker.among, epsilons=self.epsilons if self.corpus is not None else None)
+
+    def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
+        """Return who may learn: the programmer's own predictions as well, if there are any."""
+        priors = maker.priors()
+        if not any(priors):
+            return LEARNERS
+        return (*LEARNERS, PriorLearner(tuple(each.name for each in maker.informed_by), priors))
+
+    def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
+        """Return a history that has all the maker's Options, rehearsing those it does not have."""
+        if self.corpus is None:
+            return self._judged(self._known(maker))
+        history = self.history if self.history is not None else History.open(here("histories", f"{maker.task}.jsonl"))
+        # Databases that share people are to be one group, whoever put them together.
+        jobs = [job for job in self.jobs(self.corpus.grouped()) if job[0].task == maker.task]
+        if not jobs:
+            raise ChoiceError(
+                f"there is no public database of the task {maker.task!r} to learn from",
+                fix="trained_on=a folder of tables (*.csv.gz with a column label) or of grids (*.npy)",
+            )
+        plan = Plan(
+            options=maker.among,
+            epsilons=self.epsilons,
+            repeats=self.repeats,
+            metafeatures=maker.informed_by,
+            judged_by=self.judged_by,
+        )
+        with progress.stage("rehearsing on public databases", None) as said:
+            rehearse_all(jobs, plan, history, engine=self.engine, workers=self.workers, progress=said.at)
+        return history.of(plan.key(database, spec) for database, spec in jobs)
+
+    def _known(self, maker: ChoiceMaker) -> History:
+        """Return what is learned from where no databases are named."""
+        if self.history is not None:
+            return self.history
+        return rehearsals_of(maker.label) if maker.label in SHIPPED else shipped_history(maker.task)
+
+    def _judged(self, history: History) -> History:
+        """Return the part of a history that was judged as this training judges."""
+        name = None if self.judged_by is None else self.judged_by.name
+        keys = [key for key in history.instances if judge_in(key) == name]
+        if not keys and name is not None:
+            raise ChoiceError(
+                f"nothing in the history was judged by {name}",
+                why="losses of another judge say little about this one's",
+                fix="trained_on=a folder of public databases, which are then rehearsed on with this judge",
+            )
+        return history if len(keys) == len(history.instances) else history.of(keys)
+
+
+def MkChoiceMaker(  # noqa: N802 - the word of the language
+    *,
+    among: Iterable[Option | str | type[Option]],
+    informed_by: Iterable[Metafeature] | None = None,
+    trained_on: Sources | None = None,
+    spending: Amount | None = None,
+    judged_by: Judge | Loss | None = None,
+    label: str = "choice",
+) -> ChoiceMaker:
+    """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
+
+    Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
+    rehearsals that came with Jostle, which have all built-in Options; it can be given databases, a folder of them, a
+    history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
+    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer: a
+    function of two lists, the answers and the truth (see `jostle.choice.learning.judging`); otherwise the task does. It
+    learns when it is first called, or beforehand with `jostle train`.
+    """
+    options = tuple(_option(each) for each in among)
+    if not options:
+        raise ChoiceError("there are no Options to choose among", fix="among=[...]")
+    looked_at = metafeatures_of(options[0].task) if informed_by is None else tuple(informed_by)
+    shares = SHARES if spending is None else (_share(spending),)
+    file = str(trained_on) if isinstance(trained_on, str | Path) else ""
+    if file.endswith(".json"):
+        maker = ChoiceMaker(among=options, informed_by=looked_at, label=label)
+        return maker.with_trained(Trained.read(file, maker.priors()))
+    if file.endswith((".jsonl", ".jsonl.gz")):
+        trained_on = read_history(file)
+    judge = judge_of(judged_by)
+    if isinstance(trained_on, History):
+        training = Training(history=trained_on, shares=shares, judged_by=judge)
+    else:
+        corpus = None if trained_on is None else _corpus(trained_on)
+        training = Training(corpus=corpus, shares=shares, judged_by=judge)
+    return ChoiceMaker(among=options, informed_by=looked_at, label=label, trainer=training)
+
+
+def _share(spending: Amount) -> Fraction:
+    share = exact(spending, "spending")
+    if not 0 <= share < 1:
+        raise ChoiceError(f"spending is {spending}, but must be at least 0 and below 1", fix='spending="5%"')
+    return share
+
+
+def _option(given: Option | str | type[Option]) -> Option:
+    if isinstance(given, Option):
+        return given
+    return get(given) if isinstance(given, str) else given()
+
+
+def _corpus(given: Corpus | PublicDatabase | str | Path | Iterable[PublicDatabase]) -> Corpus:
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, str | Path):
+        return public(given)
+    return Corpus([given] if isinstance(given, PublicTable | PublicGrid) else given)

@@ -1,0 +1,177 @@
+"""Choose by trying: run Options unseen, score each privately, and keep the best.
+
+A choice maker predicts which Option will do best and runs that one. This Option predicts nothing, and needs no
+training: a random number of times it draws an Option, runs it on a part of the budget, and has the rows counted that
+its model predicts right, with noise; it gives back the model that scored highest. `jostle.privacy.selection` says why
+all runs together cost as much as 2 + eta of them, and how those that lost are kept from sight.
+
+A model is scored on the rows it was learned from. At the budgets where noise is what is wrong with models this makes
+little difference; with much budget it favours Options that fit the rows too closely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from jostle.errors import ChoiceError
+from jostle.options.base import Option, get, share
+from jostle.options.classification.base import Classifier
+from jostle.options.classification.bayes_tree import BayesTree
+from jostle.options.classification.fletcher_islam import FletcherIslam
+from jostle.options.classification.friedman_schuster import FriedmanSchuster
+from jostle.options.classification.jagannathan import Jagannathan
+from jostle.options.classification.majority import Majority
+from jostle.options.classification.mohammed import Mohammed
+from jostle.options.classification.naive_bayes import NaiveBayes
+from jostle.options.classification.patil_singh import PatilSingh
+from jostle.options.classification.pooled_bayes import PooledBayes
+from jostle.options.classification.pooled_tree import PooledTree
+from jostle.options.classification.random_forest import RandomForest
+from jostle.options.models.model import Model
+from jostle.options.models.rules import hits_of
+from jostle.privacy.amounts import Amount
+from jostle.privacy.events import Allotment, Event, Laplace, in_turn
+from jostle.privacy.probe import Probe
+from jostle.privacy.selection import ETA, GAMMA, Scored, Selection, Stopping
+from jostle.tables.schema import Schema
+from jostle.trace.records import Chosen
+
+__all__ = ["CANDIDATES", "SelectPrivately", "TriedClassifiers"]
+
+CANDIDATES: frozenset[type[Classifier]] = frozenset(
+    {
+        BayesTree,
+        FletcherIslam,
+        FriedmanSchuster,
+        Jagannathan,
+        Majority,
+        Mohammed,
+        NaiveBayes,
+        PatilSingh,
+        PooledBayes,
+        PooledTree,
+        RandomForest,
+    }
+)
+"""The Options that may be run unseen: Jostle's own, which keep nothing of a run anywhere but in their model."""
+
+
+def _candidates(given: Iterable[Option | str]) -> tuple[Option, ...]:
+    return tuple(get(each) if isinstance(each, str) else each for each in given)
+
+
+def _check_candidates(candidates: tuple[Option, ...]) -> None:
+    if not candidates:
+        raise ChoiceError("there are no Options to try", fix='among=["NaiveBayes", "BayesTree"]')
+    for each in candidates:
+        if type(each) not in CANDIDATES:
+            raise ChoiceError(
+                f"{each.name if isinstance(each, Option) else type(each).__name__} is not run unseen",
+                why="whoever runs a candidate sees it lose, so only Options known to keep nothing of a run may be one",
+                fix=f"one of {', '.join(sorted(kind.__name__ for kind in CANDIDATES))}",
+            )
+
+
+@frozen
+class TriedClassifiers(Selection):
+    """Classification Options, all equally likely; a run's score is the noisy number of rows its model predicts right.
+
+    One run is the Option on (1 - score_share) of the run's budget, and the count on the rest: a row changes it by at
+    most 1 (see `Hits`), so noise of scale 1 / its budget makes it private. In turn they cost the run's budget.
+    """
+
+    among: tuple[Option, ...] = field(converter=_candidates)
+    score_share: Fraction = share("1/10")
+    stopping: Stopping = field(factory=Stopping)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse Options that are not known to keep nothing."""
+        _check_candidates(self.among)
+
+    @property
+    def size(self) -> int:
+        """Return how many Options there are."""
+        return len(self.among)
+
+    def check(self, schema: Schema, each: Fraction) -> None:  # noqa: ARG002 - whatever it is
+        """Refuse a schema that one of the Options does not run on: that it was drawn would show."""
+        for option in self.among:
+            if reason := option.refuses(schema):
+                raise ChoiceError(f"{option.name} does not run here: {reason}", fix="leave it out of among=[...]")
+
+    def candidate(self, each: Fraction) -> Event:
+        """Return the Option's allotment, and one noisy count."""
+        score = each * self.score_share
+        return in_turn([Allotment(each - score), Laplace(score)])
+
+    def run(self, db: Probe, place: int, each: Fraction) -> Scored:
+        """Run an Option, and have the rows counted that its model predicts right."""
+        score = each * self.score_share
+        model: Model = self.among[place](db, epsilon=each - score)
+        right = int(db.measure(hits_of(model), score, site="score")[0])
+        return Scored((place, model), right)
+
+
+@frozen(kw_only=True)
+class SelectPrivately(Option):
+    """Run a random number of Options unseen, and keep the one whose model predicts the most rows right."""
+
+    task: ClassVar[str] = "classification"
+    paper: ClassVar[str] = "Liu, Talwar, STOC 2019; Papernot, Steinke, ICLR 2022"
+
+    among: tuple[Option, ...] = field(converter=_candidates)
+    """What is tried: Options from `CANDIDATES`, or their names."""
+    score_share: Fraction = share("1/10")
+    """Part of a run's budget that its score costs."""
+    gamma: Fraction = field(default=GAMMA, converter=Fraction)
+    """How soon runs stop; smaller is more runs."""
+    eta: Fraction = field(default=ETA, converter=Fraction)
+    """The shape of their number's distribution: all together cost as much as 2 + eta runs."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what cannot be tried before a table is opened for it."""
+        self.selection  # noqa: B018 - it checks all that it is made of
+
+    @property
+    def selection(self) -> TriedClassifiers:
+        """Return what the door is asked for."""
+        return TriedClassifiers(self.among, self.score_share, Stopping(self.gamma, self.eta))
+
+    @property
+    def name(self) -> str:
+        """Return what it is called, and what it tries."""
+        return f"SelectPrivately({', '.join(option.name for option in self.among)})"
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why one of the Options cannot run on tables of this schema, or None."""
+        return next((reason for option in self.among if (reason := option.refuses(schema))), None)
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+        """Return one selection: 2 + eta times what a run costs, which is all of epsilon."""
+        selection = self.selection
+        return selection.event(selection.stopping.each(epsilon))
+
+    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
+        """Return the best-scored model."""
+        model: Model = self.perform(db, epsilon, self.run, site=site or type(self).__name__)
+        return model
+
+    def run(self, db: Probe, epsilon: Fraction) -> Model:
+        """Return the best-scored model, and say in the trace which Option made it, and its score."""
+        (place, model), right = db.select(self.selection, epsilon, site="selection")
+        taken = self.among[place].name
+        db.note_choice(
+            Chosen.one(
+                type(self).__name__,
+                type(self).__name__,
+                taken,
+                seen={"rows right, noised": right},
+                why="it scored highest of the runs, whose number and other outcomes nobody sees",
+            )
+        )
+        made: Model = evolve(model, made_by=f"{type(self).__name__}, which took {taken},", epsilon=epsilon)
+        return made

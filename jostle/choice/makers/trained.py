@@ -1,0 +1,339 @@
+"""Trained makers: what was learned, as one small file, and what it says of a database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import asdict, evolve, field, frozen
+
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.forest import Forest
+from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret
+from jostle.choice.learning.regret import Figures
+from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
+from jostle.choice.makers.training import (
+    DRAWS,
+    SHARES,
+    Judged,
+    best_way,
+    fit_way,
+    free_and_paid,
+    judge_all,
+    nested,
+    single_best,
+    with_lead,
+)
+from jostle.choice.metafeatures.base import Metafeature, named
+from jostle.errors import ChoiceError
+from jostle.options.base import Option
+from jostle.tables.schema import Schema
+
+__all__ = ["DIGEST", "Prediction", "Trained", "learn", "trained_on"]
+
+VERSION = 1
+DIGEST = 8
+"""Characters of a database's digest that are remembered."""
+EXPLAINED = 8
+"""Leaves of the tree that reasons are told by."""
+
+
+def _pairs(given: Sequence[Sequence[Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(name), version) for name, version in given)
+
+
+def _spans(given: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    return tuple((float(low), float(high)) for low, high in given)
+
+
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(str, given))
+
+
+@frozen
+class Prediction:
+    """What is expected of each Option on one database."""
+
+    losses: tuple[float, ...]
+    spreads: tuple[float, ...]
+    order: tuple[int, ...]
+    """The Options, the one to run first, the others by what is expected of them."""
+    held: bool = False
+    """Whether the Option that is best on average goes first since no other is far enough ahead of it."""
+
+
+@frozen(eq=False, kw_only=True)
+class Trained:
+    """What a maker learned: among which Options, from what it looks at, and how well that does."""
+
+    task: str
+    options: tuple[tuple[str, int], ...] = field(converter=_pairs)
+    """Names and versions."""
+    metafeatures: tuple[tuple[str, str], ...] = field(converter=_pairs)
+    """Names and versions of those that are looked at."""
+    share: Fraction
+    """Of the budget, for metafeatures."""
+    lead: float
+    """How far ahead of the single best Option, in log loss, another one has to be expected to be chosen instead."""
+    fitted: Fitted
+    reasons: Forest
+    """A small tree that mostly chooses as the learner does, to tell why."""
+    single: int
+    """Which Option was best on average in training: what choosing is measured against."""
+    digests: tuple[str, ...] = field(converter=_texts)
+    """The beginnings of the digests of the databases it learned from, so that it is not judged on these."""
+    usual: tuple[tuple[float, float], ...] = field(converter=_spans)
+    """Of each metafeature, below what it counts as small, and above what as large: a third of the cases each."""
+    learner: str
+    rehearsals: int
+    databases: int
+    groups: int
+    figures: Figures
+    """On databases left out of training."""
+    with_rows: Trained | None = None
+    """What it learned for tables whose schema declares the number of rows, which is free to look at there."""
+
+    def for_schema(self, schema: Schema) -> Trained:
+        """Return what it learned for tables of this kind."""
+        return self if schema.rows is None or self.with_rows is None else self.with_rows
+
+    def predict(self, seen: Sequence[float]) -> Prediction:
+        """Return what is expected where this is seen."""
+        row = np.asarray(seen, dtype=np.float64)[None, :]
+        mean, spread = self.fitted.predict(row)
+        losses = self.fitted.best_loss(row)[0] * np.exp(mean[0] - mean[0].min())
+        best = int(with_lead(mean, np.array([self.single]), self.lead)[0])
+        order = np.argsort(mean[0], kind="stable")
+        held = best != order[0]
+        order = np.concatenate([[best], order[order != best]])
+        return Prediction(tuple(losses.tolist()), tuple((losses * spread[0]).tolist()), tuple(order.tolist()), held)
+
+    def why(
+        self, seen: Sequence[float], metafeatures: Sequence[Metafeature], chosen: int, prediction: Prediction
+    ) -> str:
+        """Return in words what speaks for a choice."""
+        if not len(metafeatures) or self.learner == "single best":
+            return "nothing that can be looked at beats the Option that is best on average"
+        if prediction.held and chosen == self.single:
+            return f"best on average, and no other is expected to be {self.lead:.0%} ahead of it"
+        row = np.asarray(seen, dtype=np.float64)
+        leaf, _ = self.reasons.predict(row[None, :])
+        options = len(self.options)
+        phrases: dict[str, None] = {}
+        for place in dict.fromkeys(place for place, _, _ in path_of(self.reasons, row)):
+            low, high = self.usual[place]
+            if not low < row[place] < high:
+                phrases[metafeatures[place].low if row[place] <= low else metafeatures[place].high] = None
+        said = _listed(list(phrases)) or "nothing about it is unusual"
+        if int(np.argmin(leaf[0, :options])) == chosen:
+            return said
+        return f"{said}; of databases like that, it did best on those most like this one"
+
+    @property
+    def summary(self) -> str:
+        """Return one line on where this was learned, and how well it does."""
+        gap = self.figures.gap_closed
+        closed = ""
+        if gap > 0:
+            closed = f"closes {gap:.0%} of the gap from the single best Option to hindsight"
+        elif gap <= 0:
+            closed = "is not clearly better than the single best Option, which it runs"
+        if closed:
+            closed = f"; on databases it had not seen it {closed}"
+        return (
+            f"learned from {self.rehearsals:,} rehearsals on {self.databases} public databases{closed}, "
+            f"with a mean regret of {self.figures.regret_mean:.2f}"
+        )
+
+    def check(self, options: Sequence[Option], metafeatures: Sequence[Metafeature]) -> tuple[Metafeature, ...]:
+        """Refuse other Options than it was trained among, or other versions; return the metafeatures it looks at."""
+        here = tuple((option.name, option.version) for option in options)
+        if here != self.options:
+            known, given = dict(self.options), dict(here)
+            changed = [name for name in given if name in known and known[name] != given[name]]
+            new = [name for name in given if name not in known]
+            gone = [name for name in known if name not in given]
+            said = [
+                *(f"{name} has changed since" for name in changed),
+                *(f"{name} is new" for name in new),
+                *(f"{name} is not offered" for name in gone),
+            ]
+            raise ChoiceError(
+                "the maker was trained among other Options: " + ("; ".join(said) or "in another order"),
+                why="what it learned is about those it was trained among",
+                fix="jostle train makes it anew; what was rehearsed already is not run again",
+            )
+        offered = named(metafeatures)
+        for name, version in self.metafeatures:
+            if name not in offered or offered[name].version != version:
+                raise ChoiceError(
+                    f"the maker looks at {name}, which is not offered, or has changed since",
+                    why="what it learned is about the metafeature as it was",
+                    fix="jostle train makes it anew; what was rehearsed already is not run again",
+                )
+        return tuple(offered[name] for name, _ in self.metafeatures)
+
+    def to_json(self) -> str:
+        """Return the maker as JSON."""
+        return json.dumps({"version": VERSION, **self.facts()}, separators=(",", ":"))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a file of JSON holds of it."""
+        return {
+            "task": self.task,
+            "options": self.options,
+            "metafeatures": self.metafeatures,
+            "share": str(self.share),
+            "lead": self.lead,
+            "learner": self.learner,
+            "rehearsals": self.rehearsals,
+            "databases": self.databases,
+            "groups": self.groups,
+            "figures": {name: round(value, 4) for name, value in asdict(self.figures).items()},
+            "single": self.single,
+            "digests": self.digests,
+            "reasons": self.reasons.facts(),
+            "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
+            "kind": self.fitted.kind,
+            "fitted": self.fitted.facts(),
+            "with_rows": None if self.with_rows is None else self.with_rows.facts(),
+        }
+
+    @classmethod
+    def from_json(cls, text: str, priors: tuple[Predict | None, ...] = ()) -> Trained:
+        """Return the maker that a text of JSON holds."""
+        try:
+            facts: Mapping[str, Any] = json.loads(text)
+            if facts["version"] != VERSION:
+                return _refuse_version()
+            return cls.from_facts(facts, priors)
+        except ChoiceError:  # a part's own sentence
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise ChoiceError("the maker's file is damaged, or no maker's", fix="jostle train makes it anew") from None
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], priors: tuple[Predict | None, ...]) -> Trained:
+        """Return the maker that `facts` came from."""
+        names = tuple(name for name, _ in facts["metafeatures"])
+        return cls(
+            task=facts["task"],
+            options=facts["options"],
+            metafeatures=facts["metafeatures"],
+            share=Fraction(facts["share"]),
+            lead=float(facts["lead"]),
+            fitted=from_facts(facts["kind"], facts["fitted"], names, priors),
+            reasons=Forest.from_facts(facts["reasons"]),
+            single=range(len(facts["options"]))[facts["single"]],
+            digests=facts["digests"],
+            usual=facts["usual"],
+            learner=facts["learner"],
+            rehearsals=facts["rehearsals"],
+            databases=facts["databases"],
+            groups=facts["groups"],
+            figures=Figures(**facts["figures"]),
+            with_rows=None if facts["with_rows"] is None else cls.from_facts(facts["with_rows"], priors),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the maker to a file."""
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            # In one step, so that nobody reads half of it.
+            part = Path(f"{path}.{os.getpid()}.part")
+            part.write_text(self.to_json() + "\n", encoding="utf-8")
+            part.replace(path)
+        except OSError as mistake:
+            raise ChoiceError(f"cannot write the maker {path}: {mistake.strerror}", fix="name another file") from None
+
+    @classmethod
+    def read(cls, path: str | Path, priors: tuple[Predict | None, ...] = ()) -> Trained:
+        """Return the maker in a file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise ChoiceError(f"cannot read the maker {path}", fix="check the path") from None
+        return cls.from_json(text, priors)
+
+    @property
+    def mark(self) -> int:
+        """Return a number that changes with what was learned."""
+        return int.from_bytes(hashlib.blake2b(self.to_json().encode(), digest_size=4).digest(), "big")
+
+
+def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
+    """Return the best of the ways that were tried, learned from all cases."""
+    chosen_so = nested(cases, tried)
+    real = ~cases.artificial
+    judged = chosen_so.figures(cases, real if real.any() else None)
+    # Choosing costs budget: where it is not clearly better than no choice, judged in its turn, there is none.
+    gain, doubt = chosen_so.gain(tried[0], cases)
+    helps = gain > doubt and not judged.gap_closed <= 0
+    way = best_way(cases, tried if helps else tried[:1]).way
+    fitted = fit_way(cases, way)
+    inputs = cases.inputs(way.metafeatures, way.share, draws=DRAWS if way.share else 1, seed=1)
+    rows = np.concatenate(inputs)
+    mean, _ = fitted.predict(rows)
+    everything = cases.weights(np.ones(len(cases), dtype=np.bool_))
+    _, lowest = log_regret(np.tile(cases.spent(way.share), (len(inputs), 1)), cases.floor)
+    # Fitted to what the learner chooses, not to the losses: reasons are to tell of its choice.
+    chosen = np.ones_like(mean)
+    single = single_best(cases.spent(Fraction(0)), everything, cases.floor)
+    chosen[np.arange(len(mean)), with_lead(mean, np.full(len(mean), single), way.lead)] = 0
+    reasons = fit_regret_tree(
+        rows, chosen, lowest, np.ones(len(rows)), most_leaves=EXPLAINED if rows.shape[1] else 1, least_share=0.02
+    )
+    return Trained(
+        task=cases.task,
+        options=[(option.name, option.version) for option in options],
+        metafeatures=[(each.name, each.version) for each in way.metafeatures],
+        share=way.share,
+        lead=way.lead,
+        fitted=fitted,
+        reasons=reasons,
+        single=single,
+        digests=sorted({instance.database[:DIGEST] for instance in cases.instances}),
+        usual=np.quantile(rows, (1 / 3, 2 / 3), axis=0).T.tolist(),
+        learner=way.learner.name,
+        rehearsals=int(np.count_nonzero(~np.isnan(cases.losses))),
+        databases=len(set(cases.databases.tolist())),
+        groups=len(set(cases.groups.tolist())),
+        figures=judged if helps else tried[0].figures(cases, real if real.any() else None),
+    )
+
+
+def _refuse_version() -> Trained:
+    raise ChoiceError("the maker's file is of another version of Jostle", fix="jostle train makes it anew")
+
+
+def learn(
+    cases: Cases,
+    options: Sequence[Option],
+    metafeatures: Sequence[Metafeature],
+    *,
+    shares: Sequence[Fraction] = SHARES,
+    learners: Sequence[Learner] = LEARNERS,
+    progress: Callable[[str], None] | None = None,
+) -> Trained:
+    """Return what a maker learns, both for tables whose number of rows is bought and for such where it is public."""
+    tried = judge_all(cases, metafeatures, shares=shares, learners=learners, progress=progress)
+    found = trained_on(cases, options, tried)
+    known = cases.with_rows()
+    if len(free_and_paid(known, metafeatures)[0]) == len(free_and_paid(cases, metafeatures)[0]):
+        return found
+    if progress is not None:
+        progress("where the number of rows is public")
+    tried = judge_all(known, metafeatures, shares=shares[:1], learners=learners, progress=progress)
+    return evolve(found, with_rows=trained_on(known, options, tried))
+
+
+def _listed(phrases: list[str]) -> str:
+    if len(phrases) < 2:
+        return "".join(phrases)
+    return f"{', '.join(phrases[:-1])} and {phrases[-1]}"

@@ -1,0 +1,286 @@
+"""Train makers: decide what to look at, how much to spend on it, and which learner to believe.
+
+Every way of deciding is judged by the regret of its choices on databases it was not trained on, what it spends on
+metafeatures being taken from the Options. Groups of databases that share people stay on one side. If nothing beats the
+single best Option, the single best Option it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.learners import LEARNERS, ConstantLearner, Example, Fitted, Learner
+from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
+from jostle.choice.metafeatures.base import Metafeature, distinct
+from jostle.errors import ChoiceError
+
+__all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
+
+Floats = NDArray[np.float64]
+MOST_SCORED = 3.0
+MOST_REGRET = 50.0
+"""Larger regrets count as this: one hopeless Option in one case does not decide about all."""
+SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
+"""Shares of the budget that may be spent on metafeatures."""
+DRAWS = 4
+"""How often each case is learned from, each time with other noise."""
+FOLDS = 10
+LEADS = (0.2, 0.1, 0.05, 0.02, 0.0)
+"""How far ahead an Option has to look, most careful first."""
+SAVED = 1.002
+"""A way of deciding that spends or looks at more has to be better by this factor."""
+
+
+def _metafeatures(given: Iterable[Metafeature]) -> tuple[Metafeature, ...]:
+    return tuple(given)
+
+
+@frozen
+class Way:
+    """A way of deciding: what to look at, what to spend on it, and who learns."""
+
+    metafeatures: tuple[Metafeature, ...] = field(converter=_metafeatures)
+    share: Fraction
+    learner: Learner
+    lead: float = 0.0
+    """How far ahead of the single best Option, in log loss, another one has to be expected to be chosen instead."""
+
+    def __str__(self) -> str:
+        looked_at = [each.name for each in self.metafeatures]
+        lead = f", with a lead of {self.lead:.0%}" if self.lead else ""
+        return f"{self.learner.name} on {', '.join(looked_at) or 'nothing'}, spending {float(self.share):.0%}{lead}"
+
+
+@frozen(eq=False)
+class Judged:
+    """How a way did on databases it was not trained on, case by case."""
+
+    way: Way
+    losses: Floats
+    """Of what it chose, in the mean over draws of noise."""
+    single: Floats
+    """Of the Option that was best in training."""
+    taken: Floats
+    """How often each Option was chosen, cases by Options."""
+
+    def figures(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> Figures:
+        """Return the figures, of some cases if not all are to count."""
+        marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
+        return figures(
+            self.losses[marks],
+            self.single[marks],
+            honest_best(cases.losses[marks]),
+            floor=cases.floor,
+            weights=weights_of(cases.databases[marks]),
+        )
+
+    def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:
+        """Return the mean regret, against the best mean losses: what ways are compared by.
+
+        Regrets above `MOST_SCORED` count as that, so that a few cells in which everything is hopeless, or nearly
+        perfect, do not decide for all others. What generators made is learned from, but where there is anything real,
+        that alone is judged by.
+        """
+        return float(self._by_group(cases, kept).mean())
+
+    def gain(self, other: Judged, cases: Cases) -> tuple[float, float]:
+        """Return how much lower the mean regret is than another way's, and the standard error of that over groups."""
+        lower = other._by_group(cases) - self._by_group(cases)
+        return float(lower.mean()), float(lower.std(ddof=1) / math.sqrt(len(lower))) if len(lower) > 1 else 0.0
+
+    def _by_group(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> Floats:
+        marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
+        if (marks & ~cases.artificial).any():
+            marks = marks & ~cases.artificial
+        least = max(cases.floor, LEAST)
+        best = np.maximum(cases.mean[marks].min(axis=1), least)
+        regret = np.minimum(np.maximum(self.losses[marks], least) / best, MOST_SCORED)
+        _, group, cells = np.unique(cases.groups[marks], return_inverse=True, return_counts=True)
+        found: Floats = np.bincount(group, weights=regret) / cells
+        return found
+
+
+@frozen(eq=False)
+class Foreseen:
+    """What a way expects of databases it was not trained on, before a lead is asked for."""
+
+    expected: Floats
+    """Draws by cases by Options: log regrets."""
+    single: NDArray[np.int64]
+    """Each case's single best Option, as training had it."""
+    spent: Floats
+    whole: Floats
+
+    def judged(self, way: Way) -> Judged:
+        """Return how choosing by it does."""
+        places = np.arange(len(self.spent))
+        losses, taken = np.zeros(len(places)), np.zeros_like(self.spent)
+        for draw in self.expected:
+            chosen = with_lead(draw, self.single, way.lead)
+            losses += self.spent[places, chosen] / len(self.expected)
+            taken[places, chosen] += 1 / len(self.expected)
+        return Judged(way, losses, self.whole[places, self.single], taken)
+
+
+def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
+    """Return the Options expected to be best, or the single best one where none is so far ahead of it."""
+    places = np.arange(len(expected))
+    best = np.argmin(expected, axis=1)
+    ahead = expected[places, single] - expected[places, best]
+    return np.where(ahead > lead, best, single)
+
+
+def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Foreseen:
+    """Return what a way expects of groups of databases left out of its training, in turn."""
+    parts = list(split_groups(cases.groups, folds))
+    if len(parts) < 2:
+        raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
+    spent, whole = cases.spent(way.share), cases.spent(Fraction(0))
+    inputs = _inputs(cases, way, draws, exact=exact)
+    expected = np.zeros((len(inputs), *spent.shape))
+    single = np.zeros(len(cases), dtype=np.int64)
+    for left_out in parts:
+        kept = ~left_out
+        fitted = _fit(inputs[:, kept], spent[kept], cases, way, kept)
+        for place, draw in enumerate(inputs[:, left_out]):
+            expected[place, left_out] = fitted.predict(draw)[0]
+        single[left_out] = single_best(whole[kept], cases.weights(kept), cases.floor)
+    return Foreseen(expected, single, spent, whole)
+
+
+def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Judged:
+    """Return how a way does on groups of databases left out of its training, in turn."""
+    return foresee(cases, way, folds=folds, draws=draws, exact=exact).judged(way)
+
+
+def single_best(losses: Floats, weights: Floats, floor: float) -> int:
+    """Return the Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
+    if not floor:
+        losses = np.maximum(losses, LEAST)
+        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
+    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
+
+
+def fit_way(cases: Cases, way: Way, *, draws: int = DRAWS) -> Fitted:
+    """Return what a way learns from all cases."""
+    everything = np.ones(len(cases), dtype=np.bool_)
+    return _fit(_inputs(cases, way, draws), cases.spent(way.share), cases, way, everything)
+
+
+def _inputs(cases: Cases, way: Way, draws: int, *, exact: bool = False) -> Floats:
+    return cases.inputs(way.metafeatures, way.share, draws=draws if way.share and not exact else 1, exact=exact)
+
+
+def _fit(inputs: Floats, losses: Floats, cases: Cases, way: Way, kept: NDArray[np.bool_]) -> Fitted:
+    draws = len(inputs)
+    weights = cases.weights(kept)
+    return way.learner.fit(
+        Example(np.concatenate(inputs), np.tile(losses, (draws, 1)), np.tile(weights, draws), cases.floor)
+    )
+
+
+def split_groups(groups: NDArray[np.str_], folds: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield which cases are left out, fold by fold; a group is left out as a whole."""
+    names = np.unique(groups)
+    # Spread over the folds by a fixed rule that has nothing to do with the alphabet.
+    order = np.argsort([hash_of(name) for name in names])
+    fold = np.empty(len(names), dtype=np.int64)
+    fold[order] = np.arange(len(names)) % folds
+    for number in range(min(folds, len(names))):
+        yield np.isin(groups, names[fold == number])
+
+
+def hash_of(name: str) -> int:
+    """Return a number that a name stands for, the same in every process."""
+    return int.from_bytes(name.encode()[::-1] + b"\x01", "big") * 0x9E3779B97F4A7C15 % 2**61
+
+
+def judge_all(
+    cases: Cases,
+    metafeatures: Sequence[Metafeature],
+    *,
+    shares: Sequence[Fraction] = SHARES,
+    learners: Sequence[Learner] = LEARNERS,
+    folds: int = FOLDS,
+    draws: int = DRAWS,
+    progress: Callable[[str], None] | None = None,
+) -> list[Judged]:
+    """Return how all ways worth trying do: purchases are added one at a time, as long as they help."""
+    free, paid = free_and_paid(cases, metafeatures)
+    tried = [judge(cases, Way((), Fraction(0), ConstantLearner()), folds=folds, draws=draws)]
+    known: dict[tuple[object, ...], Judged] = {}
+
+    def attempt(chosen: Sequence[Metafeature], share: Fraction, learner: Learner) -> Judged:
+        way = Way([each for each in metafeatures if each in chosen], share, learner)
+        key = (*(each.name for each in way.metafeatures), share, learner.name)
+        if key not in known:
+            foreseen = foresee(cases, way, folds=folds, draws=draws)
+            found = [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS]
+            tried.extend(found)
+            known[key] = best_way(cases, found)
+            if progress is not None:
+                progress(f"score {known[key].score(cases):.3f}: {known[key].way}")
+        return known[key]
+
+    first, others = learners[0], learners[1:]
+    best = attempt(free, Fraction(0), first) if free else tried[0]
+    looked_at, left = list(free), list(paid)
+    while left:
+        rounds = [(attempt([*looked_at, *bundle], share, first), bundle) for bundle in left for share in shares]
+        found, bundle = min(rounds, key=lambda pair: pair[0].score(cases))
+        if found.score(cases) * SAVED > best.score(cases):
+            break
+        best = found
+        looked_at.extend(bundle)
+        left.remove(bundle)
+    for learner in others:
+        if learner.looks_at_all:  # a programmer's prediction is of what it names, bought or free
+            share = best.way.share or (next((each for each in shares if each), Fraction(0)) if paid else Fraction(0))
+            attempt(metafeatures, share, learner)
+        elif best.way.metafeatures:
+            attempt(best.way.metafeatures, best.way.share, learner)
+    return tried
+
+
+def best_way(cases: Cases, tried: Sequence[Judged], kept: NDArray[np.bool_] | None = None) -> Judged:
+    """Return the way with the best score; of ways about as good, the one that was tried first."""
+    scores = [each.score(cases, kept) for each in tried]
+    least = min(scores)
+    return next(each for each, score in zip(tried, scores, strict=True) if score <= least * SAVED)
+
+
+def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judged:
+    """Return how choosing the way does: in each fold, the way that is best in the other folds decides."""
+    chosen = tried[0]
+    losses, taken = np.zeros(len(cases)), np.zeros((len(cases), len(cases.options)))
+    for left_out in split_groups(cases.groups, folds):
+        way = best_way(cases, tried, ~left_out)
+        losses[left_out], taken[left_out] = way.losses[left_out], way.taken[left_out]
+    return evolve(chosen, way=best_way(cases, tried).way, losses=losses, taken=taken)
+
+
+def free_and_paid(
+    cases: Cases, metafeatures: Sequence[Metafeature]
+) -> tuple[list[Metafeature], list[tuple[Metafeature, ...]]]:
+    """Return the free metafeatures, and the others in bundles that buy the same things."""
+    schema = cases.stall(cases.instances[0]).schema
+    bundles: dict[tuple[str, ...], list[Metafeature]] = {}
+    for each in metafeatures:
+        bundles.setdefault(tuple(sorted(distinct([each], schema))), []).append(each)
+    free = bundles.pop((), [])
+    return free, _with_what_comes_along(bundles)
+
+
+def _with_what_comes_along(bundles: dict[tuple[str, ...], list[Metafeature]]) -> list[tuple[Metafeature, ...]]:
+    """Return bundles; one that buys what another does, and more, has the other's metafeatures as well."""
+    return [
+        tuple(each for other, members in bundles.items() if set(other) <= set(bought) for each in members)
+        for bought in bundles
+    ]

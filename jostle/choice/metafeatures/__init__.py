@@ -1,0 +1,1 @@
+"""Metafeatures: what about a database may decide which Option is best."""

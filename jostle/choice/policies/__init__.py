@@ -1,0 +1,1 @@
+"""Policies of labelled choices: learned from whole programs, kept, and followed."""

@@ -1,0 +1,174 @@
+"""Policies of labelled choices that are kept on this machine, and found again by the programs they were learned for.
+
+They are kept as trained makers are: in a file that is called by the name of what was trained and a mark of its text. So
+a program that has changed does not follow what was learned for another one; it takes the first alternatives again,
+and the trace says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from jostle.choice.learning.places import here
+from jostle.choice.policies.policy import LearnedPolicy, read_with_facts, write_policies
+from jostle.errors import ChoiceError, JostleError
+from jostle.sites import CHANGED, UNUSABLE, Choice, Decision, Policy
+
+__all__ = ["Kept", "Known", "keep_policies", "place_of", "policies_for"]
+
+
+@frozen(eq=False)
+class Kept:
+    """A learned policy that says where it was learned, and gives way where the choice is another one by now."""
+
+    policy: LearnedPolicy
+    learned_on: str
+
+    def decide(self, choice: Choice) -> Decision:
+        """Return what the policy says."""
+        if choice.among != self.policy.among or not set(self.policy.inputs) <= set(choice.seen):
+            return First(CHANGED).decide(choice)
+        decision = self.policy.decide(choice)
+        return evolve(decision, why=f"learned on {self.learned_on}: {decision.why}")
+
+
+@frozen(eq=False)
+class First:
+    """Takes the first alternative, since what was learned cannot be followed."""
+
+    why: str
+
+    def decide(self, choice: Choice) -> Decision:
+        """Return it for every site."""
+        return Decision(choice.everywhere(choice.among[0]), self.why)
+
+
+@frozen(eq=False)
+class Known(Mapping[str, Policy]):
+    """What is known of a program's labels."""
+
+    policies: Mapping[str, Policy] = field(factory=dict)
+    path: Path | None = None
+    """The file that it was read from; None where there is none that fits."""
+    facts: Mapping[str, Any] = field(factory=dict)
+    stale: bool = False
+    """Whether only another text of the program was trained."""
+    problem: str | None = None
+    """Why a file that is there cannot be used: every label takes its first alternative then, and says so."""
+    order: int = 0
+    """When it was written: of two files with policies for one label, the later one counts."""
+
+    @property
+    def mark(self) -> str:
+        """Return a mark of what was learned; nothing where nothing was."""
+        return "" if self.path is None else f"{self.path.name} {self.order}"
+
+    def __getitem__(self, label: str) -> Policy:
+        return self.policies[label] if self.problem is None else First(f"{UNUSABLE}{self.problem}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.policies)
+
+    def __len__(self) -> int:
+        return len(self.policies)
+
+
+NOTHING = Known()
+
+
+def place_of(name: str, mark: str) -> Path:
+    """Return the file that policies for this text are kept in."""
+    return here("policies", f"{_file_name(name)}-{mark}.json")
+
+
+def keep_policies(
+    name: str,
+    mark: str,
+    program: str,
+    policies: Mapping[str, LearnedPolicy],
+    *,
+    learned_on: str,
+    facts: Mapping[str, Any],
+    path: Path | None = None,
+) -> Path:
+    """Keep what was learned for a program, where it finds it or in another file, and return the file."""
+    place = place_of(name, mark) if path is None else path
+    programs = sorted({*_programs(place_of(name, mark)), program})
+    held = {"name": name, "mark": mark, "programs": programs, "learned_on": learned_on, **facts}
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # Put in its place whole; but for what is no file, a pipe say, which is not to be replaced by one.
+        new = place if place.exists() and not place.is_file() else place.with_name(f"{place.name}.new")
+        write_policies(new, policies, about=f"the choices of {name}, learned on {learned_on}", facts=held)
+        if new != place:
+            new.replace(place)
+    except OSError as mistake:
+        raise ChoiceError(
+            f"cannot write the policies {place}: {mistake.strerror}",
+            fix="make room, or name another folder in JOSTLE_HOME"
+            if path is None
+            else "make room, or name another file",
+        ) from None
+    return place
+
+
+def policies_for(name: str, mark: str, program: str) -> Known:
+    """Return what was learned for a program, found as it is kept."""
+    path = place_of(name, mark)
+    try:
+        state = path.stat()
+    except OSError:
+        return _stale(name, program, path.parent, _listed(path.parent))
+    return _read(path, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, order: int = 0) -> Known:
+    """Return the policies in a file; one that cannot be read is as good as none, but says so."""
+    try:
+        policies, facts = read_with_facts(path)
+    except JostleError as mistake:
+        return Known(problem=mistake.title)
+    learned_on = str(facts.get("learned_on", "public databases"))
+    return Known({label: Kept(each, learned_on) for label, each in policies.items()}, path, facts, order=order)
+
+
+def _listed(folder: Path) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(each.name for each in folder.iterdir()))
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Known:
+    """Return policies that take the first alternatives, if another text of this program was trained."""
+    labels: set[str] = set()
+    for each in listed:
+        if not each.startswith(f"{_file_name(name)}-") or not each.endswith(".json"):
+            continue
+        try:
+            held = json.loads((folder / each).read_text(encoding="utf-8"))
+            if program in held["programs"] and held["name"] == name:
+                labels.update(str(policy["label"]) for policy in held["policies"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return Known(dict.fromkeys(sorted(labels), First(CHANGED)), stale=True) if labels else NOTHING
+
+
+def _programs(path: Path) -> tuple[str, ...]:
+    """Return the files with this text that were trained before."""
+    try:
+        return tuple(map(str, json.loads(path.read_text(encoding="utf-8"))["programs"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)

@@ -1,0 +1,324 @@
+"""Learn the choices inside a program: run it whole on public data, exploring, and see what its decisions end in.
+
+A round runs the program on every instance at every budget, some of its decisions random and the others those of the
+policies so far, in the first round the program's own. Every decision is written down with what it saw and with the loss
+the run ended in, relative to the mean of all runs in the same situation (the same instance and budget). From that,
+the expected loss per label and alternative is fitted, and is the next round's policy. What a decision ends in depends
+on those that follow, which get better from round to round: so the last rounds are learned from, in the end.
+
+What was learned is then tried against each alternative taken everywhere, label by label, and gives way to the best of
+these unless it does clearly better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.learning.forest import Forest, fit_forest
+from jostle.choice.policies.policy import LearnedPolicy, mark_of
+from jostle.choice.policies.work import REFUSED, Lesson, Perform, Program, Situation, Taught, Teach, Try, in_turn
+from jostle.errors import ChoiceError
+from jostle.sites import Policy
+
+__all__ = [
+    "LEARNED",
+    "LOSS_FLOOR",
+    "Lesson",
+    "Program",
+    "Situation",
+    "Worth",
+    "fit_policies",
+    "lessons_of",
+    "settled",
+    "train_labels",
+]
+
+Floats = NDArray[np.float64]
+LOSS_FLOOR = 0.01
+"""Added to losses before they are compared, so that a share of next to nothing does not count for everything."""
+TREES = 24
+MOST_LEAVES = 8
+"""Few: what one decision does to a run's loss is small beside the noise, and fine differences are not found."""
+LEAF_SHARE = 1 / 30
+"""Part of an alternative's lessons that a leaf of its forests is made of, at least."""
+LEAST_LESSONS = 5
+"""Of each alternative."""
+
+
+@frozen
+class Worth:
+    """What a label's policy is worth, against each alternative taken everywhere; the other labels being as they are."""
+
+    label: str
+    learned: bool
+    """Whether what was learned is kept, rather than the best fixed alternative."""
+    usual: str
+    """The best of the fixed alternatives."""
+    losses: tuple[tuple[str, float, float], ...]
+    """Alternative, mean loss, and loss as a multiple of what was learned: a geometric mean over situations and budgets.
+
+    The first one, `LEARNED`, is what was learned.
+    """
+
+
+LEARNED = "learned"
+
+
+def train_labels(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Iterable[Fraction | str],
+    *,
+    rounds: int = 3,
+    runs: int = 12,
+    rates: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(3, 10)),
+    learned_from: int = 2,
+    inputs: Mapping[str, Sequence[str]] | None = None,
+    caution: Mapping[str, float] | None = None,
+    trials: int = 1,
+    seed: int = 0,
+    first: Sequence[Lesson] = (),
+    settled_on: Sequence[Situation] | None = None,
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    told: Callable[[Worth], None] | None = None,
+    rare_left_out: bool = False,
+) -> dict[str, LearnedPolicy]:
+    """Return a policy for every label that the program's runs met.
+
+    *rates* say how often a message is explored in the first round and in the others, *learned_from* how many of the
+    last rounds count in the end, *inputs* which of what a label sees its policy looks at (all of it, if not said), and
+    *caution* how cautious it is (see `LearnedPolicy`). With as many *trials* in every situation, what was learned is
+    settled at the end (see `settled`), in the situations *settled_on* or those it was learned in; with 0, it is not.
+    *first* are lessons of a first round that was run elsewhere, as `lessons_of` gives them. *floor* is added to losses
+    before they are compared. *perform* does the work, and *told* is told what each label is worth. A label that was met
+    too rarely to be learned is refused, unless such ones are left out.
+    """
+    budgets = tuple(Fraction(epsilon) for epsilon in epsilons)
+    learned: list[list[Lesson]] = []
+    policies: dict[str, LearnedPolicy] = {}
+    for number in range(rounds):
+        if number == 0 and first:
+            learned.append(list(first))
+        else:
+            learned.append(
+                lessons_of(
+                    program,
+                    situations,
+                    budgets,
+                    runs=runs,
+                    rate=rates[min(number, 1)],
+                    policies=policies,
+                    seed=(seed, number),
+                    floor=floor,
+                    perform=perform,
+                    title=f"running with decisions to learn from, round {number + 1} of {rounds}",
+                )
+            )
+        counted = [lesson for each in learned[-learned_from:] for lesson in each]
+        policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed, rare_left_out=rare_left_out)
+    if not trials:
+        return policies
+    tried_on = situations if settled_on is None else settled_on
+    return settled(
+        program,
+        tried_on,
+        budgets,
+        policies,
+        trials=trials,
+        seed=(seed, rounds),
+        floor=floor,
+        perform=perform,
+        told=told,
+    )
+
+
+def settled(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Iterable[Fraction],
+    policies: Mapping[str, LearnedPolicy],
+    *,
+    trials: int,
+    seed: tuple[int, ...],
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    told: Callable[[Worth], None] | None = None,
+    give_way: bool = True,
+) -> dict[str, LearnedPolicy]:
+    """Return the policies, each replaced by its best fixed alternative unless it does better by a standard error.
+
+    All are tried with the same seeds. In situations that were learned from, that flatters what was learned by little,
+    the forests being this coarse. Without *give_way*, they are only tried, and stay as they are.
+    """
+    kept = dict(policies)
+    budgets = tuple(epsilons)
+
+    def tried(chosen: Mapping[str, Policy]) -> Floats:
+        mark = mark_of(chosen)
+        parts = [
+            Try(
+                program=program,
+                situation=situation,
+                epsilon=epsilon,
+                policies=chosen,
+                trials=trials,
+                seed=seed,
+                mark=mark,
+            )
+            for epsilon in budgets
+            for situation in situations
+        ]
+        return np.array(
+            [math.nan if loss is None else loss for loss in perform(parts, "trying what was learned")], dtype=np.float64
+        )
+
+    learned = tried(kept)
+    for label in sorted(policies):
+        among = policies[label].among
+        fixed = [evolve(policies[label], usual=usual, fixed=True) for usual in among]
+        raw = [learned, *(tried({**kept, label: policy}) for policy in fixed)]
+        found = _filled(np.stack(raw))
+        logs = np.log(found + floor)
+        best = 1 + int(np.argmin(logs[1:].mean(axis=1)))
+        behind = logs[best] - logs[0]
+        keeps = bool(behind.mean() > behind.std() / np.sqrt(len(behind)))
+        if told is not None:
+            ratios = np.exp((logs - logs[0]).mean(axis=1))
+            names = (LEARNED, *among)
+            shown = zip(names, found.mean(axis=1).tolist(), ratios.tolist(), strict=True)
+            told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
+        if give_way and not keeps:
+            kept[label], learned = fixed[best - 1], raw[best]
+    return kept
+
+
+def _filled(losses: Floats) -> Floats:
+    """Return losses with those that are missing, of runs that were refused, worse than any other of their cell."""
+    known = losses[:, ~np.isnan(losses).all(axis=0)]
+    if not known.size:
+        raise ChoiceError("no run with what was learned came to an end", fix="look at what the program refuses")
+    return np.where(np.isnan(known), REFUSED * np.nanmax(known, axis=0), known)
+
+
+def lessons_of(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Iterable[Fraction],
+    *,
+    runs: int,
+    rate: Fraction,
+    policies: Mapping[str, Policy],
+    seed: tuple[int, ...] = (0,),
+    floor: float = LOSS_FLOOR,
+    perform: Perform = in_turn,
+    title: str = "running with decisions to learn from",
+) -> list[Lesson]:
+    """Return what one round teaches: so many runs in every situation."""
+    mark = mark_of(policies)
+    parts = [
+        Teach(
+            program=program,
+            situation=situation,
+            epsilon=epsilon,
+            runs=runs,
+            rate=rate,
+            policies=policies,
+            seed=seed,
+            floor=floor,
+            mark=mark,
+        )
+        for epsilon in epsilons
+        for situation in situations
+    ]
+    taught: list[Taught] = perform(parts, title)
+    if taught and all(each.failure is not None and not each.lessons for each in taught):
+        raise ChoiceError(
+            f"no run of the program gave an answer that can be judged: {taught[0].failure}",
+            why="choices are learned from what whole runs on public databases end in",
+            fix="run the program on a public example first",
+        )
+    return [lesson for each in taught for lesson in each.lessons]
+
+
+def fit_policies(
+    lessons: Iterable[Lesson],
+    *,
+    inputs: Mapping[str, Sequence[str]] | None = None,
+    caution: Mapping[str, float] | None = None,
+    seed: int = 0,
+    rare_left_out: bool = False,
+) -> dict[str, LearnedPolicy]:
+    """Return for every label a policy that expects what these decisions ended in."""
+    by_label: dict[str, list[Lesson]] = {}
+    for lesson in lessons:
+        by_label.setdefault(lesson.label, []).append(lesson)
+    if not by_label:
+        raise ChoiceError("the program made no choice", fix="choose(label, among=..., informed_by=...)")
+    for label in {*(inputs or {}), *(caution or {})} - set(by_label):
+        raise ChoiceError(f"no choice {label} was met", fix="check the label's spelling")
+    if rare_left_out and (common := {label: each for label, each in by_label.items() if _often_enough(each)}):
+        by_label = common
+    return {
+        label: _fitted(label, each, (inputs or {}).get(label), (caution or {}).get(label, 0.0), seed)
+        for label, each in by_label.items()
+    }
+
+
+def _often_enough(lessons: Sequence[Lesson]) -> bool:
+    """Return whether each alternative was taken often enough for its loss to be learned."""
+    taken = Counter(lesson.taken for lesson in lessons)
+    return all(taken[place] >= LEAST_LESSONS for place in range(len(lessons[0].among)))
+
+
+def _fitted(
+    label: str, lessons: list[Lesson], inputs: Sequence[str] | None, caution: float, seed: int
+) -> LearnedPolicy:
+    among, names = lessons[0].among, lessons[0].names
+    if any((lesson.among, lesson.names) != (among, names) for lesson in lessons):
+        raise ChoiceError(f"choice {label} is not among the same alternatives, or informed by the same, every time")
+    looked_at = tuple(names if inputs is None else inputs)
+    if unseen := set(looked_at) - set(names):
+        raise ChoiceError(f"choice {label} does not see {min(unseen)!r}", fix=f"some of {', '.join(names)}")
+    seen = np.array([lesson.seen for lesson in lessons], dtype=np.float64).reshape(len(lessons), len(names))
+    seen = seen[:, [names.index(name) for name in looked_at]]
+    taken = np.array([lesson.taken for lesson in lessons])
+    losses, weights = (np.array([getattr(lesson, name) for lesson in lessons]) for name in ("loss", "weight"))
+    forests: list[Forest] = []
+    means: list[float] = []
+    for place, alternative in enumerate(among):
+        mine = np.flatnonzero(taken == place)
+        if len(mine) < LEAST_LESSONS:
+            raise ChoiceError(
+                f"choice {label} took {alternative!r} only {len(mine)} times",
+                fix="more runs (--repeats), or more databases (--corpus)",
+            )
+        means.append(float(np.average(losses[mine], weights=weights[mine])))
+        if not looked_at:
+            forests.append(_same_everywhere(means[-1]))
+            continue
+        forests.append(
+            fit_forest(
+                seen[mine],
+                losses[mine, None],
+                weights=weights[mine],
+                trees=TREES,
+                least_rows=max(LEAST_LESSONS, int(LEAF_SHARE * len(mine))),
+                most_leaves=MOST_LEAVES,
+                seed=seed,
+            )
+        )
+    usual = among[int(np.argmin(means))]
+    return LearnedPolicy(label=label, among=among, inputs=looked_at, forests=forests, usual=usual, caution=caution)
+
+
+def _same_everywhere(loss: float) -> Forest:
+    """Return a forest that sees nothing and expects this."""
+    return Forest([0], [-1], [0.0], [0], [0], [[loss]], inputs=0)

@@ -1,0 +1,117 @@
+"""Work on labelled choices, noted as it is done: an interruption loses nothing but what was under way."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from jostle.choice.learning.progress import Progress, silent
+from jostle.choice.learning.workers import in_processes
+from jostle.choice.policies.work import Lesson, Part, Taught
+from jostle.errors import ChoiceError
+
+__all__ = ["Notebook"]
+
+ENGINES = ("processes", "threads")
+
+
+@define(eq=False)
+class Notebook:
+    """Does parts of the work in processes, and keeps what they gave in a file of JSON lines."""
+
+    path: Path | None = None
+    """None to keep nothing."""
+    engine: str = "processes"
+    workers: int | None = None
+    progress: Progress = field(factory=silent)
+    done: int = 0
+    """Parts that were done here, rather than found in the file."""
+    _known: dict[str, Any] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Read what is noted already; a last line that was cut short is taken out."""
+        if self.engine not in ENGINES:
+            raise ChoiceError(
+                f"the choices inside a program are not learned on {self.engine!r}", fix=f"--engine {ENGINES[0]}"
+            )
+        if self.path is None or not self.path.exists():
+            return
+        data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            self.path.write_bytes(whole)
+        for line in whole.decode("utf-8").splitlines():
+            try:
+                key, found = json.loads(line)
+            except ValueError:
+                continue
+            self._known[key] = found
+
+    def __call__(self, parts: Sequence[Part], title: str) -> list[Any]:
+        """Return what each part gives, doing those that are not noted."""
+        keys = [part.key for part in parts]
+        missing = [place for place, key in enumerate(keys) if key not in self._known]
+        workers = 1 if self.engine == "threads" else self.workers
+        with self.progress.stage(title, len(parts)) as said:
+            said.at(len(parts) - len(missing), len(parts))
+            todo = [parts[place] for place in missing]
+            for number, (place, found) in enumerate(in_processes(_done, todo, workers=workers), start=1):
+                self._note(keys[missing[place]], found)
+                said.at(len(parts) - len(missing) + number, len(parts))
+        return [_read(self._known[key]) for key in keys]
+
+    def close(self) -> None:
+        """Take the file away: what was learned from it is kept elsewhere."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _note(self, key: str, found: Any) -> None:
+        self._known[key] = found
+        self.done += 1
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(file, (json.dumps([key, found], separators=(",", ":")) + "\n").encode())
+            finally:
+                os.close(file)
+        except OSError as mistake:
+            raise ChoiceError(
+                f"cannot write {self.path}: {mistake.strerror}",
+                why="what was run until now is kept there, below JOSTLE_HOME",
+                fix="make room, and run the same command again: it goes on where it stopped",
+            ) from None
+
+
+def _done(part: Part) -> Any:
+    """Do a part, and return what it gives as JSON has it."""
+    found = part()
+    if not isinstance(found, Taught):
+        return found
+    labels: dict[str, Any] = {}
+    for each in found.lessons:
+        held = labels.setdefault(each.label, [list(each.among), list(each.names), []])
+        if (tuple(held[0]), tuple(held[1])) != (each.among, each.names):
+            raise ChoiceError(
+                f"choice {each.label} is not among the same alternatives, or informed by the same, always"
+            )
+        held[2].append([*each.seen, each.taken, each.loss, each.weight])
+    return {"labels": labels, "failure": found.failure}
+
+
+def _read(found: Any) -> Any:
+    if not isinstance(found, dict):
+        return found
+    lessons = [
+        Lesson(label, tuple(among), tuple(names), tuple(row[:-3]), row[-3], row[-2], row[-1])
+        for label, (among, names, rows) in found["labels"].items()
+        for row in rows
+    ]
+    return Taught(tuple(lessons), found["failure"])

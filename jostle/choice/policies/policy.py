@@ -1,0 +1,156 @@
+"""Learned policies: what each alternative of a choice is expected to end in, and the least of it taken."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.choice.learning.forest import Forest
+from jostle.choice.learning.places import shipped_folder
+from jostle.errors import ChoiceError
+from jostle.sites import Choice, Decision, Policy, ship
+
+__all__ = ["LearnedPolicy", "mark_of", "read_policies", "read_with_facts", "write_policies"]
+
+Floats = NDArray[np.float64]
+VERSION = 1
+
+
+def _names(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+def _forests(values: Iterable[Forest]) -> tuple[Forest, ...]:
+    return tuple(values)
+
+
+@frozen(eq=False, kw_only=True)
+class LearnedPolicy:
+    """Takes the alternative of the least expected loss; of equal ones, the first listed.
+
+    Losses are relative: 1 is the mean over what was tried in the same situation. With some *caution*, the alternative
+    that was the best on the whole is the usual one, and another has to be better by so many spreads to be taken: what
+    is expected is known roughly, and the least of several rough numbers is often the luckiest, not the best.
+    """
+
+    label: str
+    among: tuple[str, ...] = field(converter=_names)
+    inputs: tuple[str, ...] = field(converter=_names)
+    """What it looks at, by name; what else a choice sees is ignored."""
+    forests: tuple[Forest, ...] = field(converter=_forests)
+    """One for each alternative, with a single output."""
+    usual: str
+    """What ended best on the whole."""
+    caution: float = 0.0
+    fixed: bool = False
+    """Whether the usual alternative is taken everywhere, since nothing learned did better."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse forests that do not fit the alternatives and inputs."""
+        fit = all(forest.inputs == len(self.inputs) and forest.outputs == 1 for forest in self.forests)
+        if len(self.forests) != len(self.among) or not fit:
+            raise ChoiceError(f"the policy of {self.label} does not have a forest for each of its alternatives")
+        if self.usual not in self.among:
+            raise ChoiceError(f"the usual alternative of {self.label} is none of its alternatives")
+
+    def decide(self, choice: Choice) -> Decision:
+        """Return the alternative expected to end best, site by site."""
+        if choice.among != self.among:
+            raise ChoiceError(
+                f"the policy of {self.label} was learned among {', '.join(self.among)}, "
+                f"and is asked to choose among {', '.join(choice.among)}",
+                fix="learn it anew",
+            )
+        missing = [name for name in self.inputs if name not in choice.seen]
+        if missing:
+            raise ChoiceError(f"the policy of {self.label} looks at {missing[0]!r}, which the choice does not see")
+        rows = np.zeros((choice.count, len(self.inputs)))
+        for place, name in enumerate(self.inputs):
+            rows[:, place] = choice.seen[name]
+        # Many sites see the same: they are predicted once.
+        distinct, back = np.unique(rows, axis=0, return_inverse=True)
+        predicted = [forest.predict(distinct) for forest in self.forests]
+        losses, spreads = (np.concatenate(parts, axis=1)[back.ravel()] for parts in zip(*predicted, strict=True))
+        if self.fixed:
+            why = f"{self.usual} everywhere: nothing learned did better"
+            return Decision(choice.everywhere(self.usual), why, losses, spreads)
+        unusual = np.arange(len(self.among)) != self.among.index(self.usual)
+        why = "least expected loss" + (f", unless {self.usual} is nearly as good" if self.caution else "")
+        return Decision(np.argmin(losses + self.caution * spreads * unusual, axis=1), why, losses, spreads)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a file holds of the policy."""
+        forests = [forest.facts() for forest in self.forests]
+        facts = {"label": self.label, "among": list(self.among), "inputs": list(self.inputs), "forests": forests}
+        return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> LearnedPolicy:
+        """Return the policy that `facts` came from."""
+        try:
+            return cls(
+                label=facts["label"],
+                among=facts["among"],
+                inputs=facts["inputs"],
+                forests=[Forest.from_facts(each) for each in facts["forests"]],
+                usual=facts["usual"],
+                caution=float(facts["caution"]),
+                fixed=bool(facts["fixed"]),
+            )
+        except ChoiceError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ChoiceError("a policy in the file is damaged", fix="learn it anew") from None
+
+
+def write_policies(
+    path: Path, policies: Mapping[str, LearnedPolicy], *, about: str, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write policies, by label, to a file of JSON that says in words what they are; *facts* go with them."""
+    listed = [policies[label].facts() for label in sorted(policies)]
+    held = {"version": VERSION, "about": about, **(facts or {}), "policies": listed}
+    path.write_text(json.dumps(held, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def read_policies(path: Path) -> dict[str, LearnedPolicy]:
+    """Return the policies in a file, by label."""
+    return read_with_facts(path)[0]
+
+
+def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:
+    """Return the policies in a file, by label, and what else it says."""
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ChoiceError(f"cannot read the policies {path}", fix="check the path, or learn them anew") from None
+    if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("policies"), list):
+        raise ChoiceError(f"{path} holds no policies of this version", fix="learn them anew")
+    try:
+        policies = [LearnedPolicy.from_facts(each) for each in held.pop("policies")]
+    except ChoiceError as mistake:
+        raise ChoiceError(f"cannot read the policies {path}", why=mistake.title, fix="learn them anew") from None
+    return {policy.label: policy for policy in policies}, held
+
+
+def mark_of(policies: Mapping[str, Policy | None]) -> str:
+    """Return a mark of what some learned policies say; nothing of others, which are a program's own."""
+    learned = [getattr(policies[label], "policy", policies[label]) for label in sorted(policies)]
+    marks = [_mark(each) for each in learned if isinstance(each, LearnedPolicy)]
+    return hashlib.sha256(" ".join(marks).encode()).hexdigest()[:16] if marks else ""
+
+
+@lru_cache(maxsize=256)
+def _mark(policy: LearnedPolicy) -> str:
+    return hashlib.sha256(json.dumps(policy.facts(), sort_keys=True).encode()).hexdigest()
+
+
+if (JOSTLED_TREE := shipped_folder() / "jostled_tree.json").exists():
+    ship("JostledTree", partial(read_policies, JOSTLED_TREE))

@@ -1,0 +1,241 @@
+"""What `jostle train --entry` does: learn the choices inside a program, and keep what was learned where it is found."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from jostle.choice.learning.cases import floor_of
+from jostle.choice.learning.places import here
+from jostle.choice.learning.progress import shown_progress
+from jostle.choice.learning.rehearse import Judge
+from jostle.choice.policies.kept import Kept, keep_policies, policies_for
+from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
+from jostle.choice.policies.notes import Notebook
+from jostle.choice.policies.policy import LearnedPolicy
+from jostle.choice.policies.situations import MOST_DATABASES, corpus_for, halves, situations_of
+from jostle.choice.public.corpus import Corpus
+from jostle.choice.public.folders import public
+from jostle.errors import ChoiceError
+from jostle.privacy.amounts import epsilon_amount
+
+__all__ = ["Labelled", "LearnedPolicies", "evaluate_policies", "train_policies"]
+
+EPSILONS = ("1/10", "3/10", "1", "3")
+ROUNDS, RUNS, TRIALS = 2, 8, 2
+TASKS = ("classification", "grid")
+LEARNING = 1
+"""Of the code that learns: raised when the same runs come to teach something else."""
+LEAST_FLOOR = 1e-9
+"""Losses of grids have no floor, but are compared by their logarithms."""
+
+
+@frozen(eq=False)
+class Labelled:
+    """An Option or a function of a program, inside which choices are made."""
+
+    name: str
+    mark: str
+    """Changes with the text of it and of what it uses."""
+    program: str
+    """The file it stands in."""
+    task: str
+    run: Callable[..., Any]
+    """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
+    labels: tuple[str, ...] | None = None
+    """Its labels, where they can be read off its text."""
+
+
+@frozen(eq=False)
+class LearnedPolicies:
+    """What was learned, and where it is."""
+
+    entry: Labelled
+    policies: Mapping[str, LearnedPolicy]
+    worths: tuple[Worth, ...]
+    learned_on: str
+    """In words: so many public databases."""
+    kept: Path | None
+    problems: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+    """Labels that runs came to too rarely, or never."""
+    tried_on: str = ""
+    epsilons: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "entry": self.entry.name,
+            "task": self.entry.task,
+            "learned_on": self.learned_on,
+            "tried_on": self.tried_on,
+            "epsilons": list(self.epsilons),
+            "labels": [worth_data(each) for each in self.worths],
+            "unmet": list(self.unmet),
+            "kept": None if self.kept is None else str(self.kept),
+            "problems": list(self.problems),
+        }
+
+    def as_text(self) -> str:
+        """Return it in sentences."""
+        lines = [f"warning: {problem}" for problem in self.problems]
+        rare = "runs came to it too rarely, or never, for it to be learned"
+        lines += [f"warning: {label} takes its first alternative: {rare}" for label in self.unmet]
+        where = f"learned on {self.learned_on}, tried on {self.tried_on} at epsilon {', '.join(self.epsilons)}"
+        lines += [f"{self.entry.name}: {where}", *map(worth_text, self.worths)]
+        if self.kept is not None:
+            lines.append(f"  the program follows it from now on, until its text changes: {self.kept}")
+        return "\n".join(lines)
+
+
+def worth_data(worth: Worth) -> dict[str, Any]:
+    """Return what a label is worth as plain data."""
+    return {
+        "label": worth.label,
+        "kept": LEARNED if worth.learned else worth.usual,
+        "losses": [{"taken": name, "loss": loss, "ratio": ratio} for name, loss, ratio in worth.losses],
+    }
+
+
+def worth_text(worth: Worth) -> str:
+    """Return what a label is worth in lines: the mean loss of what was learned, and of each alternative everywhere."""
+    said = "what was learned is followed" if worth.learned else f"{worth.usual} everywhere: nothing learned did better"
+    names = [LEARNED, *(f"{name} everywhere" for name, _, _ in worth.losses[1:])]
+    width = max(map(len, names))
+    lines = [f"  {worth.label}: {said}"]
+    for name, (_, loss, ratio) in zip(names, worth.losses, strict=True):
+        lines.append(f"    {name:<{width}}  mean loss {loss:.4g}{_compared(ratio) if name != LEARNED else ''}")
+    return "\n".join(lines)
+
+
+def _compared(ratio: float) -> str:
+    """Return how a loss compares to that of what was learned, in words."""
+    shown = f"{abs(ratio - 1):.1%}"
+    if shown == "0.0%":
+        return ", as good"
+    return f", {shown} {'more' if ratio > 1 else 'less'}"
+
+
+def train_policies(
+    entry: Labelled,
+    *,
+    corpus: Path | Corpus | None = None,
+    epsilons: Iterable[str] = EPSILONS,
+    engine: str = "processes",
+    workers: int | None = None,
+    runs: int = RUNS,
+    judge: Judge | None = None,
+    out: Path | None = None,
+    kept_in: Callable[[Path | None], None] | None = None,
+) -> LearnedPolicies:
+    """Return what is learned of a program's choices, one policy for each label, and keep it where the program finds it.
+
+    *kept_in* is told where runs are noted, before they begin; what is noted there is not run again.
+    """
+    if entry.labels == ():
+        raise _no_choice(entry)
+    if entry.task not in TASKS:
+        raise ChoiceError(
+            f"it cannot be told what {entry.name} answers from: a table with a label, or a grid",
+            why="that says which public databases its choices are learned on",
+            fix="use db.label or db.attributes, or on a grid db.x_range, in it or in what it calls",
+        )
+    budgets = tuple(str(epsilon_amount(each)) for each in epsilons)
+    given = public(corpus) if isinstance(corpus, Path) else corpus
+    most = MOST_DATABASES if given is None else None
+    databases = (corpus_for(entry.task) if given is None else given).grouped()
+    situations, problems = situations_of(databases, entry.task, most=most, judge=judge)
+    learnt, tried = halves(situations)
+    tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
+    mark = _digest(LEARNING, entry.mark, budgets, runs, [each.key for each in situations])
+    notes = Notebook(here("policies", f"{entry.name}-{mark}.notes"), engine, workers, shown_progress())
+    if kept_in is not None:
+        kept_in(notes.path)
+    worths: list[Worth] = []
+    policies = train_labels(
+        entry.run,
+        learnt,
+        budgets,
+        rounds=ROUNDS,
+        runs=runs,
+        trials=TRIALS,
+        settled_on=tried,
+        floor=max(floor_of(entry.task), LEAST_FLOOR),
+        perform=notes,
+        told=worths.append,
+        rare_left_out=True,
+    )
+    learned_on = _counted(len(learnt), "public database")
+    facts = {"tried_on": tried_on, "epsilons": list(budgets), "worth": [worth_data(each) for each in worths]}
+    kept = keep_policies(entry.name, entry.mark, entry.program, policies, learned_on=learned_on, facts=facts)
+    if out is not None:
+        keep_policies(entry.name, entry.mark, entry.program, policies, learned_on=learned_on, facts=facts, path=out)
+    notes.close()
+    unmet = tuple(label for label in entry.labels or () if label not in policies)
+    return LearnedPolicies(entry, policies, tuple(worths), learned_on, kept, problems, unmet, tried_on, budgets)
+
+
+def evaluate_policies(
+    entry: Labelled,
+    corpus: Corpus,
+    epsilons: Sequence[str],
+    *,
+    trials: int = TRIALS,
+    workers: int | None = None,
+) -> LearnedPolicies:
+    """Return what the policies that a program follows are worth on public databases: nothing is learned or kept."""
+    known = policies_for(entry.name, entry.mark, entry.program)
+    if known.problem is not None:
+        raise ChoiceError(known.problem, fix=f"jostle train {entry.program} --entry {entry.name}")
+    policies = {label: each.policy for label, each in known.items() if isinstance(each, Kept)}
+    if not policies:
+        raise ChoiceError(
+            f"nothing was learned for the choices of {entry.name}"
+            + (" since the program has changed" if known.stale else ""),
+            fix=f"jostle train {entry.program} --entry {entry.name}",
+        )
+    situations, problems = situations_of(corpus, entry.task)
+    worths: list[Worth] = []
+    settled(
+        entry.run,
+        situations,
+        [epsilon_amount(each) for each in epsilons],
+        policies,
+        trials=trials,
+        seed=(1, 0),
+        floor=max(floor_of(entry.task), LEAST_FLOOR),
+        perform=Notebook(None, "processes", workers, shown_progress()),
+        told=worths.append,
+        give_way=False,
+    )
+    learned_on = str(known.facts.get("learned_on", "public databases"))
+    return LearnedPolicies(
+        entry,
+        policies,
+        tuple(worths),
+        learned_on,
+        None,
+        problems,
+        tried_on=_counted(len(situations), "database"),
+        epsilons=tuple(epsilons),
+    )
+
+
+def _no_choice(entry: Labelled) -> ChoiceError:
+    return ChoiceError(
+        f"{entry.name} makes no labelled choice",
+        why="that is what is learned of an entry",
+        fix="choose L1 among {a, b} informed by {n}",
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _digest(*facts: object) -> str:
+    return hashlib.blake2b(repr(facts).encode(), digest_size=6).hexdigest()

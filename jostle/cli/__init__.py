@@ -1,0 +1,5 @@
+"""The command line."""
+
+from jostle.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,135 @@
+"""`jostle evaluate`: how well a maker chooses on databases it was not trained on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jostle.cli.saying import INTERRUPTED
+from jostle.cli.trainable import Entry, Maker, Program, Workers
+from jostle.errors import ChoiceError
+
+if TYPE_CHECKING:
+    from jostle.choice.makers.evaluate import Evaluation
+
+__all__ = ["evaluate"]
+
+
+def evaluate(  # noqa: PLR0917 - a command's options
+    program: Program,
+    databases: Annotated[
+        Path, typer.Option(help="A folder of public databases: *.csv.gz with a last column label, or .npy grids.")
+    ],
+    epsilon: Annotated[list[str], typer.Option(help="Budgets: one or more after the flag.")],
+    trials: Annotated[int, typer.Option(help="How often everything runs.", min=1)] = 5,
+    workers: Workers = None,
+    entry: Entry = None,
+    maker: Maker = None,
+    json_: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file; - prints it.")
+    ] = None,
+) -> None:
+    """Measure how well a maker chooses on databases it was not trained on, everything it spends being charged.
+
+    Of a function or an Option with labelled choices, --entry, say what each label is worth: the loss of what was
+    learned against that of each alternative taken everywhere.
+    """
+    from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415
+    from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
+    from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
+    from jostle.choice.programs import load_trainable  # noqa: PLC0415
+    from jostle.choice.public.folders import public  # noqa: PLC0415
+
+    chosen, corpus, shown = load_trainable(program, maker, entry), public(databases), shown_progress()
+    if not isinstance(chosen, ChoiceMaker):
+        _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)
+        return
+    _ = chosen.trained  # what it has to learn first has a progress of its own
+    try:
+        with shown.stage("evaluating", None) as said:
+            found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers, progress=said.at)
+    except KeyboardInterrupt:
+        typer.echo("stopped: an evaluation keeps nothing of its trials", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    for problem in found.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if found.seen_before:
+        typer.echo(
+            f"warning: the maker was trained on {len(found.seen_before)} of these databases, where its figures say "
+            f"little: {_some(found.seen_before)}",
+            err=True,
+        )
+    if json_ is None:
+        _print_evaluation(found)
+        return
+    _write_json({"program": program, **found.as_data()}, json_, _headline(found))
+
+
+def _evaluate_labels(  # noqa: PLR0917 - a command's options
+    entry: Any, corpus: Any, epsilon: list[str], trials: int, workers: int | None, json_: str | None
+) -> None:
+    from jostle.choice.policies.train import evaluate_policies  # noqa: PLC0415
+
+    try:
+        found = evaluate_policies(entry, corpus, epsilon, trials=trials, workers=workers)
+    except KeyboardInterrupt:
+        typer.echo("stopped: an evaluation keeps nothing of its trials", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    if json_ is None:
+        typer.echo(found.as_text())
+        return
+    _write_json({"program": entry.program, **found.as_data()}, json_, f"{entry.name}: {len(found.worths)} labels")
+
+
+def _write_json(facts: dict[str, Any], place: str, headline: str) -> None:
+    text = json.dumps(facts, indent=2)
+    if place == "-":
+        typer.echo(text)
+        return
+    try:
+        Path(place).write_text(text + "\n", encoding="utf-8")
+    except OSError as mistake:
+        raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
+    typer.echo(f"{headline}\nwritten to {place}")
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = "" if len(names) <= most else f" and {len(names) - most} more"
+    return ", ".join(names[:most]) + more
+
+
+def _headline(found: Evaluation) -> str:
+    figures = found.figures
+    gap = "there is no gap to hindsight" if math.isnan(figures.gap_closed) else f"{figures.gap_closed:.0%}"
+    return (
+        f"regret: mean {figures.regret_mean:.3f}, 95th percentile {figures.regret_p95:.3f}, most "
+        f"{figures.regret_max:.3f}; gap closed: {gap}; worse than {found.single_best} by more than 2%: "
+        f"{figures.worse_share:.0%} of {figures.cells} cells"
+    )
+
+
+def _print_evaluation(found: Evaluation) -> None:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("database", "epsilon"):
+        table.add_column(column, overflow="fold")
+    for column in ("maker", "hindsight", "single best", "regret"):
+        table.add_column(column, justify="right")
+    table.add_column("chosen", overflow="fold")
+    for cell in found.cells:
+        chosen = ", ".join(f"{name} {count}" for name, count in sorted(cell.chosen.items(), key=lambda each: -each[1]))
+        numbers = (f"{number:.4g}" for number in (cell.loss, cell.hindsight, cell.single))
+        # As Text: a name in square brackets would be taken for a style.
+        row = (cell.database, f"{float(cell.epsilon):g}", *numbers, f"{cell.regret:.3f}", chosen)
+        table.add_row(*map(Text, row))
+    console = Console()
+    console.print(table)
+    console.print(Text(_headline(found), style="bold"), soft_wrap=True)

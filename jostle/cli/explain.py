@@ -1,0 +1,22 @@
+"""`jostle explain`: a kind of mistake, with a wrong program and a right one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jostle.cli.saying import Json, say
+
+__all__ = ["explain"]
+
+
+def explain(
+    code: Annotated[str, typer.Argument(help="A code from a message, J201.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Explain a kind of mistake: the rule, a wrong program and a right one."""
+    from jostle.lang.codes import explain as explain_code  # noqa: PLC0415
+
+    found = explain_code(code)
+    say(found.as_text(), found.as_data(), json_)

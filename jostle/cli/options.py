@@ -1,0 +1,28 @@
+"""`jostle options`: the algorithms that can be chosen between."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from jostle.cli.saying import Json, say_json, table
+
+__all__ = ["options"]
+
+
+def options(
+    task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """List the algorithms that can be chosen between."""
+    from jostle import options as catalogue  # noqa: PLC0415
+
+    found = [catalogue.get(each) for each in catalogue.names(task)]
+    if json_:
+        say_json(
+            [{"name": each.name, "task": each.task, "version": each.version, "paper": each.paper} for each in found]
+        )
+        return
+    rows = [(each.name, each.task, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
+    table("Options", ("name", "task", "what it does"), rows)

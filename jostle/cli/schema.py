@@ -1,0 +1,31 @@
+"""`jostle schema`: public facts about tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jostle.cli.saying import Json, say
+
+__all__ = ["infer"]
+
+
+def infer(
+    data: Annotated[Path, typer.Argument(help="A public CSV or Parquet file.")],
+    label: Annotated[str | None, typer.Option(help="The column to be predicted.")] = None,
+    bins: Annotated[int, typer.Option(help="Bins of equal width for columns of numbers.")] = 16,
+    out: Annotated[Path | None, typer.Option(help="Write the TOML here instead of printing it.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Read a schema off PUBLIC data: its values, bounds and empty cells. Never point it at private data."""
+    from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
+
+    schema = Schema.infer_public(data, label=label, bins=bins)
+    if out is not None:
+        schema.write(out)
+        say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)
+    else:
+        text = schema.to_toml()
+        say(text.rstrip("\n"), {"toml": text, "columns": list(schema.names)}, json_)

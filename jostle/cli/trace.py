@@ -1,0 +1,53 @@
+"""`jostle trace`: what a run did, and why its choices were made as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jostle.cli.saying import Json, say_json
+
+__all__ = ["as_json", "show", "why"]
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show a trace as a table for people."""
+    if json_:
+        as_json(file)
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from jostle.trace.records import read_trace  # noqa: PLC0415
+    from jostle.trace.render import render_trace  # noqa: PLC0415
+
+    Console().print(render_trace(read_trace(file)))
+
+
+def as_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")]) -> None:
+    """Print a trace as one JSON array."""
+    from jostle.trace.records import read_trace, to_json  # noqa: PLC0415
+
+    say_json([json.loads(to_json(record)) for record in read_trace(file)])
+
+
+def why(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Say of each choice in a trace what was seen, what was expected of each alternative, and why one was taken."""
+    from jostle.trace.records import read_trace  # noqa: PLC0415
+    from jostle.trace.why import explanations  # noqa: PLC0415
+
+    found = explanations(read_trace(file))
+    if json_:
+        typer.echo(json.dumps([each.as_data() for each in found], indent=2))
+    elif not found:
+        typer.echo("nothing was chosen in this run")
+    else:
+        typer.echo("\n\n".join(each.as_text() for each in found))

@@ -1,0 +1,102 @@
+"""`jostle train`: learn which Option to choose, or what to choose inside an algorithm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jostle.cli.saying import INTERRUPTED, Json
+from jostle.cli.trainable import Entry, Maker, Program, Workers
+from jostle.errors import ChoiceError
+
+__all__ = ["train"]
+
+
+def train(  # noqa: PLR0917 - a command's options
+    program: Program,
+    entry: Entry = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A folder of public databases, instead of those the program names.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="processes, threads, or dask://HOST:PORT.")] = "processes",
+    out: Annotated[Path | None, typer.Option(help="Also write what was learned to this file.")] = None,
+    history: Annotated[Path | None, typer.Option(help="Read rehearsals from this file, and add to it.")] = None,
+    workers: Workers = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="How often each Option runs at each budget, or the entry in each round.", min=2)
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(help="Budgets to learn labelled choices at: one or more after the flag.")
+    ] = None,
+    maker: Maker = None,
+    aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
+    json_: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
+
+    A choice maker learns from rehearsals of its Options on public databases. The labelled choices inside a function or
+    an Option, --entry, are learned from running it whole. What is run is written down at once, so the same command goes
+    on after an interruption.
+    """
+    place: Path | None = None
+
+    def kept_in(path: Path | None) -> None:
+        nonlocal place
+        place = path
+
+    try:
+        from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
+        from jostle.choice.programs import load_trainable  # noqa: PLC0415
+
+        wanted = load_trainable(program, maker, entry)
+        done: Any
+        if isinstance(wanted, ChoiceMaker):
+            from jostle.choice.makers.train import train_maker  # noqa: PLC0415
+
+            _refuse("choice makers", {"--epsilon": epsilon})
+            done = train_maker(
+                wanted,
+                corpus=corpus,
+                engine=engine,
+                history=history,
+                workers=workers,
+                repeats=repeats,
+                aslib=aslib,
+                kept_in=kept_in,
+            )
+            if out is not None:
+                done.trained.save(out)
+        else:
+            from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
+
+            _refuse("labelled choices", {"--history": history, "--aslib": aslib})
+            done = train_policies(
+                wanted,
+                corpus=corpus,
+                epsilons=epsilon or EPSILONS,
+                engine=engine,
+                workers=workers,
+                runs=repeats or RUNS,
+                out=out,
+                kept_in=kept_in,
+            )
+    except KeyboardInterrupt:
+        kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
+        typer.echo(f"stopped: {kept}, and the same command goes on from there", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    if json_:
+        typer.echo(json.dumps({**done.as_data(), "out": None if out is None else str(out)}, indent=2))
+        return
+    typer.echo(done.as_text())
+    if out is not None:
+        typer.echo(f"written to {out}")
+
+
+def _refuse(what: str, given: dict[str, Any]) -> None:
+    """Refuse options that are for the other kind of training."""
+    for name, value in given.items():
+        if value:
+            raise ChoiceError(f"{name} is not for {what}", fix=f"leave {name} out")

@@ -1,0 +1,47 @@
+"""What `train` and `evaluate` are called with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+__all__ = ["Entry", "Maker", "Program", "SeveralEpsilons", "Workers", "spread"]
+
+AMOUNT = re.compile(r"\d[\d.]*(e-?\d+)?(/\d+)?%?|\.\d+")
+"""What is a further value of --epsilon rather than the next argument."""
+Program = Annotated[
+    str,
+    typer.Argument(
+        help='A .jst or .py file with a maker or labelled choices, or "classification", "ranges-1d", "ranges-2d".'
+    ),
+]
+Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]
+Maker = Annotated[str | None, typer.Option("--maker", help="Which maker, if the program has several.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; one per processor if left out.", min=1)]
+
+
+def spread(words: Sequence[str], flag: str) -> list[str]:
+    """Return a command's words, the flag repeated before each of several values that follow it.
+
+    >>> spread(["p.jst", "--epsilon", "0.1", "1/3", "--trials", "2"], "--epsilon")
+    ['p.jst', '--epsilon', '0.1', '--epsilon', '1/3', '--trials', '2']
+    """
+    found: list[str] = []
+    taking = False
+    for place, word in enumerate(words):
+        after_flag = place > 0 and words[place - 1] == flag
+        taking = after_flag or (taking and AMOUNT.fullmatch(word) is not None)
+        found += [flag, word] if taking and not after_flag else [word]
+    return found
+
+
+class SeveralEpsilons(TyperCommand):
+    """A command whose --epsilon takes several values, after one flag or each after its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words."""
+        return super().parse_args(ctx, spread(args, "--epsilon"))

@@ -1,0 +1,59 @@
+"""What all classification Options have in common: how they are called, and what they give back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import ClassVar
+
+from jostle.options.base import Option
+from jostle.options.models.model import Model
+from jostle.privacy.amounts import Amount
+from jostle.privacy.events import Event, Laplace
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["Classifier", "bought_rows", "rows_cost", "rows_share"]
+
+MOST_CELLS = 2**26
+"""Values times classes, over all attributes: more are not counted at once."""
+
+
+class Classifier(Option):
+    """An Option that learns to predict a table's label: `option(db, epsilon=1)` gives a model."""
+
+    task: ClassVar[str] = "classification"
+
+    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
+        """Return a model learnt from the probe's table with *epsilon* of its budget."""
+        model: Model = self.perform(db, epsilon, self.run, site=site)
+        return model
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why this cannot run on tables of this schema, or None."""
+        if schema.label is None:
+            return "the schema names no label"
+        cells = sum(schema[name].size for name in schema.attributes) * len(schema.classes)
+        if cells > MOST_CELLS:
+            return f"{cells:,} values by classes are more than the {MOST_CELLS:,} that are counted at once"
+        return None
+
+    @abstractmethod
+    def run(self, db: Probe, epsilon: Fraction) -> Model:
+        """Return a model; *db* has just this budget."""
+
+
+def rows_share(schema: Schema, share: Fraction) -> Fraction:
+    """Return the share of the budget that the number of rows costs: none where it is public."""
+    return share if schema.rows is None else Fraction(0)
+
+
+def rows_cost(schema: Schema, epsilon: Fraction, share: Fraction) -> tuple[Event, ...]:
+    """Return what buying the number of rows does to the data."""
+    return () if schema.rows is not None else (Laplace(epsilon * share),)
+
+
+def bought_rows(db: Probe, epsilon: Fraction, share: Fraction) -> int:
+    """Return the number of rows, public or bought with a share of epsilon; at least 1."""
+    rows = db.schema.rows
+    return max(1, db.count(epsilon * share, site="rows") if rows is None else rows)

@@ -1,0 +1,248 @@
+"""A tree that chooses at every node: whether to go on (L1), and by what rule to split (L2).
+
+Miao. Jostle: automated selection of differentially private algorithms (thesis), figure 4.3: the decisions in which the
+published private trees differ, each a labelled choice that is informed by public and released numbers and
+learned on public databases.
+
+*What it costs.* All it was given, whatever is chosen. With L levels at most, and a share s of the budget for sizes, a
+level's sizes get s * epsilon / (L+1), on levels 0 to L; its splits, and at the end the leaves, each (1-s) * epsilon /
+(L+1). Levels that are not reached, or whose nodes are all split at random, leave their part to the leaves, which get
+what is left.
+
+*Why it is private.* What the choices see is public (levels, budgets, domains) or was released before (sizes), and so
+are the choices. Then the nodes of a level and the utility of each are public when the level's splits are asked
+for, in one question: `MixedSplitScore`, one pick per node at the rate its own utility allows, for the price of one,
+since nodes of a tree share no row. Random splits look at no row. Leaves are counted once the tree is public.
+
+*What it can be.* With the policies of `published`, the same seed gives the same model as `FriedmanSchuster` and, with
+trees=10, `PatilSingh` (sizes_share="1/2"), as `Mohammed` (sizes_share=0, prune=False; for Max and Gini only where the
+number of rows is public, since that buys none and this does), and as `Jagannathan` (sizes_share=0, trees=10,
+combine="mean", prune=False). Fletcher and Islam's stopping and splitting are policies too, but not their forest: how
+many trees there are, their distinct roots, and that the surest node on a row's path answers, are decisions beyond L1
+and L2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+from attrs import Attribute, field, frozen
+from attrs.validators import ge, in_
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.options.base import option, share
+from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
+from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
+from jostle.options.growing.greedy import SURE, left_of
+from jostle.options.growing.grove import Frontier, Grove, NumericSplits, longest_path
+from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of, without_twigs
+from jostle.options.growing.pruning import pessimistic
+from jostle.options.growing.splitting import AtRandom
+from jostle.options.growing.stopping import expected_support
+from jostle.options.models.trees import TreeModel
+from jostle.privacy.amounts import exact
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
+from jostle.privacy.mixed_splits import MixedSplitScore
+from jostle.privacy.pick_each import PickEach
+from jostle.privacy.probe import Probe
+from jostle.privacy.split_scores import Utility
+from jostle.sites import Policy, choose_each, shipped
+from jostle.tables.routes import LeafCounts
+from jostle.tables.schema import Schema
+
+__all__ = ["ACTIONS", "RULES", "JostledTree"]
+
+Integers = NDArray[np.int64]
+ACTIONS = ("stop", "branch")
+"""What L1 is among."""
+RULES = (*get_args(Utility), "random")
+"""What L2 is among."""
+PUBLISHED: Mapping[str, Policy] = {"L1": SizeAboveNoise(), "L2": SPLIT_BY["Max"]}
+Policies = Literal["learned", "published"]
+
+
+def _part(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
+    if not 0 <= value < 1:
+        raise OptionError(f"{attribute.name} is {value}, but must be from 0 up to below 1")
+
+
+def _exact(value: Fraction | str) -> Fraction:
+    return exact(value, "sizes_share")
+
+
+@option
+@frozen(kw_only=True)
+class JostledTree(Classifier):
+    """A tree, or several, whose nodes each choose whether and how to split."""
+
+    paper = "Miao, Jostle (thesis), figure 4.3"
+
+    depth: int = field(default=5, validator=ge(1))
+    """Levels of splits, at most."""
+    trees: int = field(default=1, validator=ge(1))
+    """On the same rows; they share every query's budget."""
+    sizes_share: Fraction = field(default=Fraction(0), converter=_exact, validator=_part)
+    """Part of the budget that buys the sizes of nodes, level by level. With 0, a node's size is what it would be if the
+    splits above it were even, from a number of rows that is public or bought."""
+    policies: Policies = field(default="learned", validator=in_(get_args(Policies)))
+    """Those that were learned on public databases, where there are any, or Friedman and Schuster's stopping and Max."""
+    prune: bool = True
+    combine: Literal["vote", "mean"] = field(default="vote", validator=in_(["vote", "mean"]))
+    """Whether several trees vote, or their shares are averaged."""
+    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
+    rows_share: Fraction = share("1/20")
+    """Part of the budget that buys the number of rows, where no sizes are bought and it is not public."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return sizes on all levels, splits on all but the last, and the leaves, after the rows where bought."""
+        budget = _Budget.of(self, schema, epsilon)
+        rows = rows_cost(schema, epsilon, budget.rows) if budget.rows else ()
+        sizes = [Repeated(Laplace(budget.size), budget.levels + 1)] if budget.size else []
+        splits = Repeated(PermuteAndFlip(budget.query), budget.levels)
+        return in_turn([*rows, *sizes, splits, Laplace(budget.query)])
+
+    def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
+        """Return the trees."""
+        schema, budget = db.schema, _Budget.of(self, db.schema, epsilon)
+        grove = Grove(schema, self.trees, numeric=self.numeric)
+        rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
+        _Growth(db, grove, budget, self._policies(), rows).grow()
+        routing = grove.routing()
+        noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
+        counts = add_upwards(grove, leaf_counts(routing, noisy, len(schema.classes)))
+        model = TreeModel(
+            schema=schema,
+            made_by=self.name,
+            epsilon=epsilon,
+            routing=routing,
+            shares=shares_of(grove, counts),
+            combine=self.combine,
+        )
+        return without_twigs(model, pessimistic(grove, counts)) if self.prune else model
+
+    def _policies(self) -> Mapping[str, Policy]:
+        return {**PUBLISHED, **(shipped("JostledTree") if self.policies == "learned" else {})}
+
+
+@frozen
+class _Budget:
+    """Who gets what."""
+
+    levels: int
+    rows: Fraction
+    """The share that buys the number of rows; 0 where that is not bought."""
+    size: Fraction
+    """The amount for the sizes of one level; 0 where they are not bought."""
+    query: Fraction
+    """The amount for the splits of one level, and, at least, for the leaves."""
+    margin: int
+    """How far above a noisy number of rows their bound lies, for InfoGain."""
+
+    @classmethod
+    def of(cls, tree: JostledTree, schema: Schema, epsilon: Fraction) -> _Budget:
+        levels = min(tree.depth, longest_path(schema, tree.numeric))
+        rows = Fraction(0) if tree.sizes_share else rows_share(schema, tree.rows_share)
+        each = epsilon * (1 - rows) / (levels + 1)
+        size = each * tree.sizes_share
+        margin = int(SURE * tree.trees / size) if size else int(SURE / (epsilon * rows)) if rows else 0
+        return cls(levels, rows, size, each - size, margin)
+
+
+class _Growth:
+    """The growing of the trees. Everything it holds is public or released; the probe alone answers about rows."""
+
+    def __init__(
+        self, db: Probe, grove: Grove, budget: _Budget, policies: Mapping[str, Policy], rows: int | None
+    ) -> None:
+        self.db = db
+        self.grove = grove
+        self.budget = budget
+        self.policies = policies
+        self.rows = rows
+
+    def grow(self) -> None:
+        """Grow all trees, level by level, as far as the choices go."""
+        grove, frontier = self.grove, self.grove.seedlings()
+        for _ in range(self.budget.levels):
+            sizes = self._sizes(frontier)
+            going = grove.splittable(frontier)
+            if going.any():
+                seen = self._seen(sizes[going])
+                going[going] = self._choose("L1", ACTIONS, seen) == ACTIONS.index("branch")
+            if not going.any():
+                return
+            frontier = grove.split(frontier.only(going), self._picks(frontier.only(going), self._seen(sizes[going])))
+        if self.budget.size:
+            self._sizes(frontier)
+
+    def _choose(self, label: str, among: tuple[str, ...], seen: Mapping[str, object]) -> Integers:
+        return choose_each(label, among=among, informed_by=seen, policy=self.policies[label])
+
+    def _seen(self, sizes: NDArray[np.float64]) -> dict[str, object]:
+        """Return what a choice sees at each node.
+
+        n: rows, noisy or expected. root: the same at the root. d, level: levels left, and gone. e: a query's budget,
+        per tree. c: classes. t: the largest branching. k: attributes. signal: n / (t * c) over the noise of a cell.
+        """
+        grove, level = self.grove, self.grove.depth
+        if level == 0:
+            self.root = float(sizes.max())
+        widest, classes = int(grove.branching.max(initial=1)), len(grove.schema.classes)
+        per_tree = float(self.budget.query) / grove.trees
+        return {
+            "n": sizes,
+            "root": self.root,
+            "d": self.budget.levels - level,
+            "level": level,
+            "e": per_tree,
+            "c": classes,
+            "t": widest,
+            "k": len(grove.columns),
+            "signal": sizes * per_tree / (widest * classes),
+        }
+
+    def _sizes(self, frontier: Frontier) -> NDArray[np.float64]:
+        """Return the rows of each leaf of the frontier: bought, or expected."""
+        if self.rows is not None:
+            return expected_support(self.grove, frontier, float(self.rows))
+        routing = self.grove.routing()
+        site = f"sizes level {self.grove.depth}"
+        size = np.zeros(len(self.grove))
+        size[routing.leaves] = self.db.measure(LeafCounts(routing, by_class=False), self.budget.size, site=site)
+        return size[frontier.nodes]
+
+    def _picks(self, frontier: Frontier, seen: Mapping[str, object]) -> Integers:
+        """Return the candidate that each leaf is split by: one question for all that are split by a utility."""
+        rules = self._choose("L2", RULES, seen)
+        picks = np.zeros(len(frontier), dtype=np.int64)
+        at_random = np.flatnonzero(rules == RULES.index("random"))
+        used = [place for place in range(len(RULES) - 1) if np.any(rules == place)]
+        if used:
+            parts = [frontier.only(rules == place) for place in used]
+            score = MixedSplitScore(
+                self.grove.routing(),
+                tuple(RULES[place] for place in used),
+                tuple(part.nodes for part in parts),
+                self.grove.candidate_columns,
+                self.grove.candidate_cuts,
+                tuple(self.grove.allowed(part) for part in parts),
+                self._rows_bound(),
+            )
+            site = f"split level {self.grove.depth}"
+            found = self.db.perform(PickEach(score), self.budget.query, site=site)
+            picks[np.concatenate([np.flatnonzero(rules == place) for place in used])] = found
+        if at_random.size:
+            picks[at_random] = AtRandom().choose(self.db, self.grove, frontier.only(rules == RULES.index("random")))
+        return picks
+
+    def _rows_bound(self) -> int:
+        """Return a bound on the rows, for InfoGain: public, or bought with a margin."""
+        if self.db.schema.rows is not None:
+            return max(1, self.db.schema.rows)
+        known = self.root if self.rows is None else self.rows
+        return max(1, int(known) + self.budget.margin)

@@ -1,0 +1,58 @@
+"""Patil, Singh: differential private random forest. ICACCI 2014.
+
+Several of Friedman and Schuster's trees on the same rows, which share every query's budget and vote. What makes
+them differ is the noise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import get_args
+
+from attrs import field, frozen
+from attrs.validators import ge, in_
+
+from jostle.options.base import option
+from jostle.options.classification.base import Classifier
+from jostle.options.growing.greedy import greedy_cost, greedy_forest
+from jostle.options.growing.grove import NumericSplits
+from jostle.options.models.trees import TreeModel
+from jostle.privacy.events import Event
+from jostle.privacy.probe import Probe
+from jostle.privacy.split_scores import Utility
+from jostle.tables.schema import Schema
+
+__all__ = ["PatilSingh"]
+
+
+@option
+@frozen(kw_only=True)
+class PatilSingh(Classifier):
+    """A vote of greedy trees with noisy stopping and pruning."""
+
+    paper = "Patil, Singh, ICACCI 2014"
+
+    trees: int = field(default=10, validator=ge(1))
+    depth: int = field(default=3, validator=ge(1))
+    """Levels of splits, at most."""
+    utility: Utility = field(default="Max", validator=in_(get_args(Utility)))
+    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
+    prune: bool = True
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1)) for all trees together."""
+        return greedy_cost(schema, epsilon, self.depth, self.numeric)
+
+    def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
+        """Return a forest."""
+        return greedy_forest(
+            db,
+            epsilon,
+            depth=self.depth,
+            utility=self.utility,
+            numeric=self.numeric,
+            prune=self.prune,
+            trees=self.trees,
+            made_by=self.name,
+        )

@@ -1,0 +1,1 @@
+"""Models: what classification Options give back, made of released numbers alone."""

@@ -1,0 +1,85 @@
+"""A tree with a naive Bayes model at each leaf."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.options.models.model import Model
+from jostle.options.models.trees import TreeModel
+from jostle.tables.schema import Schema
+
+__all__ = ["BayesTreeModel"]
+
+DIGITS = 6
+MOST_LINES = 400
+
+
+@frozen(eq=False, repr=False, kw_only=True)
+class BayesTreeModel(Model):
+    """Each row goes to a leaf of the tree, whose own start and terms give the log-odds."""
+
+    kind: ClassVar[str] = "bayes tree"
+
+    tree: TreeModel
+    start: NDArray[np.float64] = field()
+    """Leaves, in rising order of their nodes, by classes."""
+    weights: NDArray[np.float64] = field()
+    """Leaves by values, those of all attributes one after the other, by classes."""
+
+    def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chances. A row with an unknown value at a split goes on by its first branch."""
+        slot = self._slots()[self.tree.nodes_of(codes)[:, 0]]
+        total = self.start[slot].copy()
+        begin = 0
+        for place, name in enumerate(self.schema.attributes):
+            code = codes[:, place]
+            added = self.weights[slot, begin + np.maximum(code, 0)]
+            total += np.where((code >= 0)[:, None], added, 0.0)
+            begin += self.schema[name].size
+        total -= total.max(axis=1, keepdims=True)
+        np.exp(total, out=total)
+        total /= total.sum(axis=1, keepdims=True)
+        return total
+
+    def _slots(self) -> NDArray[np.int64]:
+        """Return for every node the place of a leaf: its own, or for an inner node that of a leaf below it."""
+        routing = self.tree.routing
+        slots = np.zeros(len(routing.attribute), dtype=np.int64)
+        slots[routing.leaves] = np.arange(len(routing.leaves))
+        for node in np.flatnonzero(routing.attribute >= 0)[::-1]:
+            slots[node] = slots[routing.children[routing.first[node]]]
+        return slots
+
+    def text(self) -> str:
+        """Return the tree, and for each leaf how its start leans; the terms are too many to read."""
+        lines = self.tree.text().split("\n")
+        terms = self.weights.shape[1]
+        return "\n".join([*lines[:MOST_LINES], f"each leaf has a naive Bayes model of its own, of {terms} values"])
+
+    def facts(self) -> dict[str, Any]:
+        """Return the tree's facts, and the log-odds."""
+        return {
+            "tree": self.tree.facts(),
+            "start": np.round(self.start, DIGITS).tolist(),
+            "weights": np.round(self.weights, DIGITS).tolist(),
+        }
+
+    @classmethod
+    def from_facts(
+        cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None
+    ) -> BayesTreeModel:
+        """Return the model that `facts` came from."""
+        tree = TreeModel.from_facts(schema, facts["tree"], made_by, epsilon)
+        start, weights = np.array(facts["start"]), np.array(facts["weights"])
+        leaves, classes = len(tree.routing.leaves), len(schema.classes)
+        values = sum(schema[name].size for name in schema.attributes)
+        if start.shape != (leaves, classes) or weights.size != leaves * values * classes:
+            raise OptionError("the model's numbers do not fit its tree and schema")
+        weights = weights.reshape(leaves, values, classes)
+        return cls(schema=schema, made_by=made_by, epsilon=epsilon, tree=tree, start=start, weights=weights)

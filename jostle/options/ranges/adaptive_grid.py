@@ -1,0 +1,136 @@
+"""AdaptiveGrid: a coarse grid whose parts are each cut further, the finer the more records they seem to have.
+
+Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option, share
+from jostle.options.ranges.base import (
+    GridOption,
+    TreeCounts,
+    count_tree,
+    grid_shape,
+    paid_total,
+    positive,
+    total_cost,
+)
+from jostle.options.ranges.estimate import Estimate
+from jostle.options.ranges.tree import Tree, tree_of_cuts
+from jostle.options.ranges.uniform_grid import even_cuts, root_of
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.events import Event, Laplace, in_turn
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["AdaptiveGrid", "cut_further", "reconcile"]
+
+Floats = NDArray[np.float64]
+
+
+def cut_further(coarse: Tree, cuts: list[NDArray[np.int64]], parts: NDArray[np.int64]) -> Tree:
+    """Return the coarse tree with one more level: its leaves cut into parts[leaf] per axis, where cells allow."""
+    shape = coarse.shape
+    leaf = np.empty(len(coarse.order), dtype=np.int64)
+    leaf[coarse.order] = np.repeat(np.arange(len(coarse.starts[-1])), coarse.leaf_sizes)
+    leaf = leaf.reshape(shape)
+    label = np.zeros(shape, dtype=np.int64)
+    for axis, (side, starts) in enumerate(zip(shape, cuts, strict=True)):
+        along = [1] * len(shape)
+        along[axis] = side
+        lengths = np.diff(starts, append=side)
+        index = np.searchsorted(starts, np.arange(side), side="right") - 1
+        length = lengths[index].reshape(along)
+        offset = (np.arange(side) - starts[index]).reshape(along)
+        wanted = np.minimum(parts[leaf], length)
+        label = label * int(lengths.max()) + offset * wanted // length
+    _, key = np.unique(leaf.ravel() * (int(label.max()) + 1) + label.ravel(), return_inverse=True)
+    order = np.argsort(key, kind="stable").astype(np.int64)
+    upper = tuple(_starts(level_of, order) for level_of in _labels(coarse))
+    return Tree(shape, order, (*upper, _starts(key, order)))
+
+
+def _labels(tree: Tree) -> list[NDArray[np.int64]]:
+    labels = []
+    for starts in tree.starts:
+        label = np.empty(len(tree.order), dtype=np.int64)
+        label[tree.order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(tree.order)))
+        labels.append(label)
+    return labels
+
+
+def _starts(label: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.flatnonzero(np.diff(label[order], prepend=-1))
+
+
+def reconcile(count: float, parts: Floats, count_noise: float, part_noise: float) -> Floats:
+    """Return the parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
+
+    The whole is estimated as the mean of its own count and the parts' sum, weighted by 1 / variance; what the parts
+    lack of that is shared out evenly. With shares alpha and 1 - alpha, and m2**2 parts, the weight of the own count is
+    alpha**2 * m2**2 / ((1-alpha)**2 + alpha**2 * m2**2). It is least squares on a tree of two levels.
+    """
+    summed = float(parts.sum())
+    weight = len(parts) * part_noise / (len(parts) * part_noise + count_noise)
+    whole = weight * count + (1 - weight) * summed
+    return parts + (whole - summed) / len(parts)
+
+
+@option
+@frozen
+class AdaptiveGrid(GridOption):
+    """Counts a coarse grid, cuts each part according to its count, counts again and makes both consistent.
+
+    Privacy: the total by `AddNoise`; the coarse grid with a share alpha of the rest, the parts of its parts with 1 -
+    alpha, each by `AddNoiseByLevel` over one partition. A record is in one part of each, so the shares add up. How
+    parts are cut depends on released counts only.
+    """
+
+    total_share: Fraction = share("1/100")
+    """Part of epsilon that buys the number of records, unless it is public."""
+    alpha: Fraction = share("1/2")
+    """Part of the rest that buys the coarse counts."""
+    c: float = positive(20.0)
+    """Records times epsilon per part of the even grid that the coarse one is a quarter of; 10 in the paper."""
+    c2: float = positive(2.0)
+    """Records times epsilon per part of a part; 5 in the paper, which did not take out counts below 0."""
+    negative: bool = False
+    """Whether counts below 0 are kept."""
+    paper = "Qardaji, Yang, Li 2013"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return the total, the coarse counts and the fine ones."""
+        bought = total_cost(schema, epsilon * self.total_share)
+        left = epsilon * (1 - self.total_share) if bought else epsilon
+        return in_turn([*bought, Laplace(left * self.alpha), Laplace(left - left * self.alpha)])
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+        """Return the parts' consistent counts, spread evenly."""
+        shape = grid_shape(db.schema)
+        axes = len(shape)
+        total = paid_total(db, epsilon * self.total_share)
+        left = epsilon if db.schema.rows is not None else epsilon * (1 - self.total_share)
+        coarse_epsilon = left * self.alpha
+        fine_epsilon = left - coarse_epsilon
+        m1 = max(
+            math.ceil(root_of(100, axes) - 1e-9),
+            math.ceil(root_of(total * float(left) / float(self.c), axes) / 4),
+        )
+        cuts = [even_cuts(side, m1) for side in shape]
+        coarse = tree_of_cuts(shape, [[even_cuts(side, 1) for side in shape], cuts])
+        first = count_tree(db, coarse, [Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
+        counts = np.asarray(first.counts[1], dtype=np.float64)
+        parts = np.ceil(np.maximum(counts * float(fine_epsilon) / float(self.c2), 0) ** (1 / axes)).astype(np.int64)
+        fine = cut_further(coarse, cuts, np.maximum(parts, 1))
+        second = count_tree(db, fine, [Fraction(0), Fraction(0), Fraction(1)], fine_epsilon, site="fine")
+        both = TreeCounts(
+            fine, (None, first.counts[1], second.counts[-1]), (math.inf, first.noise[1], second.noise[-1])
+        )
+        return both.estimate(negative=self.negative)

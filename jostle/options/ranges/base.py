@@ -1,0 +1,166 @@
+"""Options of the grid task: how they are called, and what they have in common."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.options.base import Option
+from jostle.options.ranges.estimate import Estimate, SparseEstimate
+from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.amounts import Amount
+from jostle.privacy.events import Event, Laplace, in_turn
+from jostle.privacy.levels import AddNoiseByLevel, level_scales
+from jostle.privacy.probe import Probe
+from jostle.tables.kernels import Counts
+from jostle.tables.regions import Regions
+from jostle.tables.schema import Schema
+
+__all__ = [
+    "GridOption",
+    "TreeCounts",
+    "count_tree",
+    "grid_shape",
+    "noise_variance",
+    "paid_total",
+    "positive",
+    "total_cost",
+]
+
+Floats = NDArray[np.float64]
+
+MOST_CELLS = 2**24
+"""Cells of an array of estimates: 128 MB of them."""
+
+
+def grid_shape(schema: Schema) -> tuple[int, ...]:
+    """Return the sides of the grid that a schema's columns span."""
+    return tuple(schema[name].size for name in schema.names)
+
+
+class GridOption(Option):
+    """An Option that estimates the cells of a grid: of all columns of a table, one axis each."""
+
+    task = "grid"
+
+    def __call__(self, db: Probe, workload: Workload | None = None, *, epsilon: Amount) -> Estimate | SparseEstimate:
+        """Return an estimate of the grid's cells, for the sake of a workload of range queries.
+
+        Without one, the workload is 2,000 random ranges; many Options do not look at it.
+        """
+        schema = db.schema
+        shape = grid_shape(schema)
+        if reason := self.refuses(schema):
+            raise OptionError(f"{self.name} does not run here: {reason}")
+        wanted = Workload.random_ranges(shape) if workload is None and self.looks_at_workload else workload
+        if wanted is not None and wanted.shape != shape:
+            raise OptionError(
+                f"the workload is for a grid of shape {wanted.shape}, but the table's is {shape}",
+                why="the table's columns are the grid's axes, in the schema's order",
+            )
+        answer: Estimate | SparseEstimate = self.perform(
+            db, epsilon, lambda probe, budget: self.run(probe, wanted, budget)
+        )
+        return answer
+
+    looks_at_workload: bool = False
+    """Whether what it asks depends on the workload."""
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why this cannot run: for most, only too many cells."""
+        cells = math.prod(grid_shape(schema))
+        if cells > MOST_CELLS:
+            return f"{cells:,} cells are more than the {MOST_CELLS:,} that are held at once"
+        return None
+
+    @abstractmethod
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate | SparseEstimate:
+        """Return the estimate, spending *epsilon* through the probe."""
+
+
+def noise_variance(scale: Fraction) -> float:
+    """Return the variance of discrete Laplace noise: 2q / (1-q)**2 with q = exp(-1/scale)."""
+    rate = float(1 / scale)
+    # So little that it never matters, but not 0: variances are divided by.
+    least = 1e-200
+    return max(least, 0.5 / math.sinh(rate / 2) ** 2) if rate < 700 else least
+
+
+def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
+    """Return what it costs to learn the number of rows: nothing where the schema declares it."""
+    return () if schema.rows is not None else (Laplace(epsilon),)
+
+
+def paid_total(db: Probe, epsilon: Fraction) -> int:
+    """Return the number of rows, at least 0: declared as public, or bought."""
+    rows = db.schema.rows
+    return rows if rows is not None else max(0, db.count(epsilon, site="total"))
+
+
+def positive(default: float) -> float:
+    """Return an attrs field for a number above 0."""
+
+    def check(_: object, attribute: object, value: float) -> None:
+        if not value > 0:
+            raise OptionError(f"{getattr(attribute, 'name', 'it')} is {value}, but must be above 0")
+
+    made: float = field(default=default, validator=check)
+    return made
+
+
+@frozen(eq=False)
+class TreeCounts:
+    """Noisy counts of a tree's nodes, level by level; None for levels that were not counted."""
+
+    tree: Tree
+    counts: tuple[NDArray[np.int64] | None, ...]
+    noise: tuple[float, ...]
+    """Each level's noise variance."""
+
+    def estimate(self, *, negative: bool = False) -> Estimate:
+        """Return the least-squares estimate of the cells, or that without negative counts."""
+        found, spread = least_squares(self.tree, self.counts, self.noise)
+        leaves = (top_down if negative else nonnegative)(self.tree, found, spread)
+        tree = self.tree
+        exact = len(tree.starts[-1]) == len(tree.order)
+        return Estimate(
+            tree.spread(leaves),
+            # A leaf of several cells spreads its count over them, an error that no variance of noise tells.
+            (lambda workload: variances(tree, spread, workload)) if exact else None,
+            linear=negative and exact,
+        )
+
+
+def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fraction, *, site: str) -> TreeCounts:
+    """Return noisy counts of a tree's nodes; *shares* has a share of epsilon per level, 0 for one not to be counted."""
+    schema = db.schema
+    counted = [level for level, share in enumerate(shares) if share]
+    kernel = Regions(schema.names, tree.order, tuple(tree.starts[level] for level in counted))
+    noisy = db.perform(AddNoiseByLevel(kernel, tuple(shares[level] for level in counted)), epsilon, site=site)
+    found = dict(zip(counted, noisy, strict=True))
+    drawn = level_scales(kernel, [shares[level] for level in counted], schema, epsilon)
+    scales = dict(zip(counted, drawn, strict=True))
+    return TreeCounts(
+        tree,
+        tuple(found.get(level) for level in range(len(shares))),
+        tuple(noise_variance(scales[level]) if level in scales else math.inf for level in range(len(shares))),
+    )
+
+
+def counts_cost(schema: Schema, epsilon: Fraction, total_share: Fraction) -> Event:
+    """Return the cost of a total with a share of epsilon, then counts with the rest (all, if rows are public)."""
+    bought = total_cost(schema, total_share * epsilon)
+    return in_turn([*bought, Laplace(epsilon - (total_share * epsilon if bought else 0))])
+
+
+def cell_kernel(schema: Schema) -> Counts:
+    """Return the kernel that counts each cell."""
+    return Counts.of(*schema.names)

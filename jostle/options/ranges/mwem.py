@@ -1,0 +1,148 @@
+"""MWEM: multiplicative weights, steered by a private pick of the query that is answered worst.
+
+Hardt, Ligett, McSherry, A simple and practical algorithm for differentially private data release, NIPS 2012; Zhang,
+McKenna, Kotsogiannis, Bissias, Hay, Machanavajjhala, Miklau, Ektelo, SIGMOD 2018, for buying counts of regions beside
+the picked query in the same round.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from attrs import field, frozen
+from attrs.validators import ge
+from numpy.typing import NDArray
+
+from jostle.options.base import option, share
+from jostle.options.ranges.base import (
+    GridOption,
+    count_tree,
+    grid_shape,
+    noise_variance,
+    paid_total,
+    total_cost,
+)
+from jostle.options.ranges.estimate import Estimate
+from jostle.options.ranges.tree import Tree
+from jostle.options.ranges.weights import Weights, cut_around
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.events import Allotment, Event, in_turn
+from jostle.privacy.misfit import Misfit
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["MWEM", "suitable_rounds"]
+
+MOST_ROUNDS = 30
+LAST_REPLAYS = 60
+"""How often all counts are replayed after the last round."""
+GROWTH = 1.8
+"""By how much each round's part of epsilon is larger than that of the round before."""
+
+
+def suitable_rounds(signal: float) -> int:
+    """Return how many rounds suit so many records times epsilon: few where each count is mostly noise.
+
+    Found on public grids, as are `suitable_least` and `suitable_firmness`.
+
+    >>> suitable_rounds(100), suitable_rounds(10_000), suitable_rounds(10**6)
+    (4, 6, 12)
+    """
+    return min(MOST_ROUNDS, round(_power(signal, 3.5, 0.13)))
+
+
+def suitable_least(signal: float) -> float:
+    """Return how many deviations of its noise a part's count should be, for so many records times epsilon."""
+    return min(20.0, _power(signal, 3.5, 0.12))
+
+
+def suitable_firmness(signal: float) -> float:
+    """Return how firmly weights are held to their counts, for so many records times epsilon."""
+    return min(50.0, _power(signal, 6, 0.1))
+
+
+def _power(signal: float, at_hundred: float, power: float) -> float:
+    return at_hundred * math.pow(max(signal, 100.0) / 100, power)
+
+
+def round_shares(rounds: int) -> list[Fraction]:
+    """Return each round's part of the budget, larger for later ones: the first only look for where the records are.
+
+    >>> [str(share) for share in round_shares(3)]
+    ['1/6', '3/10', '8/15']
+    """
+    parts = [round(10 * GROWTH**number) for number in range(rounds)]
+    return [Fraction(part, sum(parts)) for part in parts]
+
+
+def _partition(part: NDArray[np.int64], parts: int, shape: tuple[int, ...]) -> Tree:
+    """Return the tree of two levels whose leaves are the parts."""
+    sizes = np.bincount(part, minlength=parts)
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(part, kind="stable").astype(np.int64)
+    return Tree(shape, order, (np.zeros(1, dtype=np.int64), starts.astype(np.int64)))
+
+
+@option
+@frozen
+class MWEM(GridOption):
+    """Starts flat; in each round picks a badly answered query, buys counts around it and reweights: for few records.
+
+    Privacy: each round is one `Misfit` pick and the counts of one partition of the grid (`AddNoiseByLevel`), each with
+    its part of epsilon. The partition is the picked query's box and what lies beside it, cut further where the weights
+    expect many records; as a record is in one part only, all of its counts cost as much as the box's alone. Which
+    partition it is depends on the workload, on the pick and on the weights, and those only on what was released. After
+    each round all counts bought so far are replayed.
+    """
+
+    looks_at_workload = True
+
+    rounds: int = field(default=0, validator=ge(0))
+    """How often to pick a query and buy counts; 0 for `suitable_rounds` of the bought total."""
+    total_share: Fraction = share("1/20")
+    """Part of epsilon that buys the number of records, unless it is public."""
+    answer_share: Fraction = share("14/15")
+    """Part of a round's epsilon that buys the counts; the rest picks the query."""
+    replays: int = field(default=5, validator=ge(1))
+    """How often all counts are replayed after each round but the last."""
+    version: ClassVar[int] = 2
+    paper = "Hardt, Ligett, McSherry 2012"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return the total and the rounds."""
+        bought = total_cost(schema, epsilon * self.total_share)
+        left = epsilon * (1 - self.total_share) if bought else epsilon
+        return in_turn([*bought, Allotment(left)])
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
+        """Return the weights after the last round."""
+        schema = db.schema
+        columns, shape = schema.names, grid_shape(schema)
+        wanted = workload or Workload.random_ranges(shape)
+        paid = paid_total(db, epsilon * self.total_share)
+        public = schema.rows is not None
+        doubt = 0.0 if public else noise_variance(1 / (epsilon * self.total_share))
+        left = epsilon if public else epsilon * (1 - self.total_share)
+        total = max(1, paid)
+        signal = total * float(left)
+        weights = Weights.flat(shape, total, doubt, suitable_firmness(signal))
+        known = 1 if schema.neighbours == "add_remove" else 2
+        for part_of_left in round_shares(self.rounds or suitable_rounds(signal)):
+            if len(weights.bought) > 1:
+                weights.fit(self.replays)
+            buy = left * part_of_left * self.answer_share
+            grid = weights.grid()
+            guesses = np.rint(wanted.answers(grid)).astype(np.int64)
+            pick = left * part_of_left - buy
+            worst = db.pick(Misfit(columns, wanted.low, wanted.high, guesses), pick, site="worst query")
+            least = suitable_least(signal) * math.sqrt(noise_variance(known / buy))
+            part, parts = cut_around(grid, wanted.low[worst], wanted.high[worst], least)
+            tree = _partition(part, parts, shape)
+            counted = count_tree(db, tree, [Fraction(0), Fraction(1)], buy, site="counts")
+            counts = np.asarray(counted.counts[-1], dtype=np.float64)
+            weights.learn(part, counts, counted.noise[-1])
+        weights.fit(LAST_REPLAYS)
+        return Estimate(weights.grid() if paid or not public else 0 * weights.grid())

@@ -1,0 +1,347 @@
+"""What the noisy counts of a tree say of its leaves, by Bayes' rule.
+
+Beforehand, counts are split as `split_model` has it; the noise is discrete Laplace's, of which every count has its
+own. Upwards from the leaves, each node learns how likely all counts in its subtree are if it holds t records and is in
+a certain state (Pearl's messages; Crouse, Nowak, Baraniuk 1998 for trees of this kind). A message is kept as
+logarithms at a few places of t around the node's least-squares estimate, and bends evenly between them. Downwards from
+the root, each node's records are split as is to be expected given all that: so parts add up, and none is below 0. Where
+counts are smooth, noise is averaged away as a coarser grid would; where they are not, they are left as they are.
+
+It looks at released counts only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from jostle.options.ranges.split_model import SPLITS, SplitModel
+from jostle.options.ranges.tree import Tree, least_squares, nonnegative, simplex
+
+__all__ = ["read_leaves"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+POINTS = 9
+"""Places per message: odd, so that one is the estimate itself."""
+REACH = 4.0
+"""How far a message reaches to both sides of the estimate, in standard deviations."""
+FALL = 0.5
+"""Beyond its reach, a message falls at least so much per step."""
+BETWEEN = (np.arange(8) + 0.5) / 8
+"""Where a split's integral is evaluated, between the least and the largest part that both halves allow for."""
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
+NEAR = WEIGHTS / WEIGHTS.sum()
+NARROW = 0.05
+"""Even splits of at least this width are beta distributed; below, the normal distribution is near enough."""
+NO_NOISE = 0.05
+"""Counts of less variance than this are exact for all that matters here."""
+MOST_READ = 2**15
+"""Leaves that are read; below the level that has fewer, counts are split by least squares."""
+TINY = 1e-9
+UNLIKELY = -100.0
+"""Logarithm of how likely it is, at most, that two halves add up to what is beyond the reach of both."""
+STEEPEST = 600.0
+"""Larger exponents would overflow; they are taken as this."""
+BATCH = 128
+"""Nodes that are worked on at once, so that what they need fits a processor's own memory."""
+
+
+@frozen(eq=False)
+class _Frame:
+    """For each of some nodes, POINTS numbers of records, in equal steps from *low*."""
+
+    low: Floats
+    step: Floats
+
+    @classmethod
+    def around(cls, found: Floats, spread: Floats) -> _Frame:
+        """Return the numbers around estimates with a variance, none below 0."""
+        deviation = np.sqrt(np.maximum(spread, NO_NOISE))
+        middle = np.maximum(found, 0)
+        low = np.maximum(middle - REACH * deviation, 0)
+        return cls(low, (middle + REACH * deviation - low) / (POINTS - 1))
+
+    @property
+    def high(self) -> Floats:
+        """Return the last numbers."""
+        return self.low + (POINTS - 1) * self.step
+
+    @property
+    def places(self) -> Floats:
+        """Return all numbers, a row for each node."""
+        return self.low[:, None] + self.step[:, None] * np.arange(POINTS)
+
+    def of(self, nodes: Places) -> _Frame:
+        """Return the frame of some nodes."""
+        return _Frame(self.low[nodes], self.step[nodes])
+
+    def find(self, wanted: Floats) -> _Found:
+        """Return where wanted numbers lie, a row for each node."""
+        rest = (1,) * (wanted.ndim - 1)
+        where = (wanted - self.low.reshape(-1, *rest)) / self.step.reshape(-1, *rest)
+        left = np.clip(where.astype(np.int64), 0, POINTS - 2)
+        index = (np.arange(len(self.low)) * POINTS).reshape(-1, *rest) + left
+        return _Found(index, where - left)
+
+
+def _bends(logs: Floats) -> Floats:
+    """Return by how much logarithms bend down in each step between places, per state."""
+    second = np.diff(logs, n=2, axis=1)
+    bends = np.zeros_like(logs)
+    bends[:, 0], bends[:, -2] = second[:, 0], second[:, -1]
+    bends[:, 1:-2] = (second[:, 1:] + second[:, :-1]) / 2
+    return np.clip(bends, -1, 0)
+
+
+@frozen(eq=False)
+class _Found:
+    """Where numbers lie in a frame: right of which place, and by how many steps."""
+
+    index: Places
+    beyond: Floats
+
+    def straight(self, values: Floats) -> Floats:
+        """Return values given at a frame's places per state, linear between them and beyond."""
+        flat = values.reshape(-1, values.shape[-1])
+        before = flat[self.index]
+        found: Floats = flat[self.index + 1]
+        found -= before
+        found *= self.beyond[..., None]
+        found += before
+        return found
+
+    def curved(self, logs: Floats) -> Floats:
+        """Return the same of logarithms that bend between the places."""
+        found = self.straight(logs)
+        bends = _bends(logs).reshape(-1, logs.shape[-1])[self.index]
+        bends *= (self.beyond * (self.beyond - 1) / 2)[..., None]
+        found += bends
+        return found
+
+    def falling(self, logs: Floats) -> Floats:
+        """Return the same of logarithms which beyond the frame must not rise again."""
+        flat = logs.reshape(-1, logs.shape[-1])
+        found: Floats = flat[self.index]
+        slope = flat[self.index + 1] - found
+        inside = np.clip(self.beyond, 0, 1)
+        outside = self.beyond - inside
+        found += slope * inside[..., None]
+        if outside.any():
+            steep = np.where(outside[..., None] > 0, np.minimum(slope, -FALL), np.maximum(slope, FALL))
+            found += steep * outside[..., None]
+        return found
+
+
+def _rate(variance: Floats | float) -> Floats:
+    """Return by how much the logarithm of discrete Laplace noise falls per unit, given its variance."""
+    found: Floats = 2 * np.arcsinh(np.sqrt(0.5 / np.asarray(variance, dtype=np.float64)))
+    return found
+
+
+@frozen(eq=False)
+class _Close:
+    """Splits so narrow that a few parts around the middle tell more of them than equal steps do."""
+
+    where: tuple[Places, Places]
+    """Of which nodes and places."""
+    chances: Floats
+    """Per state, how common this kind of split is."""
+    left: _Found
+    right: _Found
+    parts: Floats
+
+
+class _Splits:
+    """Ways of splitting some nodes, at each place of their frame, among two halves with frames of their own.
+
+    What is worked out here does not depend on what the halves' counts tell.
+    """
+
+    def __init__(self, frame: _Frame, left: _Frame, right: _Frame, even: Floats, model: SplitModel) -> None:
+        """Lay out the parts of the first halves that are looked at, and how likely each state makes them."""
+        self.total = total = frame.places
+        self.ends = left.find(np.stack([0 * total, total], axis=-1)), right.find(np.stack([total, 0 * total], axis=-1))
+        self.end_chances = model.kinds[:, :2].T
+        low = np.clip(np.maximum(left.low[:, None], total - right.high[:, None]), 0, total)
+        high = np.clip(np.minimum(left.high[:, None], total - right.low[:, None]), 0, total)
+        self.apart = high < low
+        low, high = np.where(self.apart, 0, low), np.where(self.apart, total, high)
+        cell = np.maximum((high - low) / len(BETWEEN), TINY)
+        self.parts = low[..., None] + (high - low)[..., None] * BETWEEN
+        rest = total[..., None] - self.parts
+        self.found = left.find(self.parts), right.find(rest)
+        some = np.maximum(total, TINY)
+        # Densities may be infinite at both ends: there, they are taken half a cell from them.
+        half = cell[..., None] / 2
+        inside, outside = (np.log(np.maximum(each, half) / some[..., None]) for each in (self.parts, rest))
+        chances: Floats = np.empty((*self.parts.shape, len(model.widths) + 1))
+        self.close: list[_Close] = []
+        middle, varied = even[:, None] * total, (even * (1 - even))[:, None]
+        for place, width in enumerate(model.widths):
+            spread = np.sqrt(varied * (total + (width * total) ** 2))
+            if width < NARROW:
+                deviation = np.maximum(spread, TINY)
+                density = np.exp(-(((self.parts - middle[..., None]) / deviation[..., None]) ** 2) / 2)
+                density *= (cell / (deviation * math.sqrt(2 * math.pi)))[..., None]
+            else:
+                count = 1 / width**2 - 1
+                first, second = count * even[:, None, None], count * (1 - even[:, None, None])
+                constant = gammaln(count) - gammaln(first) - gammaln(second)
+                density = np.exp((first - 1) * inside + (second - 1) * outside + constant)
+                density *= (cell / some)[..., None]
+            near = spread <= cell
+            density[near] = 0
+            chances[..., place] = density
+            if near.any():
+                rows, columns = np.nonzero(near)
+                parts = np.clip(middle[near][:, None] + spread[near][:, None] * NODES, 0, total[near][:, None])
+                places = left.of(rows).find(parts), right.of(rows).find(total[near][:, None] - parts)
+                self.close.append(_Close((rows, columns), model.kinds[:, 2 + place], *places, parts))
+        chances[..., -1] = (cell / np.maximum(total, len(BETWEEN) * TINY))[..., None]
+        self.chances = chances @ model.kinds[:, 2:].T
+
+    def told(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Return, from the halves' logarithms, those of the nodes per state, and the first half's expected part.
+
+        Where all states of the halves tell the same, their logarithms have one column.
+        """
+        same = left.shape[-1] == 1
+        first, second = self.found
+        # Leaves' messages are two straight lines.
+        logs = first.straight(left) if same else first.curved(left)
+        logs += second.straight(right) if same else second.curved(right)
+        logs[self.apart] = UNLIKELY
+        ends = self.ends[0].falling(left) + self.ends[1].falling(right)
+        most = np.maximum(logs.max(axis=2), ends.max(axis=2))
+        logs -= most[:, :, None]
+        density = np.exp(logs, out=logs)
+        if same:
+            mass = np.matmul(density.swapaxes(2, 3), self.chances)[:, :, 0]
+            density *= self.parts[..., None]
+            held = np.matmul(density.swapaxes(2, 3), self.chances)[:, :, 0]
+        else:
+            density *= self.chances
+            mass = density.sum(axis=2)
+            held = np.matmul(self.parts[:, :, None, :], density)[:, :, 0]
+        ends = np.exp(ends - most[:, :, None]) * self.end_chances
+        mass += ends.sum(axis=2)
+        held += ends[:, :, 1] * self.total[..., None]
+        for close in self.close:
+            rows, _ = close.where
+            near = close.left.falling(left[rows]) + close.right.falling(right[rows]) - most[close.where][:, None]
+            likely = np.exp(np.minimum(near, STEEPEST)) * NEAR[:, None]
+            mass[close.where] += likely.sum(axis=1) * close.chances
+            held[close.where] += np.matmul(close.parts[:, None, :], likely)[:, 0] * close.chances
+        np.maximum(mass, 1e-300, out=mass)
+        held /= mass
+        return most + np.log(mass), held
+
+
+@frozen(eq=False)
+class _Level:
+    """What a level's nodes tell upwards, and their first children's parts, at the places of a frame, per state.
+
+    The leaves tell the same in all states: they have one column for all.
+    """
+
+    frame: _Frame
+    logs: Floats
+    parts: Floats
+
+    @classmethod
+    def of(cls, frame: _Frame, logs: Floats, parts: Floats) -> _Level:
+        """Return them with logarithms of at most 0: how likely they are counts only in comparison."""
+        return cls(frame, logs - logs.max(axis=(1, 2), keepdims=True), parts)
+
+
+def _told(frame: _Frame, counts: Floats, rate: Floats | float) -> Floats:
+    """Return the logarithms of how likely counts are at the places of a frame, in one column."""
+    found: Floats = -np.abs(counts[:, None] - frame.places) * np.broadcast_to(rate, counts.shape)[:, None]
+    return found[..., None]
+
+
+def _parent(tree: Tree, level: int, lower: _Level, frame: _Frame, model: SplitModel) -> tuple[Floats, Floats]:
+    """Return what the children of a level's nodes tell of them, and the expected parts, for each state."""
+    first, children = tree.first_children[level], tree.children(level)
+    sizes, below = (np.diff(tree.starts[each], append=len(tree.order)) for each in (level, level + 1))
+    places = frame.places
+    logs = np.zeros((*places.shape, len(model.kinds)))
+    parts = np.zeros_like(logs)
+    alone, split = np.flatnonzero(children == 1), np.flatnonzero(children == 2)
+    logs[alone] = lower.frame.of(first[alone]).find(places[alone]).falling(lower.logs[first[alone]])
+    parts[alone] = places[alone, :, None]
+    leaves = lower.logs.shape[-1] == 1
+    handed = lower.logs if leaves else np.log(np.exp(lower.logs) @ model.handed_down.T)
+    for start in range(0, len(split), BATCH):
+        nodes = split[start : start + BATCH]
+        left = first[nodes]
+        even = below[left] / sizes[nodes]
+        splits = _Splits(frame.of(nodes), lower.frame.of(left), lower.frame.of(left + 1), even, model)
+        logs[nodes], parts[nodes] = splits.told(handed[left], handed[left + 1])
+    return logs, parts
+
+
+def read_leaves(
+    tree: Tree,
+    counts: Sequence[NDArray[np.int64] | Floats | None],
+    noise: Sequence[float],
+    model: SplitModel = SPLITS,
+) -> Floats:
+    """Return the expected counts of a tree's leaves, none below 0, of a tree whose nodes have one child or two.
+
+    *counts* has the noisy counts per level, None where a level was not counted, and *noise* their variances.
+    """
+    found, spread = least_squares(tree, counts, noise)
+    if noise[-1] < NO_NOISE:
+        return nonnegative(tree, found, spread)
+    deepest = max(level for level, starts in enumerate(tree.starts) if len(starts) <= MOST_READ)
+    frame = _Frame.around(found[deepest], spread[deepest])
+    told = _told(frame, found[deepest], _rate(np.maximum(spread[deepest], NO_NOISE)))
+    levels = [_Level.of(frame, told, frame.places[..., None])]
+    for level in reversed(range(deepest)):
+        frame = _Frame.around(found[level], spread[level])
+        logs, parts = _parent(tree, level, levels[-1], frame, model)
+        own = counts[level]
+        if own is not None:
+            logs += _told(frame, np.asarray(own, dtype=np.float64), _rate(max(noise[level], NO_NOISE)))
+        levels.append(_Level.of(frame, logs, parts))
+    return _split_down(tree, levels[::-1], found, spread, model)
+
+
+def _chances(logs: Floats, states: Floats) -> Floats:
+    """Return the chances of states, a row for each node, given their chances before and how likely they make counts."""
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * states
+    found: Floats = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
+    return found
+
+
+def _split_down(
+    tree: Tree, levels: Sequence[_Level], found: Sequence[Floats], spread: Sequence[Floats], model: SplitModel
+) -> Floats:
+    """Return the leaves' counts: from the root, each node's count is split as its children's messages suggest."""
+    root = levels[0]
+    shares = np.exp(root.logs[0]) * (model.first if len(levels) > 1 else 1)
+    counts = np.array([float(root.frame.places[0] @ shares.sum(axis=1) / shares.sum())])
+    states = model.first[None, :]
+    for level, held in enumerate(levels[:-1]):
+        first, two = tree.first_children[level], tree.children(level) == 2
+        at = held.frame.find(counts)
+        states = _chances(at.falling(held.logs), states)
+        part = np.where(two, np.clip((states * at.straight(held.parts)).sum(axis=1), 0, counts), counts)
+        below = states @ model.handed_down
+        lower = np.empty(len(tree.starts[level + 1]))
+        lower[first], lower[first[two] + 1] = part, (counts - part)[two]
+        handed = np.empty((len(lower), states.shape[1]))
+        handed[first], handed[first[two] + 1] = np.where(two[:, None], below, states), below[two]
+        counts, states = lower, handed
+    for level in range(len(levels) - 1, len(tree.starts) - 1):
+        parents = tree.parents(level + 1)
+        counts = simplex(found[level + 1], spread[level + 1], counts, tree.first_children[level], parents)
+    return counts

@@ -1,0 +1,95 @@
+"""ShrunkTree: a tree of halvings, counted as workload, scale and a first look have it, read by Bayes' rule.
+
+Ours. First one coarse level is counted; how many records there are, and how evenly they lie, says which levels the rest
+of epsilon is best spent on (`shares.reading_shares`). What all noisy counts mean together is worked out in `reading`: a
+partition is not bought, as DAWA does, but inferred from the counts themselves.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option, share
+from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
+from jostle.options.ranges.estimate import Estimate
+from jostle.options.ranges.reading import read_leaves
+from jostle.options.ranges.shares import coarseness, evenness, reading_shares
+from jostle.options.ranges.tree import halving_tree
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.events import Event, Laplace, in_turn
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["ShrunkTree"]
+
+Floats = NDArray[np.float64]
+
+FIRST_LEVEL = 4
+"""Which level is counted first, of a tree that is at least twice as deep: 16 nodes tell of evenness and cost little."""
+STEP = 4
+"""Every so manieth level is counted: a reading fills in those between."""
+PUBLIC_DOUBT = 1e-3
+"""Variance of a total that is known: so little that it never matters."""
+
+
+def _joined(first: TreeCounts, rest: TreeCounts) -> tuple[list[NDArray[np.int64] | Floats | None], list[float]]:
+    """Return both counts of a tree as one, and their variances: averaged where a level was counted twice."""
+    counts: list[NDArray[np.int64] | Floats | None] = []
+    noise = []
+    for one, other, here, there in zip(first.counts, rest.counts, first.noise, rest.noise, strict=True):
+        if one is None or other is None:
+            counts.append(other if one is None else one)
+            noise.append(min(here, there))
+        else:
+            weight = there / (here + there)
+            counts.append(weight * one + (1 - weight) * other)
+            noise.append(weight * here)
+    return counts, noise
+
+
+@option
+@frozen
+class ShrunkTree(GridOption):
+    """Counts a few levels of a tree of halvings and shrinks what they say: for grids of which nothing is known.
+
+    Privacy: `AddNoiseByLevel` over one level with a share of epsilon, then over a few levels with the rest: a record is
+    in one node of each level. Which levels the rest goes to depends on the workload, the shape, epsilon and the first
+    counts, which are released.
+    """
+
+    version: ClassVar[int] = 3
+    looks_at_workload = True
+
+    first_share: Fraction = share("1/10")
+    """Part of epsilon that buys the first look."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+        """Return the first look, then the rest."""
+        first = epsilon * self.first_share
+        return in_turn([Laplace(first), Laplace(epsilon - first)])
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
+        """Return the shrunk counts."""
+        shape = grid_shape(db.schema)
+        wanted = workload or Workload.random_ranges(shape)
+        tree = halving_tree(shape)
+        depth = len(tree.starts) - 1
+        level = min(FIRST_LEVEL, depth // 2)
+        look = [Fraction(int(each == level)) for each in range(depth + 1)]
+        first = count_tree(db, tree, look, epsilon * self.first_share, site="first look")
+        seen = np.asarray(first.counts[level])
+        rows = db.schema.rows
+        records = rows if rows is not None else max(int(seen.sum()), 0)
+        evenly = evenness(seen, first.noise[level])
+        tilt = coarseness(records * float(epsilon), evenly)
+        shares = reading_shares(tree, wanted, step=STEP, tilt=tilt, bought=(level, float(self.first_share)))
+        rest = count_tree(db, tree, shares, epsilon * (1 - self.first_share), site="tree")
+        counts, noise = _joined(first, rest)
+        if rows is not None:
+            counts[0], noise[0] = np.array([float(rows)]), PUBLIC_DOUBT
+        return Estimate(tree.spread(read_leaves(tree, counts, noise)))

@@ -1,0 +1,270 @@
+"""Trees over a grid: nested partitions in one public order, and what noisy counts of their nodes say together.
+
+The cells stand in an order in which every node of every level is a run, so that sums over nodes are sums over
+runs. Quadtrees, b-ary trees along each axis, trees over the parts of a partition: all are of this form, with any sides.
+
+Hay, Rastogi, Miklau, Suciu, PVLDB 3(1), 2010, for least squares on trees; Qardaji, Yang, Li, PVLDB 6(14), 2013, for
+trees with many children; Cormode, Procopiuc, Srivastava, Shen, Yu, ICDE 2012, for quadtrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.options.ranges.workload import Workload
+
+__all__ = [
+    "Tree",
+    "axis_cuts",
+    "chain_tree",
+    "grid_tree",
+    "halving_tree",
+    "least_squares",
+    "nonnegative",
+    "simplex",
+    "top_down",
+    "tree_of_cuts",
+    "variances",
+]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+QUERY_NUMBERS = 2**22
+"""Numbers held at once when queries are laid over nodes."""
+
+
+@frozen(eq=False)
+class Tree:
+    """Partitions of a grid's cells, each refining the one before; in a whole tree the first has one node, the root."""
+
+    shape: tuple[int, ...]
+    order: Places
+    """The cells' numbers, each once, such that every node is a run."""
+    starts: tuple[Places, ...]
+    """Per level, root first, where its nodes begin in the order."""
+    first_children: tuple[Places, ...] = field(init=False)
+    """Per level but the last, which node of the next level is each node's first child."""
+
+    @first_children.default
+    def _find_children(self) -> tuple[Places, ...]:
+        return tuple(
+            np.searchsorted(lower, upper).astype(np.int64)
+            for upper, lower in zip(self.starts, self.starts[1:], strict=False)
+        )
+
+    @property
+    def leaf_sizes(self) -> Places:
+        """Return how many cells each leaf has."""
+        return np.diff(self.starts[-1], append=len(self.order))
+
+    def children(self, level: int) -> Places:
+        """Return how many children each node of a level has."""
+        return np.diff(self.first_children[level], append=len(self.starts[level + 1]))
+
+    def parents(self, level: int) -> Places:
+        """Return for each node of a level below the root which node is its parent."""
+        return np.repeat(np.arange(len(self.starts[level - 1])), self.children(level - 1))
+
+    def leaves(self) -> list[Places]:
+        """Return per level how many leaves are under each node."""
+        counts = [np.ones(len(self.starts[-1]), dtype=np.int64)]
+        for first in reversed(self.first_children):
+            counts.append(np.add.reduceat(counts[-1], first))
+        return counts[::-1]
+
+    def spread(self, leaves: Floats) -> Floats:
+        """Return the grid in which each leaf's count is spread evenly over its cells."""
+        sizes = self.leaf_sizes
+        grid = np.empty(len(self.order))
+        grid[self.order] = np.repeat(leaves / sizes, sizes)
+        return grid.reshape(self.shape)
+
+    def only(self, levels: Sequence[int]) -> Tree:
+        """Return the tree, or the trees, of these levels alone."""
+        return Tree(self.shape, self.order, tuple(self.starts[level] for level in levels))
+
+    def load(self, workload: Workload) -> Floats:
+        """Return for each level, queries summed, the squared length of the queries averaged over its nodes.
+
+        It tells how much of the workload can be told from that level's counts alone (see `shares.best_shares`).
+        """
+        squares = np.zeros(len(self.starts))
+        leaves = self.leaves()
+        batch = max(1, QUERY_NUMBERS // len(self.order))
+        for first in range(0, len(workload), batch):
+            part = Workload(self.shape, workload.low[first : first + batch], workload.high[first : first + batch])
+            inside = part.coverage()[:, self.order]
+            sums: Floats = np.add.reduceat(inside, self.starts[-1], axis=1, dtype=np.float64) / self.leaf_sizes
+            for level in reversed(range(len(self.starts))):
+                if level < len(self.starts) - 1:
+                    sums = np.add.reduceat(sums, self.first_children[level], axis=1)
+                squares[level] += float((sums**2 / leaves[level]).sum())
+        return squares
+
+
+def axis_cuts(side: int, branching: int, levels: int | None = None) -> list[Places]:
+    """Return per level where the intervals of an axis begin: each is cut into *branching* of nearly equal length.
+
+    An interval shorter than that is cut into single cells. Without *levels*, cutting goes on to single cells.
+    """
+    cuts = [np.zeros(1, dtype=np.int64)]
+    while len(cuts[-1]) < side if levels is None else len(cuts) < levels:
+        ends = np.append(cuts[-1][1:], side)
+        lengths = ends - cuts[-1]
+        inner = cuts[-1][:, None] + lengths[:, None] * np.arange(branching) // branching
+        cuts.append(np.unique(inner))
+    return cuts
+
+
+@lru_cache(maxsize=32)
+def grid_tree(shape: tuple[int, ...], branching: int) -> Tree:
+    """Return the tree in which every node is cut into *branching* along each axis, down to single cells.
+
+    Shorter axes are cut last, so that nodes are as near to cubes as they can be.
+    """
+    cuts = [axis_cuts(side, branching) for side in shape]
+    depth = max(map(len, cuts))
+    levels = [[axis[max(0, level - (depth - len(axis)))] for axis in cuts] for level in range(depth)]
+    return tree_of_cuts(shape, levels)
+
+
+@lru_cache(maxsize=32)
+def halving_tree(shape: tuple[int, ...]) -> Tree:
+    """Return the tree in which every level halves the nodes of the one above along one axis, where they are longest."""
+    cuts = [np.zeros(1, dtype=np.int64) for _ in shape]
+    levels = [list(cuts)]
+    while any(len(starts) < side for starts, side in zip(cuts, shape, strict=True)):
+        lengths = [side / len(starts) if len(starts) < side else 0 for starts, side in zip(cuts, shape, strict=True)]
+        axis = lengths.index(max(lengths))
+        ends = np.append(cuts[axis][1:], shape[axis])
+        cuts[axis] = np.unique(np.concatenate([cuts[axis], cuts[axis] + (ends - cuts[axis]) // 2]))
+        levels.append(list(cuts))
+    return tree_of_cuts(shape, levels)
+
+
+def tree_of_cuts(shape: tuple[int, ...], levels: Sequence[Sequence[Places]]) -> Tree:
+    """Return the tree whose nodes on each level are the products of the axes' intervals."""
+    key = np.zeros(shape, dtype=np.int64)
+    labels: list[NDArray[np.int64]] = []
+    for cuts in levels:
+        label = np.zeros(shape, dtype=np.int64)
+        for axis, (side, starts) in enumerate(zip(shape, cuts, strict=True)):
+            index = np.searchsorted(starts, np.arange(side), side="right") - 1
+            along = [1] * len(shape)
+            along[axis] = side
+            label = label * len(starts) + index.reshape(along)
+        # Nodes are numbered anew on each level, children of one node in a row.
+        _, key = np.unique(key.ravel() * (int(label.max()) + 1) + label.ravel(), return_inverse=True)
+        labels.append(key.ravel())
+    order = np.argsort(labels[-1], kind="stable").astype(np.int64)
+    begins = tuple(np.flatnonzero(np.diff(label[order], prepend=-1)).astype(np.int64) for label in labels)
+    return Tree(shape, order, begins)
+
+
+def chain_tree(shape: tuple[int, ...], order: Places, leaf_starts: Places, branching: int = 2) -> Tree:
+    """Return a tree over runs of cells: each node takes up to *branching* neighbours of the level below."""
+    levels = [np.ascontiguousarray(leaf_starts, dtype=np.int64)]
+    while len(levels[-1]) > 1:
+        levels.append(levels[-1][::branching])
+    return Tree(shape, order, tuple(levels[::-1]))
+
+
+def least_squares(
+    tree: Tree, counts: Sequence[NDArray[np.int64] | Floats | None], noise: Sequence[float | Floats]
+) -> tuple[list[Floats], list[Floats]]:
+    """Return the best estimate of every node from below, and its variance: upwards, children's sums refine each count.
+
+    *counts* has the noisy counts per level, None where a level was not counted, and *noise* their variances, one per
+    level or one per node. What
+    `top_down` makes of it is the least-squares solution.
+    """
+    leaves = counts[-1]
+    if leaves is None:
+        raise ValueError("the leaves of a tree have no counts")
+    found, spread = (
+        [np.asarray(leaves, dtype=np.float64)],
+        [np.array(np.broadcast_to(noise[-1], len(leaves)), dtype=np.float64)],
+    )
+    for level in reversed(range(len(tree.starts) - 1)):
+        sums = np.add.reduceat(found[-1], tree.first_children[level])
+        variance = np.add.reduceat(spread[-1], tree.first_children[level])
+        own = counts[level]
+        if own is not None:
+            weight = variance / (variance + noise[level])
+            sums = weight * own + (1 - weight) * sums
+            variance = weight * noise[level]
+        found.append(sums)
+        spread.append(variance)
+    return found[::-1], spread[::-1]
+
+
+def top_down(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
+    """Return the leaves' least-squares counts: downwards, what a node has over its children's sum is shared out."""
+    exact = found[0]
+    for level in range(len(tree.starts) - 1):
+        first, parents = tree.first_children[level], tree.parents(level + 1)
+        excess = (exact - np.add.reduceat(found[level + 1], first)) / np.add.reduceat(spread[level + 1], first)
+        exact = found[level + 1] + spread[level + 1] * excess[parents]
+    return exact
+
+
+def nonnegative(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
+    """Return counts of the leaves, none below 0: downwards, each node's count is split among its children.
+
+    The split is the nearest to the children's estimates, in squared distance over variance, that has no negative count
+    and adds up to the node's.
+    """
+    exact = np.maximum(found[0], 0)
+    for level in range(len(tree.starts) - 1):
+        exact = simplex(found[level + 1], spread[level + 1], exact, tree.first_children[level], tree.parents(level + 1))
+    return exact
+
+
+def simplex(wanted: Floats, spread: Floats, totals: Floats, first: Places, parents: Places) -> Floats:
+    """Return for each family the nearest counts >= 0 that add up to its total (weighted by 1 / spread).
+
+    Members that would be negative are left out and the rest shared anew, until none is negative (Michelot 1986).
+    """
+    active = np.ones(len(wanted), dtype=np.bool_)
+    while True:
+        weight = np.where(active, spread, 0)
+        missing = totals - np.add.reduceat(np.where(active, wanted, 0), first)
+        rate = missing / np.maximum(np.add.reduceat(weight, first), 1e-300)
+        split = np.where(active, wanted + spread * rate[parents], 0)
+        negative = split < 0
+        # A family of total 0 may lose its last member to rounding.
+        if not negative.any():
+            return split
+        active &= ~negative
+
+
+def variances(tree: Tree, spread: Sequence[Floats], workload: Workload) -> Floats:
+    """Return the variance of each query's answer from the least-squares counts.
+
+    Given a node's true count T, its children's errors are those of independent counts of variances s held to
+    the sum T: T * s/S on average, with covariance diag(s) - s s'/S, S = sum(s). So a query that needs a share a of each
+    child's count and leaves a variance b inside it needs the share sum(a*s)/S of the node's count and leaves
+    sum(b) + sum(a*a*s) - sum(a*s)**2/S inside it. At the root, the root's own variance counts for share**2.
+    """
+    answer = np.empty(len(workload))
+    sizes = tree.leaf_sizes
+    batch = max(1, QUERY_NUMBERS // len(tree.order))
+    for begin in range(0, len(workload), batch):
+        queries = slice(begin, begin + batch)
+        part = Workload(tree.shape, workload.low[queries], workload.high[queries])
+        share = np.add.reduceat(part.coverage()[:, tree.order], tree.starts[-1], axis=1, dtype=np.float64) / sizes
+        inside = np.zeros_like(share)
+        for level in reversed(range(len(tree.starts) - 1)):
+            first, own = tree.first_children[level], spread[level + 1]
+            total = np.add.reduceat(own, first)
+            mixed = np.add.reduceat(share * own, first, axis=1)
+            inside = np.add.reduceat(inside + share**2 * own, first, axis=1) - mixed**2 / total
+            share = mixed / total
+        answer[queries] = inside[:, 0] + share[:, 0] ** 2 * spread[0][0]
+    return np.maximum(answer, 0)

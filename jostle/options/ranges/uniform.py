@@ -1,0 +1,37 @@
+"""Uniform: a noisy total, spread evenly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+
+from jostle.options.base import option
+from jostle.options.ranges.base import GridOption, grid_shape, paid_total, total_cost
+from jostle.options.ranges.estimate import Estimate
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.events import Event, in_turn
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["Uniform"]
+
+
+@option
+@frozen
+class Uniform(GridOption):
+    """Buys the number of records and spreads them evenly: best where there are next to none; never gets better.
+
+    Privacy: `AddNoise` on one count; where the schema declares the number of rows, nothing is asked at all.
+    """
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return the cost of the total."""
+        return in_turn(total_cost(schema, epsilon))
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+        """Return the even grid."""
+        shape = grid_shape(db.schema)
+        return Estimate(np.full(shape, paid_total(db, epsilon) / math.prod(shape)))

@@ -1,0 +1,80 @@
+"""UniformGrid: a grid coarse enough that noise and uneven cells do about equal harm.
+
+Qardaji, Yang, Li, Differentially private grids for geospatial data, ICDE 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option, share
+from jostle.options.ranges.base import (
+    GridOption,
+    count_tree,
+    counts_cost,
+    grid_shape,
+    paid_total,
+    positive,
+)
+from jostle.options.ranges.estimate import Estimate
+from jostle.options.ranges.tree import tree_of_cuts
+from jostle.options.ranges.workload import Workload
+from jostle.privacy.events import Event
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["UniformGrid", "even_cuts", "root_of"]
+
+
+def even_cuts(side: int, parts: int) -> NDArray[np.int64]:
+    """Return where intervals begin that cut a side into so many nearly equal parts, or into cells if there are fewer.
+
+    >>> even_cuts(10, 3).tolist()
+    [0, 3, 6]
+    """
+    parts = max(1, min(side, parts))
+    return np.arange(parts, dtype=np.int64) * side // parts
+
+
+def root_of(cells: float, axes: int) -> float:
+    """Return how many parts per axis make so many cells."""
+    return float(max(cells, 0.0) ** (1 / axes))
+
+
+@option
+@frozen
+class UniformGrid(GridOption):
+    """Counts an even grid of m parts per axis, m**d = N * epsilon / c, and spreads each count over its cells.
+
+    Privacy: the total by `AddNoise`, then `AddNoiseByLevel` over one partition, which the released total decides.
+    """
+
+    total_share: Fraction = share("3/100")
+    """Part of epsilon that buys the number of records, unless it is public."""
+    c: float = positive(10.0)
+    """Records times epsilon per part."""
+    paper = "Qardaji, Yang, Li 2013"
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return the total, then the counts."""
+        return counts_cost(schema, epsilon, self.total_share)
+
+    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
+        """Return the parts' counts, spread evenly."""
+        shape = grid_shape(db.schema)
+        first = Fraction(0) if db.schema.rows is not None else epsilon * self.total_share
+        total = paid_total(db, epsilon * self.total_share)
+        left = epsilon - first
+        parts = math.ceil(root_of(total * float(left) / float(self.c), len(shape)))
+        levels: Sequence[Sequence[NDArray[np.int64]]] = [
+            [even_cuts(side, 1) for side in shape],
+            [even_cuts(side, parts) for side in shape],
+        ]
+        tree = tree_of_cuts(shape, levels)
+        return count_tree(db, tree, [Fraction(0), Fraction(1)], left, site="grid").estimate(negative=True)

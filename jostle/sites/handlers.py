@@ -1,0 +1,200 @@
+"""Handlers: force, follow, record, replay, explore. Each is a few lines on the stack's two hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import ChoiceError
+from jostle.privacy.amounts import Amount, exact
+from jostle.privacy.noise import Noise, SeededBits
+from jostle.sites.messages import Choice, Decision, Policy, Taken
+from jostle.sites.stack import Handler
+
+__all__ = ["Always", "Explore", "Follow", "Force", "Record", "Replay", "explore", "follow", "force", "record", "replay"]
+
+COIN = 2**40
+"""Exploring decisions are remainders of numbers below this: uneven by less than 2**-30, and public anyway."""
+
+
+class Follow(Handler):
+    """Answers choices by policies, label by label."""
+
+    def __init__(self, policies: Mapping[str, Policy]) -> None:
+        super().__init__()
+        self._policies = dict(policies)
+
+    def decide(self, choice: Choice) -> Decision | None:
+        """Return what the label's policy says."""
+        policy = self._policies.get(choice.label)
+        return None if policy is None else policy.decide(choice)
+
+
+class Always:
+    """A policy: one alternative, whatever is seen."""
+
+    def __init__(self, alternative: str, why: str = "forced") -> None:
+        self._alternative, self._why = alternative, why
+
+    def decide(self, choice: Choice) -> Decision:
+        """Return it for every site."""
+        return Decision(choice.everywhere(self._alternative), self._why)
+
+
+class Force(Follow):
+    """Answers choices with one alternative per label, wherever they are made."""
+
+    def __init__(self, alternatives: Mapping[str, str], *, must_occur: bool = True) -> None:
+        super().__init__({label: Always(alternative) for label, alternative in alternatives.items()})
+        self._unmet = set(alternatives) if must_occur else set()
+
+    def look(self, choice: Choice, decision: Decision) -> None:  # noqa: ARG002 - that it was asked is enough
+        """Note that the label was met, though a handler further in may have answered."""
+        self._unmet.discard(choice.label)
+
+    def leave(self) -> None:
+        """Refuse a label that was never met: a mistyped one would go unnoticed."""
+        if self._unmet:
+            label = min(self._unmet)
+            raise ChoiceError(f"no choice {label} was met", fix="check the spelling, or must_occur=False")
+
+
+class Record(Handler):
+    """Keeps what was seen and taken, in order; answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[Taken] = []
+
+    @property
+    def lines(self) -> tuple[Taken, ...]:
+        """Return what was recorded so far."""
+        return tuple(self._lines)
+
+    def look(self, choice: Choice, decision: Decision) -> None:
+        """Keep it."""
+        self._lines.append(Taken(choice.label, choice.site, choice.among, choice.seen, decision.taken))
+
+
+class Replay(Handler):
+    """Answers choices as a recording has them, in its order; a program that asks anything else is refused."""
+
+    def __init__(self, recording: Iterable[Taken]) -> None:
+        super().__init__()
+        self._lines = tuple(recording)
+        self._next = 0
+
+    def decide(self, choice: Choice) -> Decision:
+        """Return what was taken at this point of the recording."""
+        if self._next == len(self._lines):
+            raise ChoiceError(
+                f"the recording has ended, and choice {choice.site} comes next", why=_wrong, fix="record it anew"
+            )
+        line = self._lines[self._next]
+        if (line.site, line.among, len(line.taken)) != (choice.site, choice.among, choice.count):
+            raise ChoiceError(
+                f"the recording goes on with {_named(line.site, line.among, len(line.taken))}, "
+                f"the program with {_named(choice.site, choice.among, choice.count)}",
+                why=_wrong,
+                fix="record it anew",
+            )
+        self._next += 1
+        return Decision(line.taken, "replayed")
+
+    def leave(self) -> None:
+        """Refuse to end before the recording does."""
+        if self._next < len(self._lines):
+            raise ChoiceError(
+                f"the program has ended, and the recording goes on with {self._lines[self._next].site}",
+                why=_wrong,
+                fix="record it anew",
+            )
+
+
+_wrong = "it is a recording of another program, or of another run whose answers were different"
+
+
+def _named(site: str, among: tuple[str, ...], count: int) -> str:
+    return f"{site} among {', '.join(among)}" + ("" if count == 1 else f" at {count} places")
+
+
+class Explore(Handler):
+    """Takes random alternatives now and then, for a policy to be learned from what comes of them.
+
+    With chance *rate* a message is explored: with equal chances all its sites get one random alternative, or each site
+    one of its own. Otherwise the label's policy answers; without one, whoever would without this handler. The
+    randomness is public and has nothing to do with data, so exploring costs no privacy.
+    """
+
+    def __init__(self, seed: int, rate: Amount = 1, policies: Mapping[str, Policy] | None = None) -> None:
+        super().__init__()
+        self._rate = exact(rate, "rate")
+        if not 0 <= self._rate <= 1:
+            raise ChoiceError(f"the rate of exploring is {rate}, but must lie between 0 and 1", fix="rate=0.2")
+        self._policies = dict(policies or {})
+        self._noise = Noise(SeededBits(seed))
+
+    def decide(self, choice: Choice) -> Decision | None:
+        """Return a random decision, or the policy's."""
+        if not self._coin(self._rate):
+            policy = self._policies.get(choice.label)
+            return None if policy is None else policy.decide(choice)
+        drawn = self._below(len(choice.among), 1 if self._coin(Fraction(1, 2)) else choice.count)
+        return Decision(np.broadcast_to(drawn, (choice.count,)), "explored")
+
+    def _coin(self, chance: Fraction) -> bool:
+        return bool(self._noise.bernoulli(chance, 1)[0])
+
+    def _below(self, bound: int, count: int) -> NDArray[np.int64]:
+        return self._noise.below(COIN, count) % bound
+
+
+def follow(policies: Mapping[str, Policy]) -> Follow:
+    """Return a handler that answers by these policies, label by label."""
+    return Follow(policies)
+
+
+def force(alternatives: Mapping[str, str], *, must_occur: bool = True) -> Force:
+    """Return a handler that answers with these alternatives, label by label.
+
+    A label that is never met is an error, unless it need not occur.
+
+    >>> from jostle.sites import choose
+    >>> with force({"Rule": "Gini"}):
+    ...     choose("Rule", among=("Max", "Gini"))
+    'Gini'
+    """
+    return Force(alternatives, must_occur=must_occur)
+
+
+def record() -> Record:
+    """Return a handler that keeps what was seen and taken.
+
+    >>> from jostle.sites import choose
+    >>> with record() as kept:
+    ...     _ = choose("Rule", among=("Max", "Gini"), informed_by={"n": 12})
+    >>> kept.lines[0].site, kept.lines[0].alternatives, kept.lines[0].seen["n"].tolist()
+    ('Rule#1', ('Max',), [12.0])
+    """
+    return Record()
+
+
+def replay(recording: Iterable[Taken]) -> Replay:
+    """Return a handler that answers as a recording has it.
+
+    >>> from jostle.sites import choose
+    >>> with force({"Rule": "Gini"}), record() as kept:
+    ...     _ = choose("Rule", among=("Max", "Gini"))
+    >>> with replay(kept.lines):
+    ...     choose("Rule", among=("Max", "Gini"))
+    'Gini'
+    """
+    return Replay(recording)
+
+
+def explore(seed: int, rate: Amount = 1, policies: Mapping[str, Policy] | None = None) -> Explore:
+    """Return a handler that takes random alternatives now and then, and otherwise those of *policies*."""
+    return Explore(seed, rate, policies)

@@ -1,0 +1,151 @@
+"""Cases: a history as arrays, with what failed, what is missing, and what is spent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
+
+from jostle.choice.learning.cases import Cases, floor_of
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
+from jostle.choice.metafeatures.base import key_of
+from jostle.errors import ChoiceError
+
+AMONG = options()
+SKETCH = Sketch([("a", 3, False), ("label", 2, False)], "label")
+
+
+def history_of(*lines: Line) -> History:
+    given: list[Line] = []
+    for name in ("one", "two"):
+        given.append(KnownDatabase(name, name, "people", "classification"))
+        given.append(KnownInstance(f"{name} v1", name, 30, SKETCH, {key_of(ROWS): (10.0, 20.0)}))
+    return History([*given, *lines])
+
+
+def runs(database: str, option: str, *losses: float | None, repeat: int = 0) -> Runs:
+    return Runs(f"{database} v1", option, 1, repeat, EPSILONS, losses, [0.1] * 3)
+
+
+def four(**extra: tuple[float | None, ...]) -> History:
+    return history_of(
+        runs("one", "Majority", 0.5, 0.4, 0.3),
+        runs("one", "NaiveBayes", *extra.get("one", (0.6, 0.2, 0.1))),
+        runs("two", "Majority", 0.5, 0.5, 0.5),
+        runs("two", "NaiveBayes", *extra.get("two", (0.9, 0.8, 0.7))),
+    )
+
+
+def test_a_case_is_an_instance_and_a_budget() -> None:
+    cases = cases_of(four(), AMONG)
+    assert len(cases) == 6
+    assert cases.options == ("Majority", "NaiveBayes")
+    assert cases.losses[:, :, 0].tolist() == [[0.5, 0.6], [0.4, 0.2], [0.3, 0.1], [0.5, 0.9], [0.5, 0.8], [0.5, 0.7]]
+    assert cases.budgets.tolist() == [0.1, 1, 10] * 2
+    assert cases.databases.tolist() == ["one"] * 3 + ["two"] * 3
+    assert set(cases.groups.tolist()) == {"people"}
+    assert cases.floor == floor_of("classification") == 0.01
+    assert floor_of("grid") == 0
+
+
+def test_what_failed_counts_as_the_worst_that_did_not() -> None:
+    cases = cases_of(four(one=(None, 0.2, None)), AMONG)
+    assert cases.losses[:3, 1, 0].tolist() == [0.5, 0.2, 0.3]
+    everything = four(one=(None, 0.2, None)) | history_of(runs("one", "Majority", None, 0.4, 0.3))
+    assert len(cases_of(everything, AMONG)) == 3, "where nothing ran, nothing is learned"
+
+
+def test_instances_without_all_options_are_left_out() -> None:
+    some = history_of(runs("one", "Majority", 0.5, 0.4, 0.3), runs("one", "NaiveBayes", 0.6, 0.2, 0.1))
+    some.add(runs("two", "Majority", 0.5, 0.5, 0.5))
+    assert [instance.key for instance in cases_of(some, AMONG).instances] == ["one v1"]
+    with pytest.raises(ChoiceError, match="nothing to learn from"):
+        cases_of(some, options("Majority", "BayesTree"))
+    with pytest.raises(ChoiceError, match="nothing to learn from"):
+        cases_of(some, AMONG, epsilons=("1/1000",))
+
+
+def test_repeats_that_a_case_does_not_have_are_no_numbers() -> None:
+    more = four()
+    more.add(runs("one", "Majority", 0.1, 0.1, 0.1, repeat=1), runs("one", "NaiveBayes", 0.1, 0.1, 0.1, repeat=1))
+    cases = cases_of(more, AMONG)
+    assert cases.losses.shape == (6, 2, 2)
+    assert cases.losses[:3, :, 1].tolist() == [[0.1, 0.1]] * 3
+    assert np.isnan(cases.losses[3:, :, 1]).all()
+    np.testing.assert_allclose(cases.mean[0], [0.3, 0.35])
+    np.testing.assert_allclose(cases.mean[3], [0.5, 0.9])
+
+
+def test_cuts_of_one_database_are_repeats_of_one_case() -> None:
+    """Instances that differ in their seed alone: each cut's mean is a repeat."""
+    lines: list[Line] = [KnownDatabase("one", "one", "people", "classification")]
+    for seed in range(3):
+        key = f"one seed={seed} bins=16 v1"
+        lines.append(KnownInstance(key, "one", 30, SKETCH, {key_of(ROWS): (10.0, 20.0)}))
+        for option, loss in (("Majority", 0.5), ("NaiveBayes", 0.1)):
+            for repeat in range(2):
+                found = [loss + seed / 10 + repeat / 100] * 3
+                lines.append(Runs(key, option, 1, repeat, EPSILONS, found, [0.1] * 3))
+    cases = cases_of(History(lines), AMONG)
+    assert len(cases.instances) == 1
+    np.testing.assert_allclose(cases.losses[0], [[0.505, 0.605, 0.705], [0.105, 0.205, 0.305]])
+
+
+def test_budgets_that_only_some_were_rehearsed_at_are_left_out() -> None:
+    odd = four()
+    odd.add(Runs("one v1", "Majority", 1, 0, ("100",), (0.1,), (0.1,)))
+    assert cases_of(odd, AMONG).epsilons == EPSILONS
+    assert cases_of(odd, AMONG, epsilons=("10", "1/10")).epsilons == ("10", "1/10")
+
+
+def test_spending_moves_losses_along_the_logarithm_of_epsilon() -> None:
+    cases = cases_of(four(), AMONG)
+    np.testing.assert_allclose(cases.spent(Fraction(0)), cases.mean)
+    # Nine tenths spent: the loss at a tenth of the budget, which was rehearsed.
+    spent = cases.spent(Fraction(9, 10))
+    np.testing.assert_allclose(spent[1:3], cases.losses[0:2, :, 0])
+    half = cases.spent(Fraction(1, 2))
+    weight = np.log10(2)
+    wanted = np.exp(weight * np.log([0.5, 0.6]) + (1 - weight) * np.log([0.4, 0.2]))
+    np.testing.assert_allclose(half[1], wanted)
+    below = np.exp(np.log([0.5, 0.6]) + weight * (np.log([0.5, 0.6]) - np.log([0.4, 0.2])))
+    np.testing.assert_allclose(half[0], below), "below the least budget it goes on as between the least two"
+
+
+def test_what_is_seen_has_its_noise_and_the_same_one_each_time() -> None:
+    cases = cases_of(planted(by_rows, AMONG, count=4), AMONG)
+    share = Fraction(1, 20)
+    seen = cases.inputs(METAFEATURES, share, draws=3)
+    assert seen.shape == (3, 12, 4)
+    np.testing.assert_array_equal(seen, cases.inputs(METAFEATURES, share, draws=3))
+    assert not np.array_equal(seen[0, :, 2], seen[1, :, 2]), "each draw has its own noise"
+    np.testing.assert_array_equal(seen[0, :, :2], seen[1, :, :2])
+    exact = cases.inputs(METAFEATURES, share, draws=1, exact=True)[0]
+    np.testing.assert_allclose(10 ** exact[::3, 2], [instance.rows for instance in cases.instances])
+    spread = np.abs(seen[:, :, 2] - exact[:, 2]).mean(axis=0).reshape(4, 3)
+    assert (spread[:, 0] > spread[:, 2]).all(), "noise is for the budget: at epsilon 1/10 there is more of it"
+    free = cases.inputs([budget], Fraction(0), draws=1)[0]
+    np.testing.assert_allclose(free[:, 0], np.log10(cases.budgets))
+
+
+def test_what_was_not_read_is_asked_for() -> None:
+    cases = cases_of(history_without_reads(), AMONG)
+    with pytest.raises(ChoiceError, match="not read off all databases"):
+        cases.inputs([size], Fraction(1, 20), draws=1)
+
+
+def history_without_reads() -> History:
+    lines = [evolved for evolved in four().lines() if not isinstance(evolved, KnownInstance)]
+    bare = [KnownInstance(f"{name} v1", name, 30, SKETCH) for name in ("one", "two")]
+    return History([*lines, *bare])
+
+
+def test_a_part_of_the_cases() -> None:
+    cases = cases_of(four(), AMONG)
+    part = cases.only(lambda instance: instance.database == "two")
+    assert isinstance(part, Cases)
+    assert part.losses.tolist() == cases.losses[3:].tolist()
+    assert part.databases.tolist() == ["two"] * 3

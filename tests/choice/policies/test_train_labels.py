@@ -1,0 +1,241 @@
+"""Learning the choices inside a program, on programs whose best choices are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from attrs import frozen
+
+import jostle
+from jostle import Categorical, Schema, Table
+from jostle.choice.policies.learn import Worth, fit_policies, lessons_of, train_labels
+from jostle.errors import ChoiceError
+from jostle.sites import choose, choose_each, follow
+
+SIDES = ("left", "right")
+
+
+@frozen
+class Public:
+    """A public table of so many rows, which are a public fact; an answer is its own loss."""
+
+    rows: int
+
+    @property
+    def key(self) -> str:
+        return f"public {self.rows}"
+
+    @property
+    def table(self) -> Table:
+        schema = Schema({"a": Categorical(["x"])}, rows=self.rows)
+        return Table.from_frame(pa.table({"a": ["x"] * self.rows}), schema)
+
+    def loss(self, answer: Any) -> float:
+        return float(answer)
+
+
+SITUATIONS = tuple(map(Public, range(1, 40, 2)))
+
+
+def sides(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go left where there are more than 20 rows, and right elsewhere: that is best. Noise comes on top."""
+    rows = db.schema.rows or 0
+    side = choose("Side", among=SIDES, informed_by={"n": rows, "e": epsilon})
+    wrong = (side == "left") != (rows > 20)
+    return 1 + wrong + float(db.below(100, 1)[0]) / 200
+
+
+def best(policies: Any, rows: int) -> float:
+    """Return what the program does without the noise, its choices made by these policies."""
+    with follow(policies):
+        return int(sides(jostle.rehearse(Public(rows).table), Fraction(1)))
+
+
+def test_a_choice_is_learned_and_holds_where_it_was_not_tried() -> None:
+    policies = train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10)
+    assert [best(policies, rows) for rows in (2, 8, 14, 26, 32, 38)] == [1] * 6
+    assert best({}, 8) == 2
+
+
+def test_the_same_seed_learns_the_same() -> None:
+    first, again, other = (
+        train_labels(sides, SITUATIONS[:10], ["1"], rounds=1, runs=12, seed=seed)["Side"].facts() for seed in (3, 3, 4)
+    )
+    assert first == again
+    assert first != other
+
+
+def risky(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Safe costs 0.5. Risky costs 0.1 if the second choice is right, and 1 otherwise: one of four is."""
+    if choose("First", among=("safe", "risky"), informed_by={"e": epsilon}) == "safe":
+        return 0.5
+    second = choose("Second", among=("a", "b", "c", "d"), informed_by={"e": epsilon})
+    return 0.1 if second == "c" else 1.0
+
+
+def test_later_rounds_see_what_a_choice_is_worth_if_good_ones_follow() -> None:
+    """After one round, in which what follows is mostly wrong, the risk looks bad; then it is found out to be good."""
+    learn = partial(train_labels, risky, SITUATIONS, ["1"], runs=40, learned_from=1, trials=0)
+    for rounds, expected in ((1, 0.5), (3, 0.1)):
+        with follow(learn(rounds=rounds)):
+            assert risky(jostle.rehearse(Public(1).table), Fraction(1)) == expected
+
+
+def levels(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Choose at ten sites at once; what is lost is the share of sites that go the wrong way."""
+    places = choose_each("Site", among=SIDES, informed_by={"n": range_of(10), "e": float(epsilon)})
+    return 0.1 + sum(int(place) == (n >= 5) for n, place in enumerate(places)) / 10
+
+
+def range_of(count: int) -> Sequence[int]:
+    return list(range(count))
+
+
+def test_many_sites_that_choose_at_once_learn_each_their_own() -> None:
+    policies = train_labels(levels, SITUATIONS, ["1"], rounds=3, runs=12, inputs={"Site": ["n"]})
+    assert policies["Site"].inputs == ("n",)
+    with follow(policies):
+        assert levels(jostle.rehearse(Public(1).table), Fraction(1)) == pytest.approx(0.1)
+
+
+def test_lessons_are_losses_relative_to_the_situation() -> None:
+    taught = lessons_of(sides, SITUATIONS[:3], [Fraction(1), Fraction(2)], runs=6, rate=Fraction(1), policies={})
+    assert len(taught) == 3 * 2 * 6
+    assert sum(lesson.loss for lesson in taught) == pytest.approx(len(taught))
+    assert {lesson.seen for lesson in taught} == {(n, e) for n in (1, 3, 5) for e in (1, 2)}
+    for lesson in taught:
+        assert lesson.weight == 1
+        assert lesson.label == "Side"
+
+
+def test_sites_that_see_and_take_the_same_are_one_lesson() -> None:
+    taught = lessons_of(levels, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    assert len(taught) == 10
+    assert sum(lesson.weight for lesson in taught) == pytest.approx(1)
+    alike = lessons_of(same_everywhere, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    assert [lesson.weight for lesson in alike] == [1]
+
+
+def same_everywhere(db: jostle.Probe, epsilon: Fraction) -> float:
+    choose_each("Site", among=SIDES, informed_by={"n": 4}, count=7)
+    return 1.0
+
+
+def no_choice(db: jostle.Probe, epsilon: Fraction) -> float:
+    return 1.0
+
+
+def coin(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Heads is better by a little on the whole, wherever; what the choice sees says nothing."""
+    side = choose("Coin", among=("tails", "heads"), informed_by={"nothing": db.schema.rows or 0})
+    return 1 + 0.1 * (side == "tails") + float(db.below(100, 1)[0]) / 50
+
+
+def test_where_nothing_is_to_be_learned_the_best_alternative_is_taken_everywhere() -> None:
+    policies = train_labels(coin, SITUATIONS, ["1"], rounds=1, runs=10, trials=4)
+    assert policies["Coin"].fixed
+    assert policies["Coin"].usual == "heads"
+    unsettled = train_labels(coin, SITUATIONS, ["1"], rounds=1, runs=10, trials=0)
+    assert not unsettled["Coin"].fixed
+
+
+def test_what_is_learned_stays_where_it_does_better() -> None:
+    assert not train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10)["Side"].fixed
+
+
+def test_what_cannot_be_learned_is_refused_in_words() -> None:
+    learn = partial(train_labels, epsilons=["1"], rounds=1)
+    with pytest.raises(ChoiceError, match="the program made no choice"):
+        learn(no_choice, SITUATIONS, runs=2)
+    with pytest.raises(ChoiceError, match="choice Side took 'left' only 2 times"):
+        learn(sides, SITUATIONS[:1], runs=4)
+    with pytest.raises(ChoiceError, match="no choice Sise was met"):
+        learn(sides, SITUATIONS, runs=4, caution={"Sise": 1.0})
+    with pytest.raises(ChoiceError, match="choice Side does not see 'm'"):
+        learn(sides, SITUATIONS, runs=4, inputs={"Side": ["m"]})
+
+
+def rarely(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Come to a second choice in one situation of several."""
+    rows = db.schema.rows or 0
+    if rows == 1:
+        choose("Rare", among=("a", "b", "c", "d"), informed_by={"n": rows})
+    return sides(db, epsilon)
+
+
+def test_a_label_that_is_met_too_rarely_may_be_left_out() -> None:
+    learn = partial(train_labels, rarely, SITUATIONS[:8], ["1"], rounds=1, runs=10, trials=0)
+    with pytest.raises(ChoiceError, match="choice Rare took"):
+        learn()
+    assert [*learn(rare_left_out=True)] == ["Side"]
+    with pytest.raises(ChoiceError, match="only 1 times"):
+        train_labels(sides, SITUATIONS[:1], ["1"], rounds=1, runs=2, rare_left_out=True)
+
+
+def blind(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Choose without looking at anything."""
+    return 1 + (choose("Blind", among=SIDES) == "left")
+
+
+def test_a_choice_that_sees_nothing_is_learned_as_well() -> None:
+    policies = train_labels(blind, SITUATIONS[:4], ["1"], rounds=1, runs=12)
+    assert policies["Blind"].inputs == ()
+    with follow(policies):
+        assert blind(jostle.rehearse(Public(1).table), Fraction(1)) == 1
+
+
+def refusing(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go left, and be refused; go right, and be neither good nor bad."""
+    if choose("Side", among=SIDES, informed_by={"e": epsilon}) == "left":
+        db.count(epsilon * 2)
+    return 1 + float(db.below(100, 1)[0]) / 200
+
+
+def test_what_is_refused_ends_worse_than_anything_else() -> None:
+    told: list[Worth] = []
+    policies = train_labels(refusing, SITUATIONS[:6], ["1"], rounds=1, runs=10, told=told.append)
+    with follow(policies):
+        assert refusing(jostle.rehearse(Public(1).table, epsilon=1), Fraction(1)) >= 1
+    (worth,) = told
+    losses = {name: loss for name, loss, _ in worth.losses}
+    assert losses["left"] == pytest.approx(2 * losses["right"])
+
+
+def tree(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Come to one root, which matters, and to 400 leaves, which do not."""
+    root = choose("Go", among=SIDES, informed_by={"depth": 2})
+    for _ in range(400):
+        choose("Go", among=SIDES, informed_by={"depth": 0})
+    return 1 + (root == "left")
+
+
+def test_a_root_is_not_lost_among_its_leaves() -> None:
+    taught = lessons_of(tree, SITUATIONS[:3], [Fraction(1)], runs=10, rate=Fraction(1), policies={})
+    roots = [lesson for lesson in taught if lesson.seen == (2,)]
+    assert len(roots) == 3 * 10
+    assert len(taught) < 40 * len(roots)
+    with follow(fit_policies(taught)):
+        assert tree(jostle.rehearse(Public(1).table), Fraction(1)) == 1
+
+
+def test_a_label_s_worth_is_told_against_each_alternative() -> None:
+    told: list[Worth] = []
+    train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10, told=told.append)
+    (worth,) = told
+    assert worth.learned
+    assert [name for name, _, _ in worth.losses] == ["learned", *SIDES]
+    (_, learned, one), (_, left, more), (_, right, _) = worth.losses
+    assert one == 1
+    assert learned < min(left, right)
+    assert more > 1
+
+
+def test_what_was_best_on_the_whole_is_the_usual_alternative() -> None:
+    taught = lessons_of(sides, SITUATIONS[:8], [Fraction(1)], runs=12, rate=Fraction(1), policies={})
+    assert fit_policies(taught, caution={"Side": 2.0})["Side"].usual == "right"
+    assert fit_policies(taught, caution={"Side": 2.0})["Side"].caution == 2.0

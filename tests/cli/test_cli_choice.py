@@ -1,0 +1,253 @@
+"""`jostle train`, `jostle evaluate` and `jostle trace why`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small import table, tables
+
+import jostle
+from jostle.choice.learning.history import History, read_history
+from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
+from jostle.choice.makers.trained import Trained
+from jostle.choice.programs import load_maker
+from jostle.choice.public.instances import make_instance
+from jostle.choice.public.specs import TableSpec
+from jostle.choice.public.subsamples import default_jobs
+from jostle.cli import main
+from jostle.cli.trainable import spread
+
+RUNS = 2 * 2 * len(DEFAULT) * len(default_jobs(tables(4)))
+"""Options, repeats, budgets, instances."""
+PROGRAM = """\
+from small import METAFEATURES, tables
+from jostle.choice.makers.making import MkChoiceMaker
+
+choice = MkChoiceMaker(among=["Majority", "NaiveBayes"], informed_by=METAFEATURES, trained_on=tables(4))
+other = MkChoiceMaker(among=["Majority"], trained_on=tables(2))
+"""
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """Run the command in this process and return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    return int(ending.value.code or 0)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "p.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture
+def databases(tmp_path: Path) -> Path:
+    folder = tmp_path / "databases"
+    folder.mkdir()
+    for number in (1, 20, 21):
+        frame = table(number).columns.to_pandas()
+        # With the label last.
+        frame[[*(name for name in frame if name != "label"), "label"]].to_csv(folder / f"t{number}.csv.gz", index=False)
+    return folder
+
+
+def train(monkeypatch: pytest.MonkeyPatch, program: Path, *words: object) -> int:
+    return run(monkeypatch, "train", program, "--maker", "choice", "--engine", "threads", "--repeats", 2, *words)
+
+
+def test_train_rehearses_learns_and_is_found_by_the_program(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, history = tmp_path / "maker.json", tmp_path / "h.jsonl"
+    assert train(monkeypatch, program, "--out", out, "--history", history) == 0
+    said = capsys.readouterr().out
+    assert "choice: learned from " in said
+    assert "rehearsals on 4 public databases" in said
+    assert f"rehearsals are kept in {history}, and are not run again" in said
+    assert f"written to {out}" in said
+    assert len(read_history(history)) == RUNS
+    mark = Trained.read(out).mark
+    loaded = load_maker(program, "choice")
+    before = history.read_bytes()
+    assert loaded.trained.mark == mark, "the program's maker finds it, and learns nothing"
+    assert not (tmp_path / "jostle-home" / "histories").exists()
+    assert train(monkeypatch, program, "--history", history, "--json") == 0
+    assert history.read_bytes() == before, "nothing was missing"
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["databases"], facts["options"]) == (4, ["Majority", "NaiveBayes"])
+    assert Path(facts["kept"]).exists()
+
+
+def test_train_on_other_databases_than_the_program_names(
+    program: Path, databases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (databases / "broken.csv").write_text("x,y\n1,2\n")
+    assert train(monkeypatch, program, "--corpus", databases, "--aslib", tmp_path / "scenario") == 0
+    said = capsys.readouterr().out
+    assert "on 3 public databases" in said
+    assert "warning:" in said
+    assert "broken.csv" in said
+    assert load_maker(program, "choice").trained.databases == 3
+    assert (tmp_path / "scenario" / "algorithm_runs.arff").exists()
+
+
+def test_train_goes_on_where_it_was_stopped(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "h.jsonl"
+    assert train(monkeypatch, program, "--history", history) == 0
+    whole = history.read_bytes()
+    # As a crash leaves it: half of the lines, and a part of the next one.
+    lines = whole.splitlines(keepends=True)
+    half = b"".join(lines[: len(lines) // 2])
+    history.write_bytes(half + lines[len(lines) // 2][:20])
+    first = json.loads(_json_of_train(monkeypatch, capsys, program, history))
+    assert history.read_bytes().startswith(half)
+    assert first["databases"] == 4
+    assert len(read_history(history)) == RUNS
+    both = [dict(each._losses) for each in (History.open(history), _read(whole, tmp_path))]
+    assert both[0] == both[1], "the same losses, however often it was stopped"
+
+
+def _json_of_train(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], program: Path, history: Path
+) -> str:
+    capsys.readouterr()
+    assert train(monkeypatch, program, "--history", history, "--json") == 0
+    return capsys.readouterr().out
+
+
+def _read(data: bytes, tmp_path: Path) -> History:
+    (tmp_path / "whole.jsonl").write_bytes(data)
+    return read_history(tmp_path / "whole.jsonl")
+
+
+def test_mistakes_are_one_sentence_and_status_1(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong: list[tuple[tuple[object, ...], str]] = [
+        (("train", program), "several choice makers"),
+        (("train", tmp_path / "none.py"), "there is no file"),
+        (("train", program, "--maker", "choice", "--corpus", tmp_path / "none"), "no file or folder"),
+        (("train", program, "--maker", "choice", "--engine", "cluster"), "no engine 'cluster'"),
+        (("train", program, "--maker", "choice", "--engine", "threads", "--out", tmp_path), "cannot write the maker"),
+        (("evaluate", program, "--maker", "choice", "--databases", tmp_path / "none", "--epsilon", "1"), "no file or"),
+        (("trace", "why", tmp_path / "none.jsonl"), "cannot read the trace"),
+    ]
+    for words, said in wrong:
+        assert run(monkeypatch, *words) == 1, words
+        told = capsys.readouterr().err
+        assert said in told
+        assert "Traceback" not in told
+    assert run(monkeypatch, "evaluate", program, "--databases", tmp_path) == 2, "no epsilon"
+    assert run(monkeypatch, "train") == 2
+
+
+EPSILONS = {
+    "several values after one flag": ("--epsilon", "0.5", "10"),
+    "a flag for each": ("--epsilon", "0.5", "--epsilon", "10"),
+    "both": ("--epsilon", "1/2", "10", "--epsilon", "0.5"),
+    "an equals sign": ("--epsilon=0.5", "--epsilon=10"),
+}
+
+
+@pytest.mark.parametrize("words", EPSILONS.values(), ids=EPSILONS)
+def test_evaluate_writes_what_was_asked_for(
+    words: tuple[str, ...],
+    program: Path,
+    databases: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert train(monkeypatch, program) == 0
+    capsys.readouterr()
+    file = tmp_path / "found.json"
+    given = ("evaluate", program, "--databases", databases, *words, "--trials", 2, "--workers", 1, "--maker", "choice")
+    assert run(monkeypatch, *given, "--json", file) == 0
+    output = capsys.readouterr()
+    assert "trained on 1 of these databases" in output.err
+    assert "t1" in output.err
+    assert f"written to {file}" in output.out
+    found = json.loads(file.read_text())
+    assert {(cell["database"], cell["epsilon"]) for cell in found["cells"]} == {
+        (f"t{number}", epsilon) for number in (1, 20, 21) for epsilon in (0.5, 10)
+    }
+    for name in ("regret_mean", "regret_p95", "regret_max", "gap_closed", "worse_share"):
+        assert name in found
+    for cell in found["cells"]:
+        assert set(cell["losses"]) == {"Majority", "NaiveBayes"}
+        assert sum(cell["chosen"].values()) == 2
+    regrets = [cell["regret"] for cell in found["cells"]]
+    assert found["regret_mean"] == pytest.approx(np.mean(regrets))
+    assert found["regret_max"] == max(regrets)
+    assert found["seen_before"] == ["t1"]
+
+
+def test_evaluate_prints_a_table_or_json(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(monkeypatch, program) == 0
+    capsys.readouterr()
+    given = ("evaluate", program, "--databases", databases, "--epsilon", "1", "--trials", 2, "--workers", 1)
+    assert run(monkeypatch, *given, "--maker", "choice", "--json", "-") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert run(monkeypatch, *given, "--maker", "choice") == 0
+    said = capsys.readouterr().out
+    assert "t20" in said
+    assert f"regret: mean {facts['regret_mean']:.3f}" in said
+    assert run(monkeypatch, *given, "--json", "-") == 1
+    assert "several choice makers" in json.loads(capsys.readouterr().out)["error"]["title"]
+
+
+def test_values_after_one_flag_end_where_something_else_begins() -> None:
+    words = ["--epsilon", "0.1", "1/3", "5%", ".5", "1e-2", "p.jst", "--trials", "2"]
+    assert spread(words, "--epsilon") == [
+        *(word for value in words[1:6] for word in ("--epsilon", value)),
+        "p.jst",
+        "--trials",
+        "2",
+    ]
+    assert spread(["p.jst", "--epsilon"], "--epsilon") == ["p.jst", "--epsilon"]
+    assert spread(["--trials", "2", "3"], "--epsilon") == ["--trials", "2", "3"]
+
+
+def test_trace_why_says_what_was_seen_expected_and_taken(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(monkeypatch, program) == 0
+    capsys.readouterr()
+    maker = load_maker(program, "choice")
+    trace = tmp_path / "t.jsonl"
+    instance = make_instance(tables(1)["t0"], TableSpec())
+    maker(jostle.rehearse(instance.table, epsilon=1, trace=trace), epsilon=1)
+    assert run(monkeypatch, "trace", "why", trace, "--json") == 0
+    (choice,) = json.loads(capsys.readouterr().out)
+    assert {each["name"] for each in choice["predicted"]} == {"Majority", "NaiveBayes"}
+    ((taken, count),) = choice["taken"].items()
+    assert count == 1
+    assert {taken, choice["second"]} == {"Majority", "NaiveBayes"}
+    assert set(choice["seen"]) == {name for name, _ in maker.trained.metafeatures}
+    assert run(monkeypatch, "trace", "why", trace) == 0
+    said = capsys.readouterr().out
+    assert f"took {taken}" in said
+    assert f"because {choice['why']}" in said
+    assert f"otherwise it would have taken {choice['second']}" in said
+
+
+def test_trace_why_of_a_run_without_choices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    instance: Any = make_instance(tables(1)["t0"], TableSpec())
+    jostle.rehearse(instance.table, epsilon=1, trace=trace).count(1)
+    assert run(monkeypatch, "trace", "why", trace) == 0
+    assert capsys.readouterr().out == "nothing was chosen in this run\n"

@@ -1,0 +1,172 @@
+"""What a model can be asked, on frames of any library, and that a file of it says the same."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tables_of_labels import arrow, correlated, table_of
+
+import jostle
+from jostle import Categorical, Schema
+from jostle.errors import OptionError, TableError
+from jostle.options import get
+from jostle.options.models.additive import AdditiveModel, Term
+from jostle.options.models.model import Model, load_model
+from jostle.options.models.trees import TreeModel
+from jostle.tables.routes import Routing
+from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
+
+KINDS = ("NaiveBayes", "FriedmanSchuster", "Jagannathan", "RandomForest", "BayesTree", "Majority", "PooledBayes")
+SCHEMA, ROWS = correlated(300)
+FRAME = arrow(ROWS, SCHEMA)
+
+
+def learnt(name: str) -> Model:
+    option: Any = get(name)
+    model: Model = option(jostle.rehearse(table_of(ROWS, SCHEMA), seed=2), epsilon=5)
+    return model
+
+
+def by_hand() -> TreeModel:
+    """Return a tree that splits by colour, and where that is red, by weight, cut in two."""
+    schema = Schema(
+        {
+            "colour": Categorical(["red", "blue"]),
+            "weight": Categorical(["light", "middle", "heavy"]),
+            "label": Categorical(["no", "yes"]),
+        },
+        label="label",
+    )
+    routing = Routing(
+        ("colour", "weight"),
+        roots=[0],
+        attribute=[0, 1, -1, -1, -1],
+        first=[0, 2, 0, 0, 0],
+        children=[1, 2, 3, 3, 4],
+        depth=2,
+    )
+    shares = np.array([[0.5, 0.5], [0.4, 0.6], [0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    return TreeModel(schema=schema, made_by="Hand", epsilon=Fraction(1, 2), routing=routing, shares=shares)
+
+
+UNLABELLED = pa.table({"weight": ["heavy", "light", "light", "odd"], "colour": ["red", "red", "blue", "red"]})
+
+
+def test_a_row_goes_where_its_values_lead_and_stays_where_one_is_unknown() -> None:
+    model = by_hand()
+    assert model.predict_proba(UNLABELLED)[:, 1].tolist() == [0.3, 0.8, 0.1, 0.6]
+    assert model.predict(UNLABELLED).tolist() == ["no", "yes", "no", "yes"]
+
+
+def test_score_is_the_share_of_rows_predicted_right() -> None:
+    labelled = UNLABELLED.append_column("label", pa.array(["no", "no", "no", "undeclared"]))
+    assert by_hand().score(labelled) == 0.5
+
+
+def test_the_text_is_the_tree() -> None:
+    assert by_hand().text().split("\n") == [
+        "colour = red",
+        "|  weight = light to middle: yes (0.80)",
+        "|  weight = heavy: no (0.70)",
+        "colour = blue: no (0.90)",
+    ]
+
+
+def test_the_plot_shows_every_node() -> None:
+    pytest.importorskip("matplotlib")
+    texts = [text.get_text() for text in by_hand().plot().axes[0].texts]
+    assert {"colour", "weight", "yes (0.80)", "no (0.70)", "no (0.90)", "light to middle"} <= set(texts)
+    with pytest.raises(OptionError, match="no tree 1"):
+        by_hand().plot(1)
+
+
+def test_forests_vote_or_average() -> None:
+    first = by_hand()
+    forest = Routing(
+        first.routing.columns,
+        roots=[0, 2, 3],
+        attribute=first.routing.attribute,
+        first=first.routing.first,
+        children=first.routing.children,
+        depth=2,
+    )
+    shared: dict[str, Any] = {"schema": first.schema, "routing": forest, "shares": first.shares}
+    row = UNLABELLED.slice(1, 1)
+    assert TreeModel(**shared, combine="vote").predict_proba(row).tolist() == [
+        [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    ]
+    assert TreeModel(**shared, combine="mean").predict_proba(row)[0, 1] == pytest.approx((0.8 + 0.1 + 0.8) / 3)
+
+
+def test_terms_add_up_and_an_unknown_value_adds_nothing() -> None:
+    schema = by_hand().schema
+    term = Term(("colour", "weight"), np.arange(12.0).reshape(6, 2) * np.array([0.0, 1.0]))
+    model = AdditiveModel(schema=schema, start=np.array([0.0, -1.0]), terms=(term,))
+    odds = np.log(model.predict_proba(UNLABELLED)[:, 1] / model.predict_proba(UNLABELLED)[:, 0])
+    assert odds.tolist() == pytest.approx([-1 + 5, -1 + 1, -1 + 7, -1])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_file_says_what_the_model_says(name: str, tmp_path: Path) -> None:
+    model = learnt(name)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert type(again) is type(model)
+    assert np.allclose(again.predict_proba(FRAME), model.predict_proba(FRAME), atol=1e-4)
+    assert (again.schema, again.epsilon, again.made_by) == (model.schema, model.epsilon, model.made_by)
+    assert again.text() == model.text()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_model_says_what_is_covered(name: str) -> None:
+    assert f"{name} released at epsilon 5 under add_remove" in learnt(name).privacy
+    assert learnt(name).privacy.startswith("All outputs")
+    assert learnt(name).text()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_frames_of_any_library_are_predicted_alike(name: str) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    model = learnt(name)
+    expected = model.predict_proba(FRAME)
+    data = FRAME.to_pydict()
+    del data["label"]
+    for frame in (pandas.DataFrame(data), polars.DataFrame(data), FRAME.drop_columns(["label"])):
+        assert np.array_equal(model.predict_proba(frame), expected)
+
+
+def test_codes_are_those_of_a_table_and_no_row_is_left_out() -> None:
+    assert attribute_codes(FRAME, SCHEMA).tolist() == [list(row[:-1]) for row in ROWS]
+    assert label_codes(FRAME, SCHEMA).tolist() == [row[-1] for row in ROWS]
+    odd = pa.table({"colour": ["red", "green", None], "weight": ["heavy", "odd", "light"]})
+    assert attribute_codes(odd, by_hand().schema).tolist() == [[0, 2], [UNKNOWN, UNKNOWN], [UNKNOWN, 0]]
+
+
+def test_a_frame_without_an_attribute_is_refused() -> None:
+    with pytest.raises(TableError, match="weight"):
+        by_hand().predict(pa.table({"colour": ["red"]}))
+
+
+def test_no_rows_no_predictions() -> None:
+    assert by_hand().predict(UNLABELLED.slice(0, 0)).tolist() == []
+    labelled = UNLABELLED.append_column("label", pa.array(["no"] * 4))
+    assert by_hand().score(labelled.slice(0, 0)) == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 0}', '{"version": 1, "kind": "rows"}'])
+def test_a_text_that_is_no_model_is_refused(text: str) -> None:
+    with pytest.raises(OptionError):
+        Model.from_json(text)
+
+
+def test_a_tree_in_a_file_that_leads_nowhere_is_refused() -> None:
+    held = json.loads(by_hand().to_json())
+    held["facts"]["children"][0] = 0
+    with pytest.raises(TableError):
+        Model.from_json(json.dumps(held))
