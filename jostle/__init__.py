@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
     from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, quickly
     from jostle.lang.program import load
+    from jostle.options.models import load_model
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
@@ -37,6 +38,7 @@ __all__ = [
     "expressions",
     "free_facts",
     "load",
+    "load_model",
     "metafeature",
     "option",
     "options",
@@ -63,6 +65,7 @@ _HOMES = {
     "Trace": "jostle.trace.records",
     "choose": "jostle.sites",
     "load": "jostle.lang.program",
+    "load_model": "jostle.options.models",
     "protect": "jostle.privacy.opening",
     "rehearse": "jostle.privacy.opening",
 }

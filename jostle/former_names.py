@@ -17,7 +17,7 @@ FORMER = {
     "jostle.choice.train_labels": "jostle.choice.policies.learn",
     "jostle.options.classifiers": "jostle.options.classification",
     "jostle.options.histograms": "jostle.options.ranges",
-    "jostle.options.model": "jostle.options.models.model",
+    "jostle.options.model": "jostle.options.models",
     "jostle.options.trees": "jostle.options.classification",
 }
 """The name of a package stands for the names of its modules, too."""

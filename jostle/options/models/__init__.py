@@ -1,1 +1,11 @@
-"""Models: what classification Options give back, made of released numbers alone."""
+"""Models: what classification Options give back, made of released numbers alone.
+
+Every kind is imported here, so that a file of any kind can be read wherever models are known at all.
+"""
+
+from jostle.options.models.additive import AdditiveModel, Term
+from jostle.options.models.bayes_tree import BayesTreeModel
+from jostle.options.models.model import Model, load_model
+from jostle.options.models.trees import TreeModel
+
+__all__ = ["AdditiveModel", "BayesTreeModel", "Model", "Term", "TreeModel", "load_model"]

@@ -10,13 +10,13 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.options.models.facts import Facts
 from jostle.options.models.model import Model
 from jostle.tables.schema import Schema
 
 __all__ = ["AdditiveModel", "Term"]
 
 MOST_LINES = 400
-DIGITS = 8
 
 
 @frozen(eq=False, repr=False)
@@ -74,21 +74,19 @@ class AdditiveModel(Model):
     def facts(self) -> dict[str, Any]:
         """Return the start and the terms."""
         return {
-            "start": np.round(self.start, DIGITS).tolist(),
-            "terms": [
-                {"columns": list(term.columns), "weights": np.round(term.weights, DIGITS).tolist()}
-                for term in self.terms
-            ],
+            "start": self.start.tolist(),
+            "terms": [{"columns": list(term.columns), "weights": term.weights.tolist()} for term in self.terms],
         }
 
     @classmethod
     def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> AdditiveModel:
         """Return the model that `facts` came from."""
-        terms = tuple(
-            Term(tuple(term["columns"]), np.array(term["weights"], dtype=np.float64)) for term in facts["terms"]
-        )
-        for term in terms:
-            if term.weights.shape != (schema.size(*term.columns), len(schema.classes)):
-                raise OptionError(f"the model's term for {', '.join(term.columns)} does not fit its schema")
-        start = np.array(facts["start"], dtype=np.float64)
-        return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=start, terms=terms)
+        held, classes = Facts(facts), len(schema.classes)
+        terms = []
+        for each in held.parts("terms"):
+            columns = each.texts("columns")
+            if unknown := set(columns) - set(schema.attributes):
+                raise OptionError(f"the model has a term for {min(unknown)!r}, which its schema does not have")
+            terms.append(Term(columns, each.floats("weights", schema.size(*columns), classes)))
+        start = held.floats("start", classes)
+        return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=start, terms=tuple(terms))

@@ -9,14 +9,13 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.options.models.facts import Facts
 from jostle.options.models.model import Model
 from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Schema
 
 __all__ = ["BayesTreeModel"]
 
-DIGITS = 6
 MOST_LINES = 400
 
 
@@ -64,22 +63,16 @@ class BayesTreeModel(Model):
 
     def facts(self) -> dict[str, Any]:
         """Return the tree's facts, and the log-odds."""
-        return {
-            "tree": self.tree.facts(),
-            "start": np.round(self.start, DIGITS).tolist(),
-            "weights": np.round(self.weights, DIGITS).tolist(),
-        }
+        return {"tree": self.tree.facts(), "start": self.start.tolist(), "weights": self.weights.tolist()}
 
     @classmethod
     def from_facts(
         cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None
     ) -> BayesTreeModel:
         """Return the model that `facts` came from."""
-        tree = TreeModel.from_facts(schema, facts["tree"], made_by, epsilon)
-        start, weights = np.array(facts["start"]), np.array(facts["weights"])
+        held = Facts(facts)
+        tree = TreeModel.from_facts(schema, held.part("tree"), made_by, epsilon)
         leaves, classes = len(tree.routing.leaves), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)
-        if start.shape != (leaves, classes) or weights.size != leaves * values * classes:
-            raise OptionError("the model's numbers do not fit its tree and schema")
-        weights = weights.reshape(leaves, values, classes)
+        start, weights = held.floats("start", leaves, classes), held.floats("weights", leaves, values, classes)
         return cls(schema=schema, made_by=made_by, epsilon=epsilon, tree=tree, start=start, weights=weights)

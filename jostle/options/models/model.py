@@ -13,7 +13,8 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.privacy.amounts import exact, show_amount
+from jostle.options.models.facts import Facts
+from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import attribute_codes, label_codes
 
@@ -115,20 +116,20 @@ class Model(ABC):
     @classmethod
     def from_json(cls, text: str) -> Model:
         """Return the model that a text of JSON holds."""
-        try:
-            held = json.loads(text)
-        except json.JSONDecodeError as mistake:
-            raise OptionError(f"the model is not JSON: {mistake}") from None
-        if not isinstance(held, dict) or held.get("version") != VERSION or held.get("kind") not in _kinds:
-            raise OptionError("the text holds no model of this version", fix="save it anew with model.save(path)")
-        epsilon = None if held["epsilon"] is None else exact(held["epsilon"], "the model's epsilon")
-        return _kinds[held["kind"]].from_facts(
-            Schema.from_toml(held["schema"]), held["facts"], held["made_by"], epsilon
-        )
+        held = Facts.read(text)
+        kind = _kinds.get(held.text("kind"))
+        if held.whole("version") != VERSION or kind is None:
+            raise OptionError("the file holds no model of this version", fix="save it anew with model.save(path)")
+        epsilon = None if held.held.get("epsilon") is None else epsilon_amount(held.text("epsilon"))
+        schema = Schema.from_toml(held.text("schema"))
+        return kind.from_facts(schema, held.part("facts"), held.text("made_by"), epsilon)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file of JSON."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the model to a file of JSON, for `jostle.load_model`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as mistake:
+            raise OptionError(f"cannot write the model {path}: {mistake.strerror}", fix="name another file") from None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.made_by or 'an Option'} for {self.schema.label!r}>"
@@ -138,9 +139,11 @@ class Model(ABC):
 
 
 def load_model(path: str | Path) -> Model:
-    """Return the model that a file holds."""
+    """Return the model that a file holds, whoever wrote it."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise OptionError(f"cannot read the model {path}", fix="check the path") from None
+    except OSError as mistake:
+        raise OptionError(f"cannot read the model {path}: {mistake.strerror}", fix="check the path") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"cannot read the model {path}: it is no text", fix="check the path") from None
     return Model.from_json(text)

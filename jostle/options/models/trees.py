@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import groupby
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from jostle.errors import OptionError
+from jostle.options.models.facts import Facts
 from jostle.options.models.model import Model
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
@@ -19,7 +21,9 @@ __all__ = ["TreeModel"]
 
 MOST_LINES = 400
 """Lines of a tree's text; the rest is counted."""
-SHARE_DIGITS = 6
+
+Combine = Literal["vote", "mean"]
+COMBINES: tuple[Combine, ...] = get_args(Combine)
 
 
 @frozen(eq=False, repr=False, kw_only=True)
@@ -31,7 +35,7 @@ class TreeModel(Model):
     routing: Routing
     shares: NDArray[np.float64] = field()
     """Nodes by classes: each node's share of each class, as far as was released."""
-    combine: Literal["vote", "mean"] = "vote"
+    combine: Combine = "vote"
     """Whether trees cast one vote each, or their shares are averaged."""
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -115,23 +119,27 @@ class TreeModel(Model):
             "first": self.routing.first.tolist(),
             "children": self.routing.children.tolist(),
             "depth": self.routing.depth,
-            "shares": np.round(self.shares, SHARE_DIGITS).tolist(),
+            "shares": self.shares.tolist(),
             "combine": self.combine,
         }
 
     @classmethod
     def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
         """Return the model that `facts` came from."""
+        held = Facts(facts)
         routing = Routing(
-            tuple(facts["columns"]),
-            roots=facts["roots"],
-            attribute=facts["attribute"],
-            first=facts["first"],
-            children=facts["children"],
-            depth=facts["depth"],
+            held.texts("columns"),
+            roots=held.wholes("roots"),
+            attribute=held.wholes("attribute"),
+            first=held.wholes("first"),
+            children=held.wholes("children"),
+            depth=held.whole("depth"),
         )
+        if routing.columns != schema.attributes:
+            raise OptionError("the model's tree asks for other columns than its schema has")
         routing.check(schema)
-        shares = np.array(facts["shares"], dtype=np.float64)
-        return cls(
-            schema=schema, made_by=made_by, epsilon=epsilon, routing=routing, shares=shares, combine=facts["combine"]
-        )
+        shares = held.floats("shares", len(routing.attribute), len(schema.classes))
+        combine = next((each for each in COMBINES if each == held.text("combine")), None)
+        if combine is None:
+            raise OptionError("the model's trees are combined in an unknown way", fix=" or ".join(COMBINES))
+        return cls(schema=schema, made_by=made_by, epsilon=epsilon, routing=routing, shares=shares, combine=combine)

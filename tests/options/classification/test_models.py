@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from jostle import Categorical, Schema
 from jostle.errors import OptionError, TableError
 from jostle.options import get
 from jostle.options.models.additive import AdditiveModel, Term
-from jostle.options.models.model import Model, load_model
+from jostle.options.models.model import Model
 from jostle.options.models.trees import TreeModel
 from jostle.tables.routes import Routing
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
@@ -113,17 +112,6 @@ def test_terms_add_up_and_an_unknown_value_adds_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_file_says_what_the_model_says(name: str, tmp_path: Path) -> None:
-    model = learnt(name)
-    model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
-    assert type(again) is type(model)
-    assert np.allclose(again.predict_proba(FRAME), model.predict_proba(FRAME), atol=1e-4)
-    assert (again.schema, again.epsilon, again.made_by) == (model.schema, model.epsilon, model.made_by)
-    assert again.text() == model.text()
-
-
-@pytest.mark.parametrize("name", KINDS)
 def test_a_model_says_what_is_covered(name: str) -> None:
     assert f"{name} released at epsilon 5 under add_remove" in learnt(name).privacy
     assert learnt(name).privacy.startswith("All outputs")
@@ -157,12 +145,6 @@ def test_no_rows_no_predictions() -> None:
     assert by_hand().predict(UNLABELLED.slice(0, 0)).tolist() == []
     labelled = UNLABELLED.append_column("label", pa.array(["no"] * 4))
     assert by_hand().score(labelled.slice(0, 0)) == 0
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 0}', '{"version": 1, "kind": "rows"}'])
-def test_a_text_that_is_no_model_is_refused(text: str) -> None:
-    with pytest.raises(OptionError):
-        Model.from_json(text)
 
 
 def test_a_tree_in_a_file_that_leads_nowhere_is_refused() -> None:
