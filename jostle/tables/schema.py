@@ -14,10 +14,21 @@ from attrs import Factory, asdict, evolve, field, fields, frozen
 from jostle.errors import SchemaError
 from jostle.tables.columns import Categorical, Column, Numeric, writable
 
-__all__ = ["Neighbours", "Schema"]
+__all__ = ["Neighbours", "Schema", "checked_neighbours"]
 
 Neighbours = Literal["add_remove", "replace_one"]
 """Which two tables count as neighbours: one has a row more, or one row is another."""
+
+RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
+
+
+def checked_neighbours(given: str) -> Neighbours:
+    """Neighbour relation of this name; refuse any other name."""
+    for relation in RELATIONS:
+        if isinstance(given, str) and given == relation:
+            return relation
+    raise SchemaError(f"neighbours is {given!r}", fix="neighbours = add_remove or replace_one")
+
 
 KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric}
 
@@ -54,7 +65,7 @@ class Schema:
     """The columns by name, given as a mapping; others in the data are not read."""
     label: str | None = None
     """The column to be predicted, if any."""
-    neighbours: Neighbours = "add_remove"
+    neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, only if that is public."""
@@ -79,8 +90,6 @@ class Schema:
             raise SchemaError(f"the label {self.label!r} is not a column", fix="name a categorical column as label")
         if self.label is not None and not isinstance(self[self.label], Categorical):
             raise SchemaError(f"the label {self.label!r} is numeric", fix="name a categorical column as label")
-        if self.neighbours not in get_args(Neighbours):
-            raise SchemaError(f"neighbours is {self.neighbours!r}", fix="neighbours = add_remove or replace_one")
         if self.rows is not None and (type(self.rows) is not int or self.rows < 0):
             raise SchemaError(f"rows is {self.rows!r}, not a whole number", fix="leave rows out unless it is public")
         if not isinstance(self.inferred_from, str | None):
