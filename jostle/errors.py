@@ -32,7 +32,11 @@ __all__ = [
     "TreeError",
     "VaultError",
     "render",
+    "shown",
 ]
+
+MOST_SHOWN = 60
+MOST_WORDS = 1000
 
 
 class JostleError(Exception):
@@ -42,6 +46,7 @@ class JostleError(Exception):
     """
 
     def __init__(self, title: str, *, why: str | None = None, fix: str | None = None) -> None:
+        title, why, fix = _short(title), why and _short(why), fix and _short(fix)
         super().__init__(title, why, fix)
         self.title = title
         self.why = why
@@ -66,6 +71,19 @@ class JostleError(Exception):
 
     def __reduce__(self) -> tuple[Callable[..., JostleError], tuple[Any, ...]]:
         return _rebuild, (type(self), self.facts())
+
+
+def shown(value: object) -> str:
+    """Return a value as a program would write it, shortened: a message is a sentence, however long the value."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of thousands of digits
+        return "a number of too many digits"
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 3]}..."
 
 
 def _rebuild(kind: type[JostleError], facts: dict[str, Any]) -> JostleError:

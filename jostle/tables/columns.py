@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
-from jostle.errors import SchemaError
+from jostle.errors import SchemaError, shown
 
 __all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "writable"]
 
@@ -37,7 +37,7 @@ def _texts(values: object) -> tuple[str, ...]:
     if isinstance(values, AbstractSet):
         raise SchemaError("values is a set, which has no order", fix=fix)
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise SchemaError(f"values is {values!r}, not a list of values", fix=fix)
+        raise SchemaError(f"values is {shown(values)}, not a list of values", fix=fix)
     return tuple(map(_text, values))
 
 
@@ -48,7 +48,7 @@ def _text(value: object) -> str:
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
     if isinstance(value, bytes) or hasattr(value, "__iter__"):
-        raise SchemaError(f"the value {value!r} is not a single value", fix='values=["no", "yes"]')
+        raise SchemaError(f"the value {shown(value)} is not a single value", fix='values=["no", "yes"]')
     if isinstance(value, Real) and not isinstance(value, Integral):
         number = float(value)
         if math.isnan(number):
@@ -66,7 +66,7 @@ def _number(value: Any) -> Any:
 
 def _numbers(values: Any) -> tuple[Any, ...]:
     if not isinstance(values, Iterable):
-        raise SchemaError(f"edges is {values!r}, not a list of numbers", fix="edges=[0, 10, 100]")
+        raise SchemaError(f"edges is {shown(values)}, not a list of numbers", fix="edges=[0, 10, 100]")
     return tuple(map(_number, values))
 
 
@@ -76,14 +76,14 @@ def _check_number(name: str, value: object, fix: str) -> None:
     except OverflowError:
         good = False
     if not good:
-        shown = f"{value!r}" if len(f"{value!r}") < 40 else "too large"
-        raise SchemaError(f"{name} is {shown}, not a finite number", fix=fix)
+        said = shown(value) if len(shown(value)) < 40 else "too large"
+        raise SchemaError(f"{name} is {said}, not a finite number", fix=fix)
 
 
 def _check_policy(name: str, value: str, allowed: object) -> None:
     choices = get_args(allowed)
     if value not in choices:
-        raise SchemaError(f"{name} is {value!r}", fix=f"{name} = one of {', '.join(map(repr, choices))}")
+        raise SchemaError(f"{name} is {shown(value)}", fix=f"{name} = one of {', '.join(map(repr, choices))}")
 
 
 def writable(text: str) -> bool:
@@ -111,16 +111,16 @@ class Categorical:
             raise SchemaError("a categorical column has no values", fix='values=["no", "yes"]')
         if len(set(self.values)) != len(self.values):
             twice = next(value for value in self.values if self.values.count(value) > 1)
-            raise SchemaError(f"the value {twice!r} is declared twice")
+            raise SchemaError(f"the value {shown(twice)} is declared twice")
         _check_policy("outside", self.outside, OutsideCategorical)
         _check_policy("missing", self.missing, MissingPolicy)
         for value in self.values:
             if not value:
                 raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
             if value in {OTHER, MISSING}:
-                raise SchemaError(f"the value {value!r} is declared, but the name is taken by Jostle")
+                raise SchemaError(f"the value {shown(value)} is declared, but the name is taken by Jostle")
             if not writable(value):
-                raise SchemaError(f"the value {value!r} is not a text that can be written to a file")
+                raise SchemaError(f"the value {shown(value)} is not a text that can be written to a file")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ class Numeric:
 
     def _check_bins(self) -> None:
         if type(self.bins) is not int or not 1 <= self.bins <= MOST_BINS:
-            raise SchemaError(f"bins is {self.bins!r}, but must be a whole number from 1 to 2**30")
+            raise SchemaError(f"bins is {shown(self.bins)}, but must be a whole number from 1 to 2**30")
         width = float(self.high) - float(self.low)
         if not math.isfinite(width * self.bins):
             raise SchemaError(f"low={self.low} and high={self.high} are too far apart", fix="use bounds that can occur")

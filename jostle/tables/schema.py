@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
@@ -11,24 +10,17 @@ from typing import Any, Literal, get_args
 
 from attrs import Factory, asdict, evolve, field, fields, frozen
 
-from jostle.errors import SchemaError
+from jostle.errors import SchemaError, shown
+from jostle.files.kinds import FileKind
 from jostle.tables.columns import Categorical, Column, Numeric, writable
 
-__all__ = ["Neighbours", "Schema", "checked_neighbours"]
+__all__ = ["Neighbours", "Schema"]
 
 Neighbours = Literal["add_remove", "replace_one"]
 """Which two tables count as neighbours: one has a row more, or one row is another."""
 
-RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
-
-
-def checked_neighbours(given: str) -> Neighbours:
-    """Neighbour relation of this name; refuse any other name."""
-    for relation in RELATIONS:
-        if isinstance(given, str) and given == relation:
-            return relation
-    raise SchemaError(f"neighbours is {given!r}", fix="neighbours = add_remove or replace_one")
-
+SCHEMA = FileKind("schema", SchemaError, "jostle schema infer PUBLIC.csv shows what one looks like", most_bytes=1 << 25)
+MOST_ROWS = 2**63
 
 KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric}
 
@@ -42,9 +34,9 @@ def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
         raise SchemaError("columns is not a mapping from names to columns", fix='{"age": Numeric(0, 100)}')
     for name, column in pairs:
         if not isinstance(name, str) or type(column) not in KINDS.values():
-            raise SchemaError(f"column {name!r} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
+            raise SchemaError(f"column {shown(name)} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
         if not writable(name):
-            raise SchemaError(f"the column name {name!r} is not a text that can be written to a file")
+            raise SchemaError(f"the column name {shown(name)} is not a text that can be written to a file")
     return tuple((str.__str__(name), column) for name, column in pairs)
 
 
@@ -65,7 +57,7 @@ class Schema:
     """The columns by name, given as a mapping; others in the data are not read."""
     label: str | None = None
     """The column to be predicted, if any."""
-    neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
+    neighbours: Neighbours = "add_remove"
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, only if that is public."""
@@ -85,22 +77,30 @@ class Schema:
             raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
         if len(self._by_name) != len(self.columns):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise SchemaError(f"the column {twice!r} is declared twice")
+            raise SchemaError(f"the column {shown(twice)} is declared twice")
         if self.label is not None and (not isinstance(self.label, str) or self.label not in self._by_name):
-            raise SchemaError(f"the label {self.label!r} is not a column", fix="name a categorical column as label")
+            raise SchemaError(
+                f"the label {shown(self.label)} is not a column", fix="name a categorical column as label"
+            )
         if self.label is not None and not isinstance(self[self.label], Categorical):
-            raise SchemaError(f"the label {self.label!r} is numeric", fix="name a categorical column as label")
-        if self.rows is not None and (type(self.rows) is not int or self.rows < 0):
-            raise SchemaError(f"rows is {self.rows!r}, not a whole number", fix="leave rows out unless it is public")
+            raise SchemaError(f"the label {shown(self.label)} is numeric", fix="name a categorical column as label")
+        if self.neighbours not in get_args(Neighbours):
+            raise SchemaError(f"neighbours is {shown(self.neighbours)}", fix="neighbours = add_remove or replace_one")
+        if self.rows is not None and (type(self.rows) is not int or not 0 <= self.rows < MOST_ROWS):
+            raise SchemaError(
+                f"rows is {shown(self.rows)}, not a whole number", fix="leave rows out unless it is public"
+            )
         if not isinstance(self.inferred_from, str | None):
-            raise SchemaError(f"inferred_from is {self.inferred_from!r}, not a text", fix="leave inferred_from out")
+            raise SchemaError(
+                f"inferred_from is {shown(self.inferred_from)}, not a text", fix="leave inferred_from out"
+            )
 
     def __getitem__(self, name: str) -> Column:
         try:
             return self._by_name[name]
         except KeyError:
             raise SchemaError(
-                f"there is no column {name!r} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
+                f"there is no column {shown(name)} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -156,17 +156,14 @@ class Schema:
     @classmethod
     def from_toml(cls, text: str) -> Schema:
         """Return the schema a TOML text declares."""
-        try:
-            facts = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as mistake:
-            raise SchemaError(f"the schema is not TOML: {mistake}") from None
+        facts = SCHEMA.toml(text)
         columns = facts.pop("columns", None)
         if not isinstance(columns, dict):
             raise SchemaError("the schema has no [columns.NAME] tables", fix="jostle schema infer PUBLIC.csv")
         unknown = set(facts) - {"label", "neighbours", "rows", "inferred_from"}
         if unknown:
             raise SchemaError(
-                f"the schema has an unknown entry {min(unknown)!r}",
+                f"the schema has an unknown entry {shown(min(unknown))}",
                 fix="label, neighbours, rows, or [columns.NAME]",
             )
         return cls({name: _column(name, column) for name, column in columns.items()}, **facts)
@@ -174,18 +171,14 @@ class Schema:
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Return the schema in a TOML file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as mistake:
-            raise SchemaError(f"cannot read the schema {path}: {_reason(mistake)}", fix="check the path") from None
-        return cls.from_toml(text)
+        return cls.from_toml(SCHEMA.at(path).text())
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file."""
         try:
             Path(path).write_text(self.to_toml(), encoding="utf-8")
         except OSError as mistake:
-            raise SchemaError(f"cannot write the schema {path}: {_reason(mistake)}") from None
+            raise SchemaError(f"cannot write the schema {path}: {mistake.strerror}") from None
 
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """Return the same facts under another neighbour relation."""
@@ -203,28 +196,24 @@ class Schema:
         return infer_public(source, label=label, bins=bins)
 
 
-def _reason(mistake: OSError | UnicodeDecodeError) -> str:
-    return mistake.strerror or "unreadable" if isinstance(mistake, OSError) else "it is not UTF-8 text"
-
-
 def _column(name: str, facts: Any) -> Column:
     kind = next((kind for word, kind in KINDS.items() if isinstance(facts, dict) and facts.get("kind") == word), None)
     if kind is None:
-        raise SchemaError(f"column {name!r} has no kind", fix='kind = "categorical" or kind = "numeric"')
+        raise SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
     given = {key: value for key, value in facts.items() if key != "kind"}
     known = {attribute.name for attribute in fields(kind)}
     if unknown := set(given) - known:
         raise SchemaError(
-            f"column {name!r} has an unknown entry {min(unknown)!r}",
+            f"column {shown(name)} has an unknown entry {shown(min(unknown))}",
             fix=f"one of {', '.join(sorted(known))}",
         )
     try:
         return kind(**given)
     except TypeError:
         needed = "values" if kind is Categorical else "low and high"
-        raise SchemaError(f"column {name!r} is not complete", fix=f"give {needed}") from None
+        raise SchemaError(f"column {shown(name)} is not complete", fix=f"give {needed}") from None
     except SchemaError as mistake:
-        raise SchemaError(f"column {name!r}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
+        raise SchemaError(f"column {shown(name)}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
 
 
 def _toml(value: object) -> str:

@@ -22,10 +22,13 @@ from attrs import field, fields, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
+from jostle.files.kinds import FileKind
+from jostle.files.structure import LongInteger
 
 __all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
 
 VERSION = 1
+TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
 MOST_VALUES = 64
 """A release of more numbers is recorded by its size and its first ones."""
 START = b'{"version"'
@@ -68,7 +71,7 @@ class Released:
     scale: Fraction | None
     """Of the noise; None for a pick."""
     size: int
-    values: tuple[int, ...] = field(converter=_integers)
+    values: tuple[LongInteger, ...] = field(converter=_integers)
 
 
 @frozen
@@ -247,15 +250,11 @@ def _amount_text(value: object) -> str:
 
 def from_json(line: str) -> Record:
     """Return the record that a line of JSON stands for."""
-    facts: dict[str, Any] = dict(json.loads(line))
-    if facts.pop("version", None) != VERSION or (kind := facts.pop("kind", None)) not in KINDS:
-        raise TableError("a line is no trace record of this version")
-    for name in ("promise", "epsilon", "spent", "left", "scale"):
-        if facts.get(name) is not None:
-            facts[name] = Fraction(facts[name])
-    if "columns" in facts:
-        facts["columns"] = tuple(facts["columns"])
-    return KINDS[kind](**facts)
+    facts = TRACE.facts(line)
+    kind = facts.pop("kind", None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise TRACE.damaged("holds a line that is no record")
+    return TRACE.made(KINDS[kind], facts)
 
 
 def read_trace(path: str | Path) -> tuple[Record, ...]:
@@ -264,19 +263,17 @@ def read_trace(path: str | Path) -> tuple[Record, ...]:
     A line that a crash cut short is left out: the last one, or one that another opening of a table follows. So are
     empty lines, which are left where two processes opened the file at once.
     """
-    try:
-        *lines, _ = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError):
-        raise TableError(f"cannot read the trace {path}", fix="check the path") from None
+    *lines, _ = TRACE.at(path).text().split("\n")
     parsed = [(number, _parsed(line)) for number, line in enumerate(lines, start=1) if line]
-    for (number, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=True):
-        if record is None and not isinstance(following, Opened):
-            raise TableError(f"line {number} of {path} is no trace record", fix="is it a file of --trace?")
-    return tuple(record for _, record in parsed if record is not None)
+    for (number, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=False):
+        if isinstance(record, TableError) and not isinstance(following, Opened):
+            raise TableError(f"line {number} of {path} is no trace record", why=record.title, fix=TRACE.advice)
+    return tuple(record for _, record in parsed if not isinstance(record, TableError))
 
 
-def _parsed(line: str) -> Record | None:
+def _parsed(line: str) -> Record | TableError:
+    """Return a line's record, or why it has none."""
     try:
         return from_json(line)
-    except (ValueError, TypeError, KeyError):
-        return None
+    except TableError as mistake:
+        return mistake

@@ -26,9 +26,9 @@ class Explanation:
         return tuple(sorted(self.choice.predicted, key=lambda each: each[1]))
 
     @property
-    def most_taken(self) -> str:
-        """Return the alternative that was taken, or taken at most places."""
-        return max(self.choice.taken, key=lambda each: each[1])[0]
+    def most_taken(self) -> str | None:
+        """Return the alternative that was taken, or taken at most places; None where there were no places."""
+        return max(self.choice.taken, key=lambda each: each[1], default=(None, 0))[0]
 
     @property
     def second(self) -> str | None:
@@ -72,7 +72,7 @@ class Explanation:
         choice = self.choice
         if choice.places == 1:
             return f"took {self.most_taken}"
-        counted = ", ".join(f"{name} at {count:,}" for name, count in choice.taken)
+        counted = ", ".join(f"{name} at {count:,}" for name, count in choice.taken) or "nothing"
         return f"at {choice.places:,} places took {counted}"
 
     def _seen(self) -> str:
@@ -85,7 +85,7 @@ class Explanation:
     def _gap(self) -> str:
         """Return by how much the second was expected to be worse, in words; nothing where it was not."""
         losses = {name: loss for name, loss, _ in self.choice.predicted}
-        first, second = losses.get(self.most_taken), losses.get(self.second or "")
+        first, second = losses.get(self.most_taken or ""), losses.get(self.second or "")
         if first is None or second is None or first <= 0 or second < first:
             return ""
         return f", with a loss expected to be {second / first - 1:.1%} higher"

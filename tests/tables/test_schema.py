@@ -271,8 +271,9 @@ def test_a_contradiction_is_refused_with_a_way_out(declare: Callable[[], object]
     assert str(refusal.value) == message
 
 
+ADVICE = "\n  fix: jostle schema infer PUBLIC.csv shows what one looks like"
 BAD_TOML = [
-    ("columns = [", "the schema is not TOML: Invalid value (at end of document)"),
+    ("columns = [", f"the schema is not TOML: Invalid value (at end of document){ADVICE}"),
     ('label = "a"', "the schema has no [columns.NAME] tables\n  fix: jostle schema infer PUBLIC.csv"),
     (
         'epsilon = 1\n[columns.a]\nkind = "numeric"\nlow = 0\nhigh = 1',

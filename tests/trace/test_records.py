@@ -32,6 +32,7 @@ from jostle.trace.records import (
 )
 
 amounts = st.fractions(min_value=0, max_value=1000)
+counts = st.integers(0, 2**63 - 1)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 records = st.one_of(
     st.builds(
@@ -41,10 +42,10 @@ records = st.one_of(
         promise=st.none() | amounts,
         vault=st.none() | st.text(),
         columns=st.lists(st.text()).map(tuple),
-        public_rows=st.none() | st.integers(0),
+        public_rows=st.none() | counts,
     ),
     st.builds(Charged, st.text(), st.text(), amounts, amounts, st.none() | amounts),
-    st.builds(Released, st.text(), st.text(), st.none() | amounts, st.integers(0), st.lists(st.integers()).map(tuple)),
+    st.builds(Released, st.text(), st.text(), st.none() | amounts, counts, st.lists(st.integers()).map(tuple)),
     st.builds(Refused, st.text(), st.text()),
     st.builds(
         Chosen,

@@ -5,10 +5,8 @@ Listing a folder reads names and first lines; the rest of a file is read when it
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +17,8 @@ from jostle.choice.public.cells import plain_table
 from jostle.choice.public.corpus import Corpus
 from jostle.choice.public.databases import PublicDatabase, PublicGrid, PublicTable, changed, whole_counts
 from jostle.choice.public.relatives import KNOWN_RELATIVES
-from jostle.errors import CorpusError, JostleError
+from jostle.errors import CorpusError, JostleError, shown
+from jostle.files.kinds import FileKind
 from jostle.tables.csv_lines import CSV_ENDINGS
 from jostle.tables.readers import PARQUET_ENDINGS, header, read_batches
 
@@ -27,6 +26,7 @@ __all__ = ["GROUPS", "FileCells", "FileRows", "public", "read_folder"]
 
 GROUPS = "groups.toml"
 """A file that says which of a folder's databases share people: lines such as census = ["adult", "adult_1995"]."""
+GROUPS_FILE = FileKind("list of groups", CorpusError, 'write lines such as group = ["a", "b"]', most_bytes=1 << 25)
 TABLE_ENDINGS = CSV_ENDINGS + PARQUET_ENDINGS
 GRID_ENDING = ".npy"
 
@@ -192,13 +192,9 @@ def _in_all_groups(corpus: Corpus, listed: Path, given: Mapping[str, Iterable[st
 def _listed_groups(path: Path) -> dict[str, list[str]]:
     if not path.is_file():
         return {}
-    try:
-        facts: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as mistake:
-        raise CorpusError(f"the file {path} is not TOML: {mistake}") from None
+    file = GROUPS_FILE.at(path)
+    facts = file.toml(file.text())
     for group, names in facts.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise CorpusError(
-                f"the file {path} has a group {group!r} that is no list of names", fix='group = ["a", "b"]'
-            )
+            raise file.damaged(f"has a group {shown(group)} that is no list of names")
     return facts

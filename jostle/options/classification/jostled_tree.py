@@ -29,10 +29,12 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
-from attrs import frozen
+from attrs import Attribute, field, frozen
+from attrs.validators import ge, in_
 from numpy.typing import NDArray
 
-from jostle.options.base import option
+from jostle.errors import OptionError
+from jostle.options.base import option, share
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
 from jostle.options.growing.greedy import SURE, left_of
@@ -42,7 +44,7 @@ from jostle.options.growing.pruning import pessimistic
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.growing.stopping import expected_support
 from jostle.options.models.trees import TreeModel
-from jostle.parameters import choice, flag, share, whole
+from jostle.privacy.amounts import exact
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.pick_each import PickEach
@@ -63,6 +65,15 @@ PUBLISHED: Mapping[str, Policy] = {"L1": SizeAboveNoise(), "L2": SPLIT_BY["Max"]
 Policies = Literal["learned", "published"]
 
 
+def _part(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
+    if not 0 <= value < 1:
+        raise OptionError(f"{attribute.name} is {value}, but must be from 0 up to below 1")
+
+
+def _exact(value: Fraction | str) -> Fraction:
+    return exact(value, "sizes_share")
+
+
 @option
 @frozen(kw_only=True)
 class JostledTree(Classifier):
@@ -70,19 +81,19 @@ class JostledTree(Classifier):
 
     paper = "Miao, Jostle (thesis), figure 4.3"
 
-    depth: int = whole(5, least=1)
+    depth: int = field(default=5, validator=ge(1))
     """Levels of splits, at most."""
-    trees: int = whole(1, least=1)
+    trees: int = field(default=1, validator=ge(1))
     """On the same rows; they share every query's budget."""
-    sizes_share: Fraction = share("0", zero=True)
+    sizes_share: Fraction = field(default=Fraction(0), converter=_exact, validator=_part)
     """Part of the budget that buys the sizes of nodes, level by level. With 0, a node's size is what it would be if the
     splits above it were even, from a number of rows that is public or bought."""
-    policies: Policies = choice("learned", Policies)
+    policies: Policies = field(default="learned", validator=in_(get_args(Policies)))
     """Those that were learned on public databases, where there are any, or Friedman and Schuster's stopping and Max."""
-    prune: bool = flag(default=True)
-    combine: Literal["vote", "mean"] = choice("vote", Literal["vote", "mean"])
+    prune: bool = True
+    combine: Literal["vote", "mean"] = field(default="vote", validator=in_(["vote", "mean"]))
     """Whether several trees vote, or their shares are averaged."""
-    numeric: NumericSplits = choice("cuts", NumericSplits)
+    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where no sizes are bought and it is not public."""

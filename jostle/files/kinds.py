@@ -1,0 +1,105 @@
+"""Kinds of files that Jostle writes and reads: models, makers, histories, policies, notes and traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import evolve, frozen
+
+from jostle.errors import JostleError
+from jostle.files import json_text, toml_text
+from jostle.files.damage import DamageError
+from jostle.files.structure import structured
+
+__all__ = ["FileKind"]
+
+T = TypeVar("T")
+MOST_BYTES = 1 << 28
+
+
+@frozen
+class FileKind:
+    """How files of one kind are read, and what is said about one that cannot be."""
+
+    name: str
+    """What messages call it: model, trace."""
+    error: type[JostleError]
+    """What is raised."""
+    advice: str
+    """What to do about one that is damaged."""
+    version: int | None = None
+    """The version that is written, and read."""
+    version_entry: str = "version"
+    most_bytes: int = MOST_BYTES
+    """A larger one is not read: it would fill the memory."""
+    path: Path | None = None
+    """Which one is meant, where that is known."""
+
+    def at(self, path: str | Path) -> FileKind:
+        """Return the same, for the file in one place."""
+        return evolve(self, path=Path(path))
+
+    @property
+    def subject(self) -> str:
+        """Return how messages begin."""
+        return f"the {self.name}" if self.path is None else f"the {self.name} {self.path}"
+
+    def data(self) -> bytes:
+        """Return what is in the file."""
+        path = self.path
+        if path is None:
+            raise ValueError("which file?")
+        try:
+            with path.open("rb") as file:
+                found = file.read(self.most_bytes + 1)
+        except (OSError, ValueError) as mistake:  # the latter for a path with a zero byte in it
+            reason = mistake.strerror if isinstance(mistake, OSError) else None
+            raise self.error(f"cannot read {self.subject}: {reason or 'no such name'}", fix="check the path") from None
+        if len(found) > self.most_bytes:
+            raise self.error(f"{self.subject} has more than {self.most_bytes:,} bytes", fix="check the path")
+        return found
+
+    def text(self) -> str:
+        """Return what is in the file as a text."""
+        return self.decoded(self.data())
+
+    def decoded(self, data: bytes) -> str:
+        """Return bytes of the file as a text."""
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.error(f"cannot read {self.subject}: it is not UTF-8 text", fix=self.advice) from None
+
+    def facts(self, text: str) -> dict[str, Any]:
+        """Return what a text of JSON holds, by name; refused if it is of another version."""
+        try:
+            held = json_text.parsed(text)
+        except DamageError as damage:
+            raise self.damaged(str(damage)) from None
+        if not isinstance(held, dict):
+            raise self.damaged("holds no names and values")
+        if self.version is not None:
+            found = held.pop(self.version_entry, None)
+            if type(found) is not int or found != self.version:
+                raise self.error(f"{self.subject} is of another version of Jostle, or no {self.name}", fix=self.advice)
+        return held
+
+    def toml(self, text: str) -> dict[str, Any]:
+        """Return what a text of TOML holds, by name."""
+        try:
+            return toml_text.parsed(text)
+        except DamageError as damage:
+            raise self.damaged(str(damage)) from None
+
+    def made(self, kind: type[T], facts: Mapping[str, Any]) -> T:
+        """Return facts as a value of a type."""
+        try:
+            return structured(facts, kind)
+        except DamageError as damage:
+            raise self.damaged(f"is damaged: {damage}") from None
+
+    def damaged(self, why: str) -> JostleError:
+        """Return the error about a file that is not what it should be: why continues a sentence about it."""
+        return self.error(f"{self.subject} {why}", fix=self.advice)

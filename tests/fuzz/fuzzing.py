@@ -1,0 +1,200 @@
+"""Run one reader over many damaged files, in a process of its own with bounds on memory and time.
+
+The process says on its standard output, a line of JSON each, where it is, what went wrong, and at the end how often a
+file was refused and how often it was read. So whoever started it knows at which case it died, and begins another one
+behind that. By hand:
+
+    export PYTHONPATH=tests/fuzz:tests/options:tests/choice
+    python -m fuzzing trace 0 300
+    python -m fuzzing trace 17      (one case, with its traceback)
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any
+
+from attrs import field, frozen
+
+from jostle.errors import JostleError
+
+__all__ = ["Outcome", "damaged_file", "fuzz"]
+
+MEMORY = 4 << 30
+"""Bytes of addresses that the process may have: what asks for more gets an error, as on a small machine."""
+MOST_RESIDENT = 1 << 30
+"""Bytes that a small file may make the process really use."""
+SECONDS = 20
+"""Of the processor's time for one file; none of them takes more than a second."""
+STUCK = 300
+"""Seconds after which a process that hangs in something that is not Python ends itself."""
+LONGEST = 2000
+"""Characters of a message: longer ones are a file poured out."""
+
+
+class TooLong(BaseException):
+    """A file took too much time. Not an Exception, so that no guard takes it for one."""
+
+
+@frozen
+class Outcome:
+    """What became of many damaged files."""
+
+    cases: int
+    refused: int
+    read: int
+    titles: dict[str, int]
+    """What refusals said, and how often."""
+    failures: list[dict[str, Any]] = field(factory=list)
+    """What else happened: the case, and why that is not good."""
+
+
+def damaged_file(reader: Any, number: int) -> bytes:
+    """Return one damaged file: the same for the same reader and number."""
+    chance = Random(f"{reader.name} {number}")
+    data: bytes = chance.choice(reader.files())
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        data = reader.damage(data, chance) if data else reader.files()[0]
+    return data
+
+
+def fuzz(name: str, first: int, count: int) -> Outcome:
+    """Return what became of so many damaged files, in processes that are begun anew where one dies."""
+    total, found = Counter[str](), list[dict[str, Any]]()
+    titles = Counter[str]()
+    at, end = first, first + count
+    while at < end:
+        here = Path(__file__).parent
+        places = [
+            str(here),
+            str(here.parent / "options"),
+            str(here.parent / "choice"),
+            os.environ.get("PYTHONPATH", ""),
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "fuzzing", name, str(at), str(end - at)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        found += [line for line in lines if "why" in line]
+        said = {key: line[key] for line in lines for key in ("refused", "read", "titles", "next") if key in line}
+        total.update({key: said.get(key, 0) for key in ("refused", "read")})
+        titles.update(said.get("titles", {}))
+        after = max((line["at"] for line in lines if "at" in line), default=at)
+        if said.get("next") != end:
+            found.append({"at": after, "why": f"the process died: {done.returncode}", "more": done.stderr[-3000:]})
+            at = after + 1
+        else:
+            at = end
+        if len(found) > 400:
+            break
+    return Outcome(at - first, total["refused"], total["read"], dict(titles), found)
+
+
+def _bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 31, 1 << 31))
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise TooLong
+
+    signal.signal(signal.SIGPROF, stop)
+
+
+def _say(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)  # noqa: T201 - what the process is there for
+
+
+def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
+    """Use one damaged file; return how it was refused, or nothing where it was read."""
+    path = folder / f"{reader.stem}{reader.ending}"
+    for old in folder.iterdir():
+        if old.is_file():
+            old.unlink()
+    path.write_bytes(damaged_file(reader, number))
+    faulthandler.dump_traceback_later(STUCK, exit=True)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        reader.use(path)
+    except JostleError as refusal:
+        return refusal
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return None
+
+
+def _complaint(reader: Any, refusal: JostleError) -> str | None:
+    """Return what is wrong with a refusal."""
+    said = str(refusal)
+    if not refusal.title.strip():
+        return "it has no title"
+    if len(said) > LONGEST:
+        return f"the message has {len(said)} characters"
+    if not all(character.isprintable() or character == "\n" for character in said):
+        return f"the message steers a terminal: {said[:300]!r}"
+    if (quoted := reader.quotes(said)) is not None:
+        return f"the message quotes what is in the file: {quoted!r}"
+    return None
+
+
+def main(name: str, first: int, count: int) -> None:
+    """Run the cases and say what became of them."""
+    from readers import READERS  # noqa: PLC0415 - it imports what it reads with, which is bounded as well
+
+    reader = next(each for each in READERS if each.name == name)
+    warnings.simplefilter("error")
+    _bounded()
+    counts, titles = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as made:
+        os.environ["JOSTLE_HOME"] = made + "/home"
+        folder = Path(made) / "file"
+        folder.mkdir()
+        reader.files()
+        for number in range(first, first + count):
+            if (number - first) % 25 == 0 or reader.native:
+                _say(at=number)
+            try:
+                refusal = _one(reader, number, folder)
+            except (Exception, TooLong) as mistake:
+                if count == 1:
+                    raise
+                last = traceback.extract_tb(mistake.__traceback__)[-1]
+                place = f"{Path(last.filename).name}:{last.lineno} {last.name}"
+                _say(at=number, why=f"{type(mistake).__name__}: {str(mistake)[:300]}", more=place)
+                continue
+            if refusal is None:
+                counts["read"] += 1
+            else:
+                counts["refused"] += 1
+                titles[refusal.title.replace(str(folder), "")[:200]] += 1
+                if (why := _complaint(reader, refusal)) is not None:
+                    _say(at=number, why=why, more="")
+            if count == 1:
+                print(refusal)  # noqa: T201 - as above
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_RESIDENT:
+                _say(at=number, why="it takes more than a gigabyte of memory", more="")
+                return
+    faulthandler.cancel_dump_traceback_later()
+    _say(refused=counts["refused"], read=counts["read"], titles=titles, next=first + count)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)

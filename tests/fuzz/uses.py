@@ -1,0 +1,281 @@
+"""What is done with each kind of file: it is read, and what was read is used as a user would.
+
+A use raises a JostleError where the file is refused. Whatever else it raises is a failure, its own assertions included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from good_files import MAKER_OPTIONS, labels_schema, private_schema
+from rich.console import Console
+from small import METAFEATURES, options
+
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.history import History, KnownDatabase, read_history
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.trained import Trained
+from jostle.choice.policies.kept import place_of, policies_for
+from jostle.choice.policies.notes import Notebook
+from jostle.choice.policies.policy import read_policies
+from jostle.choice.policies.work import Taught
+from jostle.choice.public.folders import public, read_folder
+from jostle.choice.public.packaged import _arff
+from jostle.choice.public.points import points_grid
+from jostle.errors import JostleError
+from jostle.lang.check import check
+from jostle.lang.parser import parse_text, read_source
+from jostle.lang.price import prices
+from jostle.lang.printer import show
+from jostle.lang.running import read_table
+from jostle.options.models import Model, load_model
+from jostle.privacy.opening import rehearse
+from jostle.privacy.vault import FileVault
+from jostle.sites import Choice
+from jostle.tables.kernels import Counts
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.trace.records import Trace, read_trace, to_json
+from jostle.trace.render import render_trace
+from jostle.trace.why import explanations
+
+MOST_LABELS = 10_000
+"""Codes of a column that are written out; a schema may declare a thousand million."""
+
+
+def use_schema(path: Path) -> None:
+    """Read a schema: it says the same after it was written, and rows are read with it."""
+    schema = Schema.read(path)
+    assert Schema.from_toml(schema.to_toml()) == schema
+    schema.write(path)
+    assert Schema.read(path) == schema
+    for name in schema.names:
+        if schema[name].size <= MOST_LABELS:
+            assert len(set(schema[name].labels)) == schema[name].size
+    cells = {name: pa.array(["0", "yes", None]) for name in schema.names}
+    Table.from_frame(pa.table(cells), schema)
+
+
+def frame_for(schema: Schema) -> pa.Table:
+    """Return a few rows of declared values, and one of others."""
+    return pa.table(
+        {
+            name: pa.array([*(schema[name].labels[place % schema[name].size] for place in range(7)), "odd"])
+            for name in schema.names
+            if schema[name].size <= MOST_LABELS
+        }
+    )
+
+
+def use_model(path: Path) -> None:
+    """Read a model: it predicts, is written out, and says the same after it was saved."""
+    model = load_model(path)
+    frame = frame_for(model.schema)
+    chances = model.predict_proba(frame)
+    assert chances.shape == (len(frame), len(model.classes))
+    assert np.isfinite(chances).all()
+    assert set(model.predict(frame).tolist()) <= set(model.classes)
+    assert 0 <= model.score(frame) <= 1
+    assert model.text() == str(model)
+    assert model.privacy
+    assert repr(model)
+    model.save(path)
+    again = load_model(path)
+    assert again.text() == model.text()
+    assert np.allclose(again.predict_proba(frame), chances, atol=1e-3)
+
+
+def use_maker(path: Path) -> None:
+    """Read a maker: it expects something of each Option, says why, and chooses in a rehearsal."""
+    among = options(*MAKER_OPTIONS)
+    priors = (None, lambda seen: abs(float(next(iter(seen.values()), 0.0))) + 0.1)
+    trained = Trained.read(path, priors)
+    assert trained.summary
+    assert trained.mark >= 0
+    assert Trained.from_json(trained.to_json(), priors).facts() == trained.facts()
+    looked_at = trained.check(among, METAFEATURES)
+    for seen in ([0.0] * len(looked_at), [1e6, -1e6, 3.0, 0.5][: len(looked_at)]):
+        for each in (trained, trained.with_rows):
+            if each is not None and len(each.check(among, METAFEATURES)) == len(seen):
+                found = each.predict(seen)
+                assert sorted(found.order) == list(range(len(among)))
+                assert np.isfinite([*found.losses, *found.spreads]).all()
+                assert each.why(seen, each.check(among, METAFEATURES), found.order[0], found)
+    maker = ChoiceMaker(among=among, informed_by=METAFEATURES).with_trained(trained)
+    rows = frame_for(labels_schema())
+    model = maker(rehearse(Table.from_frame(rows, labels_schema()), seed=1), epsilon=1)
+    assert isinstance(model, Model)
+
+
+def use_history(path: Path) -> None:
+    """Read a history: it says the same after it was saved, is gone on with, and cases are gathered of it."""
+    history = read_history(path)
+    copy = path.with_name(f"copy{''.join(path.suffixes)}")
+    history.save(copy)
+    again = read_history(copy)
+    assert again.instances == history.instances
+    assert len(again) == len(history)
+    opened = History.open(path)
+    opened.add(KnownDatabase("0c5f", "more", "more", "classification"))
+    assert len(read_history(path)) == len(opened)
+    for key in history.instances:
+        history.group(key)
+        for name, version in [(each.name, each.version) for each in options(*MAKER_OPTIONS)]:
+            history.seconds(key, name, version)
+            history.array(key, name, version, ("1/10", "1", "10"))
+    cases = cases_of(history, options(*MAKER_OPTIONS))
+    assert len(cases.mean) == len(cases)
+    cases.inputs(METAFEATURES, Fraction(1, 10), draws=1)
+    cases.weights(np.ones(len(cases), dtype=np.bool_))
+    cases.with_rows().inputs(METAFEATURES, Fraction(1, 10), draws=1)
+
+
+def use_policies(path: Path) -> None:
+    """Read policies: they decide, as a file that was named and as what is kept for a program."""
+    kept = place_of("grow", "abc")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, kept)
+    try:
+        known = policies_for("grow", "abc", "p.jst")
+        stale = policies_for("grow", "other", "p.jst")
+        for mapping in (known, stale):
+            for label in mapping:
+                decision = mapping[label].decide(_choice(label))
+                assert decision.taken.shape == (2,)
+    finally:
+        kept.unlink()
+    for label, policy in read_policies(path).items():
+        decision = policy.decide(_choice(label))
+        assert set(decision.taken.tolist()) <= {0, 1}
+        assert decision.losses is None or np.isfinite(decision.losses).all()
+
+
+def _choice(label: str) -> Choice:
+    seen = {"n": np.array([3.0, 1e9]), "depth": np.array([1.0, -1.0])}
+    return Choice(label, f"{label}#1", ("small", "large"), seen, 2)
+
+
+class Noted:
+    """Work whose result is in the notes already, or is nothing."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __call__(self) -> Any:
+        return None
+
+
+def use_notes(path: Path) -> None:
+    """Read notes: they are gone on with, and what is noted is not done again."""
+    notebook = Notebook(path, engine="threads")
+    parts: Any = [Noted(key) for key in ("try", "failed", "teach", "teach badly", "more")]
+    for found in notebook(parts, "noting"):
+        assert found is None or isinstance(found, float | Taught)
+    assert Notebook(path, engine="threads")(parts, "again") is not None
+
+
+def use_trace(path: Path) -> None:
+    """Read a trace: it is shown in each way there is, and written on."""
+    records = read_trace(path)
+    Console(file=io.StringIO(), width=100).print(render_trace(records))
+    for each in explanations(records):
+        assert each.as_text()
+        assert each.as_data()
+    again = path.with_name("again.jsonl")
+    again.write_text("".join(f"{to_json(record)}\n" for record in records), encoding="utf-8")
+    assert read_trace(again) == records
+    trace = Trace(path)
+    trace.close()
+
+
+def use_vault(path: Path) -> None:
+    """Read a vault: it tells what was spent, and pays no more than was left before it was damaged, four sevenths."""
+    path.chmod(0o600)
+    vault = FileVault(path)
+    account = vault.account()
+    lines = vault.reservations()
+    assert account.left <= Fraction(4, 7)
+    assert sum((line.epsilon for line in lines), Fraction(0)) == account.spent
+    assert vault.promises()[-1].epsilon == account.promise
+    assert all(isinstance(name, str) for name in vault.columns())
+    vault.open(None, account.neighbours, ("age", "ill"))
+    vault.pay(Fraction(1, 7), "more")
+    after = vault.account()
+    assert after.spent == account.spent + Fraction(1, 7)
+    assert after.left <= Fraction(3, 7)
+
+
+def use_rows(path: Path) -> None:
+    """Read rows: they give the same tallies in memory and streamed."""
+    schema = private_schema()
+    table = Table.read(path, schema)
+    streamed = Table.read(path, schema, stream=True)
+    asked = Counts((("ill",), ("name",), ("amount",)))
+    first, second = (each._source.tally(asked, ()) for each in (table, streamed))
+    assert isinstance(first, np.ndarray)
+    assert np.array_equal(first, second)  # type: ignore[arg-type]  # as the first
+    assert table.notes == streamed.notes
+    assert table._source.identity == streamed._source.identity
+
+
+def use_public_rows(path: Path) -> None:
+    """Read public rows: a schema is read off them, they are a database to rehearse on, and points."""
+    with contextlib.suppress(JostleError), _no_warnings():
+        Schema.infer_public(path, label="ill")
+    with contextlib.suppress(JostleError):
+        assert points_grid(path, (4, 4), columns=("amount", "small")).total > 0
+    corpus = public(path, label="ill")
+    for database in corpus.tables:
+        assert len(database) > 0
+        assert database.digest
+    corpus.grouped()
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    import warnings  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* different texts and is left out")
+        yield
+
+
+def use_grid(path: Path) -> None:
+    """Read a grid of counts: it is a table, and a public database."""
+    table = read_table(path, None)
+    counts = table._source.tally(Counts.of(table.schema.names[0]), ())
+    assert isinstance(counts, np.ndarray)
+    assert counts.min() >= 0
+    (database,) = public(path).grids
+    assert database.total >= 0
+    assert database.digest
+
+
+def use_groups(path: Path) -> None:
+    """Read a folder with its groups, or say what is wrong with them."""
+    for problem in read_folder(path.parent).problems:
+        raise problem
+
+
+def use_arff(path: Path) -> None:
+    """Read a table in KEEL's format: it has columns."""
+    assert len(_arff(path).column_names) >= 1
+
+
+def use_program(path: Path) -> None:
+    """Read a program: it is checked, priced and written in its canonical form."""
+    source = read_source(path)
+    checked = check(source)
+    parsed = parse_text(source)
+    if not parsed.diagnostics:
+        show(parsed.module)
+    if checked.good:
+        prices(checked.module, None)
