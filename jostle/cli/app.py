@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from jostle.cli import ledger, schema, trace
+from jostle.cli import ledger, schema, trace, vault
 from jostle.cli.audit import audit
 from jostle.cli.check import check
 from jostle.cli.evaluate import evaluate
@@ -24,7 +24,7 @@ from jostle.cli.run import run
 from jostle.cli.saying import MISTAKE, REFUSED, fail, interrupted, report
 from jostle.cli.train import train
 from jostle.cli.trainable import SeveralEpsilons
-from jostle.errors import BudgetError, JostleError, ProgramError
+from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
 
 __all__ = ["main"]
 
@@ -50,9 +50,11 @@ app = typer.Typer(
 schema_app = typer.Typer(help="Public facts about tables.", no_args_is_help=True)
 ledger_app = typer.Typer(help="What was spent.", no_args_is_help=True)
 trace_app = typer.Typer(help="What a run did.", no_args_is_help=True)
+vault_app = typer.Typer(help="What is promised.", no_args_is_help=True)
 app.add_typer(schema_app, name="schema")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(trace_app, name="trace")
+app.add_typer(vault_app, name="vault")
 
 app.command(cls=SeveralEpsilons)(train)
 app.command(cls=SeveralEpsilons)(evaluate)
@@ -67,6 +69,10 @@ ledger_app.command("show")(ledger.show)
 trace_app.command("show")(trace.show)
 trace_app.command("json")(trace.as_json)
 trace_app.command("why")(trace.why)
+vault_app.command("create")(vault.create)
+vault_app.command("show")(vault.show)
+vault_app.command("raise")(vault.raise_promise)
+vault_app.command("backup")(vault.backup)
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - a flag
@@ -100,6 +106,8 @@ def main() -> None:
     as_json = _wants_json(sys.argv[1:])
     try:
         app()
+    except AmountError as mistake:  # nothing was asked for yet
+        fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)
     except BudgetError as refusal:
         fail(f"refused: {refusal}", REFUSED, as_json=as_json, error=refusal)
     except ProgramError as mistake:

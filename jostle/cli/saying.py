@@ -85,8 +85,7 @@ def table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) ->
 def fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:
     """Say what went wrong, and end with a status."""
     if as_json and error is not None:
-        facts = {"title": error.title, "why": error.why, "fix": error.fix}
-        typer.echo(json.dumps({"error": facts, "status": status}))
+        typer.echo(json.dumps({"error": error.facts(), "status": status}, default=str))  # amounts as 1/3
     else:
         typer.echo(text, err=True)
     raise SystemExit(status)

@@ -14,13 +14,23 @@ from jostle.errors import SchemaError, shown
 from jostle.files.kinds import FileKind
 from jostle.tables.columns import Categorical, Column, Numeric, writable
 
-__all__ = ["Neighbours", "Schema"]
+__all__ = ["Neighbours", "Schema", "checked_neighbours"]
 
 Neighbours = Literal["add_remove", "replace_one"]
 """Which two tables count as neighbours: one has a row more, or one row is another."""
 
 SCHEMA = FileKind("schema", SchemaError, "jostle schema infer PUBLIC.csv shows what one looks like", most_bytes=1 << 25)
 MOST_ROWS = 2**63
+RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
+
+
+def checked_neighbours(given: str) -> Neighbours:
+    """Neighbour relation of this name; refuse any other name."""
+    for relation in RELATIONS:
+        if isinstance(given, str) and given == relation:
+            return relation
+    raise SchemaError(f"neighbours is {shown(given)}", fix="neighbours = add_remove or replace_one")
+
 
 KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric}
 
@@ -57,7 +67,7 @@ class Schema:
     """The columns by name, given as a mapping; others in the data are not read."""
     label: str | None = None
     """The column to be predicted, if any."""
-    neighbours: Neighbours = "add_remove"
+    neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, only if that is public."""
@@ -84,8 +94,6 @@ class Schema:
             )
         if self.label is not None and not isinstance(self[self.label], Categorical):
             raise SchemaError(f"the label {shown(self.label)} is numeric", fix="name a categorical column as label")
-        if self.neighbours not in get_args(Neighbours):
-            raise SchemaError(f"neighbours is {shown(self.neighbours)}", fix="neighbours = add_remove or replace_one")
         if self.rows is not None and (type(self.rows) is not int or not 0 <= self.rows < MOST_ROWS):
             raise SchemaError(
                 f"rows is {shown(self.rows)}, not a whole number", fix="leave rows out unless it is public"
