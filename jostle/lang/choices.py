@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.names import near
-from jostle.lang.scopes import defined_in
+from jostle.lang.choosing_among import check_among
+from jostle.lang.scopes import Definition, defined_in
+from jostle.lang.spelling import near
 
 __all__ = ["check_choices"]
 
@@ -21,6 +22,9 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
     functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
     defined = {name for name, _, _ in defined_in(module.body)}
     known = {*defined, *BUILTINS, *(name for function in _functions(module) for name in _locals(function))}
+    top: dict[str, Definition] = {}
+    for name, _, definition in defined_in(module.body):
+        top.setdefault(name, definition)
     labels: dict[str, nodes.Choose] = {}
     for node in nodes.walk(module):
         match node:
@@ -30,7 +34,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
                 yield from _check_symbols(node, known)
             case nodes.MakeChoiceMaker():
                 yield from _check_alternatives(node.among)
-                yield from _check_options(node.among, functions)
+                yield from check_among(module, node.among, top)
                 yield from _check_metafeatures(node.informed_by, functions)
                 yield from _check_judge(node.judged_by, functions, defined)
             case nodes.FunctionDefinition() if node.is_option and not node.parameters:
@@ -103,18 +107,6 @@ def _functions(module: nodes.Module) -> Iterator[nodes.FunctionDefinition]:
 
 def _locals(function: nodes.FunctionDefinition) -> set[str]:
     return {each.name for each in function.parameters} | {name for name, _, _ in defined_in(function.body)}
-
-
-def _check_options(among: nodes.Expression, functions: dict[str, nodes.FunctionDefinition]) -> Iterator[Diagnostic]:
-    for item in _items(among):
-        if isinstance(item, nodes.Name) and item.name in functions and not functions[item.name].is_option:
-            why = "a choice maker chooses among Options"
-            others = (Label(functions[item.name].name_span, "a plain function"),)
-            title = f"`{item.name}` is not an Option"
-            yield Diagnostic("J408", title, item.span, why, "put #Option on the line above its def", others=others)
-        elif isinstance(item, nodes.Name) and item.name in BUILTINS and item.name not in functions:
-            why = "a choice maker chooses among Options"
-            yield Diagnostic("J408", f"`{item.name}` is not an Option", item.span, why, "import or define an Option")
 
 
 def _check_metafeatures(

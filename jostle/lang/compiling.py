@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define
 
-from jostle.errors import JostleError, ProgramError, Source, Span
+from jostle.errors import ProgramError, Source, Span
 from jostle.lang import (
     compiling_calls,
     compiling_choices,
@@ -186,7 +186,7 @@ class Compiler:
 
     # Expressions
 
-    def placed(self, mistake: Stop | JostleError | ArithmeticError, span: Span) -> ProgramError:
+    def placed(self, mistake: Exception, span: Span) -> ProgramError:
         """Return a mistake with its place. Raised without what led to it: whose frames these are is no part of it."""
         return placed(mistake, self.source, span)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.errors import Span
 from jostle.lang import nodes
-from jostle.lang.arithmetic import fraction, kind_of
+from jostle.lang.arithmetic import kind_of
 from jostle.lang.asked_once import KEEPING
+from jostle.lang.asking import called
 from jostle.lang.builtins import BUILTINS, Builtin
 from jostle.lang.compiling_collections import LambdaValue
 from jostle.lang.frames import Frame
@@ -65,30 +66,15 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
     if isinstance(function, Function):
         return function.called(frame, given, named)
     if isinstance(function, LambdaValue):
-        return function(frame, given)
+        return function(frame, given, named)
     if isinstance(function, Builtin):
         for each in (*given, *named.values()):
             if isinstance(each, Table):  # it may be kept, and found again
                 each.remembers = True
         return operated(frame, site, function.name, given, named)
     if isinstance(function, Option):
-        return _option(frame, function, given, named)
+        return called(frame, function, given, named)
     raise Stop("J501", f"{kind_of(function)} is called", "functions and Options are called", "name a function")
-
-
-def _option(frame: Frame, option: Option, given: list[Any], named: Mapping[str, Any]) -> Any:
-    if not given or not isinstance(given[0], Table):
-        raise Stop(
-            "J501",
-            f"`{option.name}` is not given a database",
-            "an Option is called with the database it answers from",
-            f"{type(option).__name__}(db)",
-        )
-    table, *questions = given
-    wanted = dict(named)
-    epsilon = wanted.pop("epsilon", None)
-    budget = frame.budget() if epsilon is None else fraction(epsilon, "epsilon")
-    return option(table.probe, *questions, epsilon=budget, **wanted)
 
 
 # Functions that every program knows

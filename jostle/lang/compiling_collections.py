@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
@@ -12,6 +12,7 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.asked_once import KEEPING
 from jostle.lang.frames import Frame
+from jostle.lang.functions import bound
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.scopes import target_names
 from jostle.lang.slots import Go, Scope
@@ -255,12 +256,16 @@ def _whole(index: Any, length: int) -> int:
 def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
     """Return what makes a function of an expression and the variables around it."""
     inner = scope.inner([each.name for each in node.parameters])
-    slots = [inner.slots[each.name] for each in node.parameters]
+    slots = {each.name: inner.slots[each.name] for each in node.parameters}
+    defaults = {
+        each.name: compiler.expression(each.default, scope) for each in node.parameters if each.default is not None
+    }
     body = compiler.expression(node.body, inner)
 
     def made(frame: Frame) -> LambdaValue:
         # What it holds are the values that the names have here: what is given to them later was not checked.
-        return LambdaValue(slots, body, Frame(frame.program, dict(frame.names), frame.epsilon, frame.depth))
+        kept = Frame(frame.program, dict(frame.names), frame.epsilon, frame.depth)
+        return LambdaValue(slots, {name: each(frame) for name, each in defaults.items()}, body, kept)
 
     return made
 
@@ -269,16 +274,15 @@ def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
 class LambdaValue:
     """A function without a name, with the variables around it."""
 
-    slots: list[str]
+    slots: Mapping[str, str]
+    defaults: Mapping[str, Any]
     body: Go
     frame: Frame
 
-    def __call__(self, caller: Frame, given: Sequence[Any]) -> Any:
+    def __call__(self, caller: Frame, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Return what it gives."""
-        if len(given) != len(self.slots):
-            title = f"{len(given)} values for {len(self.slots)} parameters"
-            raise Stop("J508", title, "a lambda is given a value for each", "lambda a: size(a)")
-        names = {**self.frame.names, **dict(zip(self.slots, given, strict=True))}
+        values = bound("lambda", tuple(self.slots), self.defaults, given, named)
+        names = {**self.frame.names, **{self.slots[name]: value for name, value in values.items()}}
         return self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ from jostle.lang import nodes
 from jostle.lang.frames import Frame, Runner
 from jostle.lang.stops import Stop
 
-__all__ = ["Function"]
+__all__ = ["Function", "bound"]
 
 
 @define(eq=False)
@@ -31,28 +31,37 @@ class Function:
         if len(given) == len(parameters) and not named:
             names = dict(zip(parameters, given, strict=True))
         else:
-            names = self._bound(given, named)
+            names = self.bound(given, named)
         return self.body(Frame(frame.program, names, frame.epsilon, frame.depth + 1))
 
     def run(
         self, program: Runner, given: list[Any], named: Mapping[str, Any], epsilon: Fraction | None, depth: int = 0
     ) -> Any:
         """Return what it gives with a budget."""
-        return self.body(Frame(program, self._bound(given, named), epsilon, depth))
+        return self.body(Frame(program, self.bound(given, named), epsilon, depth))
 
-    def _bound(self, given: list[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        if len(given) > len(self.parameters):
-            raise self._misfit(f"it takes {len(self.parameters)} values, not {len(given)}")
-        names = {**self.defaults, **dict(zip(self.parameters, given, strict=False))}
-        for name, value in named.items():
-            if name not in self.parameters or self.parameters.index(name) < len(given):
-                raise self._misfit(f"`{name}` does not fit")
-            names[name] = value
-        missing = [name for name in self.parameters if name not in names]
-        if missing:
-            raise self._misfit(f"`{missing[0]}` is missing")
-        return names
+    def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its parameters' values, in their order, or refuse those it is given."""
+        return bound(self.name, self.parameters, self.defaults, given, named)
 
-    def _misfit(self, why: str) -> Stop:
-        head = f"{self.name}({', '.join(self.parameters)})"
-        return Stop("J508", f"`{self.name}` is not called as it is defined", f"{why}: it is {head}", f"call {head}")
+
+def bound(
+    name: str, parameters: Sequence[str], defaults: Mapping[str, Any], given: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the values of parameters, in their order, or refuse those that are given."""
+    if len(given) > len(parameters):
+        raise _misfit(name, parameters, f"it takes {len(parameters)} values, not {len(given)}")
+    values = {**defaults, **dict(zip(parameters, given, strict=False))}
+    for each, value in named.items():
+        if each not in parameters or parameters.index(each) < len(given):
+            raise _misfit(name, parameters, f"`{each}` does not fit")
+        values[each] = value
+    missing = [each for each in parameters if each not in values]
+    if missing:
+        raise _misfit(name, parameters, f"`{missing[0]}` is missing")
+    return {each: values[each] for each in parameters}
+
+
+def _misfit(name: str, parameters: Sequence[str], why: str) -> Stop:
+    head = f"{name}({', '.join(parameters)})"
+    return Stop("J508", f"`{name}` is not called as it is defined", f"{why}: it is {head}", f"call {head}")

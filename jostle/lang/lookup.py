@@ -11,7 +11,7 @@ from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.describing import column_facts, describe
-from jostle.lang.library import MODULES
+from jostle.lang.library import MODULES, library_options
 from jostle.lang.printer_expressions import show_expression, show_parameters
 from jostle.lang.scopes import Definition, defined_in, target_names
 
@@ -190,8 +190,13 @@ def _describe(name: str, definition: Definition) -> str:
 
 
 def _imported(definition: nodes.Import, name: str) -> str:
-    kind = "public databases" if definition.module == "public" else "Option"
-    return f"{kind} `{name}`, from `{definition.module}`"
+    known = library_options().get(name)
+    if definition.module == "public" or known is None:
+        kind = "public databases" if definition.module == "public" else "Option"
+        return f"{kind} `{name}`, from `{definition.module}`"
+    given = [f"`{key}={each.written}`" for key, each in known.parameters.items()]
+    parameters = f", with the parameters {', '.join(given)}" if given else ""
+    return f"Option `{known.head}`, from `{definition.module}`{parameters}"
 
 
 def _head(function: nodes.FunctionDefinition) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON
-from jostle.lang.calls import check_call
+from jostle.lang.calls import callable_of, check_call
 from jostle.lang.library import MODULES
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
+from jostle.lang.spelling import near
 
-__all__ = ["check_names", "near"]
+__all__ = ["check_names"]
 
 
 def check_names(module: nodes.Module) -> Iterator[Diagnostic]:
@@ -24,15 +24,6 @@ def check_names(module: nodes.Module) -> Iterator[Diagnostic]:
     resolver.check_twice(module.body, "program")
     resolver.check_body(module.body, _Scope())
     yield from resolver.found
-
-
-def near(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another one, if one is."""
-    candidates = sorted(set(known))
-    matches = get_close_matches(name, candidates, n=1, cutoff=0.7)
-    if matches:
-        return matches[0]
-    return next((each for each in candidates if each.lower() == name.lower()), None)
 
 
 @define
@@ -289,10 +280,11 @@ class _Resolver:
         name = node.function.name
         if name in self.top:
             definition = self.top[name][1]
-            if isinstance(definition, nodes.FunctionDefinition):
-                self.found += check_call(node, definition)
-            elif isinstance(definition, nodes.ClassDefinition) and (answer := definition.method("answer")):
-                self.found += check_call(node, evolve(answer, name=name, marks=("Option",)))
+            if (known := callable_of(name, definition)) is not None:
+                self.found += check_call(node, known)
+            elif isinstance(definition, nodes.Import) and definition.module == "public":
+                why, fix = "it holds public databases, and is no function", f"for each in {name}:"
+                self.found.append(Diagnostic("J105", f"`{name}` is called", node.function.span, why, fix))
         elif name in BUILTINS:
             self.found += check_call(node, BUILTINS[name])
 

@@ -13,6 +13,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, UNBOUNDED, Account, Amount
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.library import library_options
 from jostle.lang.pricing_values import (
     NEVER,
     UNKNOWN,
@@ -31,7 +32,6 @@ from jostle.lang.pricing_values import (
     fixed,
     is_keyed,
     private_in,
-    whole,
 )
 from jostle.lang.scopes import defined_in, symbols, target_names
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pricer", "Unpriceable"]
 
+DEFINITIONS = (nodes.FunctionDefinition, nodes.ClassDefinition, nodes.Import)
 MOST_STEPS = 60_000
 MOST_DEPTH = 60
 MOST_ROUNDS = 300
@@ -74,9 +75,19 @@ class Pricer:
         """Note what the program defines."""
         self.functions = {each.name: each for each in self.module.body if isinstance(each, nodes.FunctionDefinition)}
         self.symbols = symbols(self.module)
+        self._run_top()
+
+    def _run_top(self) -> None:
+        """Note what the names at the top stand for; nothing is spent there, as there is no database."""
         for name, _, definition in defined_in(self.module.body):
-            # A name with several values has one of them, which is not known.
-            self.globals[name] = UNKNOWN if name in self.globals else _known_at_top(name, definition)
+            self.globals[name] = _defined_at_top(name, definition)
+        try:
+            self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
+        except Unpriceable:
+            for name, _, definition in defined_in(self.module.body):
+                self.globals[name] = _defined_at_top(name, definition)
+        self.root = Account()
+        self.steps = 0
 
     @property
     def times(self) -> int:
@@ -259,18 +270,17 @@ class Pricer:
         return None if found is NEVER else found
 
 
-def _known_at_top(name: str, definition: nodes.Node) -> Any:
+def _defined_at_top(name: str, definition: nodes.Node) -> Any:
+    """Return what is known of a name at the top before what stands there is run."""
     match definition:
         case nodes.FunctionDefinition():
             return Callee("option" if definition.is_option else "function", name)
         case nodes.ClassDefinition():
             return Callee("option", name)
         case nodes.Import() if definition.module != "public":
-            return Callee("option", name)
-        case nodes.Assign(value=nodes.MakeChoiceMaker()):
-            return Callee("maker", name)
-        case nodes.Assign(target=nodes.Name(), value=nodes.Number(value=value)):
-            return whole(value)
+            return Callee("library" if name in library_options() else "option", name)
+        case nodes.Import():
+            return Unknown(kind="public databases")
         case _:
             return UNKNOWN
 

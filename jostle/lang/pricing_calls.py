@@ -7,12 +7,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from jostle.errors import Span
+from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
 from jostle.lang.builtins import BUILTINS
+from jostle.lang.library import library_options
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_arithmetic import plain
+from jostle.lang.pricing_asked import OPTIONS, check_asked, is_plain
+from jostle.lang.pricing_kinds import kind_of
 from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused, released
 from jostle.lang.pricing_values import (
     RELEASED,
@@ -43,26 +46,49 @@ def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
     callee = pricer.value(node.function, names)
     given = [pricer.value(each, names) for each in node.arguments]
     named = {each.name: pricer.value(each.value, names) for each in node.keywords}
+    if isinstance(callee, Callee) and callee.kind in OPTIONS:
+        check_asked(pricer, node, callee, given, named)
     return _called(pricer, node.span, callee, given, named)
 
 
-def _called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:
+def _called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Names) -> Any:  # noqa: PLR0911 - one per kind
     if not isinstance(callee, Callee):
-        if combined([*given, *named.values()]).accounts:
-            raise Unpriceable("which function is called depends on a released number")
-        return UNKNOWN
+        return _not_called(pricer, span, callee, [*given, *named.values()])
     if callee.kind == "several":
         return pricer.branches([partial(_called, pricer, span, each, given, named) for each in callee.several])
     if callee.kind == "function":
         return pricer.called(callee.name, given, named, span)
     if callee.kind == "lambda" and callee.node is not None:
-        parameters = [each.name for each in callee.node.parameters]
-        with pricer.deeper(span):
-            return pricer.value(callee.node.body, {**callee.names, **dict(zip(parameters, given, strict=False))})
-    if callee.kind in {"option", "maker"}:
+        return _called_lambda(pricer, span, callee.node, callee.names, given, named)
+    if callee.kind in OPTIONS:
+        if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
+            return Callee("configured", callee.name)
         pricer.charge_for([*given, *named.values()], named.get("epsilon", ALL), span)
         return UNKNOWN
     return _builtin(pricer, span, callee.name, _in_order(callee.name, given, named))
+
+
+def _not_called(pricer: Pricer, span: Span, value: Any, given: list[Any]) -> Any:
+    """Report a value that is called and is no function; one that is not known may be one."""
+    private = combined(given).accounts
+    if is_plain(value) and not private:
+        title = f"{kind_of(value)} is called"
+        pricer.report(Diagnostic("J501", title, span, "functions and Options are called", "name a function"))
+    elif private and not is_plain(value):
+        raise Unpriceable("which function is called depends on a released number")
+    return UNKNOWN
+
+
+def _called_lambda(  # noqa: PLR0917 - as it is called
+    pricer: Pricer, span: Span, node: nodes.Lambda, around: Names, given: list[Any], named: Names
+) -> Any:
+    values = {
+        each.name: UNKNOWN if each.default is None else pricer.value(each.default, around) for each in node.parameters
+    }
+    values |= dict(zip(list(values), given, strict=False))
+    values |= {name: value for name, value in named.items() if name in values}
+    with pricer.deeper(span):
+        return pricer.value(node.body, {**around, **values})
 
 
 def _in_order(name: str, given: list[Any], named: Names) -> list[Any]:

@@ -14,12 +14,12 @@ from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.lowering import CELL, OfColumns, Query, column_values, lower
-from jostle.lang.names import near
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
 from jostle.lang.pricing_values import Names
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import target_names
+from jostle.lang.spelling import near
 from jostle.lang.values import PrivateNumber, Table
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema

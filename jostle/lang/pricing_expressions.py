@@ -65,6 +65,9 @@ def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # no
         case nodes.Choose():
             return choose(pricer, node, names)
         case nodes.MakeChoiceMaker():
+            for each in nodes.children(node):
+                if isinstance(each, nodes.Expression):
+                    pricer.value(each, names)
             return Callee("maker", "choice")
         case nodes.Over():
             return over(pricer, node, names)

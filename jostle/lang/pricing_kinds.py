@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of", "moves_of"]
 
-CALLED = {"option": "an Option", "maker": "a choice maker", "builtin": "a function", "several": "a function"}
+CALLED = {
+    "option": "an Option",
+    "library": "an Option",
+    "configured": "an Option",
+    "maker": "a choice maker",
+    "builtin": "a function",
+    "several": "a function",
+}
 
 
 def kind_of(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind

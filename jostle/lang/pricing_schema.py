@@ -17,10 +17,10 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.compiling_collections import item_of as item_at
 from jostle.lang.compiling_tables import fact_of_table
-from jostle.lang.names import near
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Rows, Unknown, is_number, whole
+from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
 from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, Table, common, numbered
 from jostle.privacy.expressions import Expression, sensitivity

@@ -10,7 +10,6 @@ from attrs import evolve
 
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
-from jostle.lang.names import near
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_private import GROUPS, item_of, real_part
 from jostle.lang.pricing_values import (
@@ -26,6 +25,7 @@ from jostle.lang.pricing_values import (
     is_keyed,
     is_number,
 )
+from jostle.lang.spelling import near
 
 __all__ = ["attribute", "index", "part", "select"]
 

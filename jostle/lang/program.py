@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from jostle.errors import JostleError, ProgramError, Source
 from jostle.lang import nodes
 from jostle.lang.check import check
@@ -24,10 +26,11 @@ from jostle.lang.parser import read_source
 from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
-from jostle.lang.stops import Stop, placed
+from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import Table
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
+from jostle.privacy.amounts import show_amount
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
@@ -103,21 +106,35 @@ class Program:
         from jostle.privacy.probe import Probe  # noqa: PLC0415 - as above
 
         function = self[entry]
-        with deep_enough():
+        probes = [each for each in given if isinstance(each, Probe)]
+        if not isinstance(function, Option | Function):
+            raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
+        with deep_enough(), spending_told(probes):
             if isinstance(function, Option):
-                return function(*given, epsilon=epsilon, **named)
-            if not isinstance(function, Function):
-                raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
-            if any(isinstance(each, Probe) for each in given):
+                return self._asked(entry, function, given, epsilon, named)
+            if probes:
                 places = tuple(place for place, each in enumerate(given) if isinstance(each, Probe))
                 self.check_entry(function, places)
                 self.check_schema(entry, given[places[0]].schema, places)
             tables = [Table(each) if isinstance(each, Probe) else each for each in given]
             try:
-                with choices_of([each for each in given if isinstance(each, Probe)]):
+                with choices_of(probes):
                     return function.run(self, tables, named, epsilon)
             except Stop as mistake:
                 raise placed(mistake, self.source, function.definition.name_span) from None
+
+    def _asked(
+        self, name: str, option: Option, given: Sequence[Any], epsilon: Fraction | None, named: Mapping[str, Any]
+    ) -> Any:
+        """Return the answer of an Option or a maker that is asked from outside."""
+        try:
+            return option(*given, epsilon=epsilon, **named)
+        except JostleError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - whatever it is, nobody is shown Python's innards
+            mistake = broken_off(failure, f"`{option.name}`")
+            span = next(span for each, span, _ in defined_in(self.module.body) if each == name)
+            raise placed(mistake, self.source, span) from None
 
     def check_entry(self, function: Function, tables: Sequence[int]) -> None:
         """Refuse to call a function with databases in other places than it was checked for."""
@@ -235,6 +252,21 @@ def load_source(source: Source, *, say: Callable[[str], None] | None = None) -> 
     if not checked.good:
         raise ProgramError(source, checked.diagnostics)
     return Program(source, checked.module, say)
+
+
+@contextmanager
+def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
+    """Let what was spent be told where a run breaks off by a mistake of ours."""
+    before = sum(each.spent for each in probes)
+    try:
+        yield
+    except ProgramError as mistake:
+        if not any(each.code == BROKEN_OFF for each in mistake.diagnostics):
+            raise
+        spent = sum((each.spent for each in probes), Fraction(0)) - before
+        words = f"epsilon {show_amount(spent)} was spent by then, and what it bought is in the trace" if spent else ""
+        told = [evolve(each, why=f"{each.why}; {words or 'nothing was spent'}") for each in mistake.diagnostics]
+        raise ProgramError(mistake.source, told) from None
 
 
 @lru_cache(maxsize=32)

@@ -14,6 +14,7 @@ from jostle.lang.functions import Function
 from jostle.lang.operations import holds_private
 from jostle.lang.scopes import defined_in
 from jostle.lang.stops import Stop, placed
+from jostle.lang.tasks import task_of
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, Node, Table
 from jostle.options.base import Option
@@ -38,7 +39,7 @@ class ProgramOption(Option):
         self._name = name
         self.answer = answer
         self._predict = predict
-        self._task: tuple[int, str] | None = None
+        self._task: str | None = None
         if predict is not None:
             self.predict = self._predicted
 
@@ -50,10 +51,9 @@ class ProgramOption(Option):
     @property
     def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
         """Return what it answers, as far as its text tells."""
-        known = len(self.program.globals)  # looked for anew while the program's names are being defined
-        if self._task is None or self._task[0] != known:
-            self._task = known, task_of(self.program, self.answer.definition)
-        return self._task[1]
+        if self._task is None:
+            self._task = task_of(self.program.module, self.answer.definition)
+        return self._task
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
@@ -69,13 +69,16 @@ class ProgramOption(Option):
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Any, site: str | None = None, **named: Any) -> Any:
         """Return its answer; a decision tree becomes a model."""
+        asked = list(self._wanted(db, questions))
+        try:
+            self.answer.bound([db, *asked], named)  # before anything is spent
+        except Stop as mistake:
+            raise placed(mistake, self.program.source, self.answer.definition.name_span) from None
 
         def run(probe: Probe, budget: Fraction) -> Any:
             try:
                 with deep_enough():
-                    found = self.answer.run(
-                        self.program, [Table(probe), *self._wanted(probe, questions)], named, budget
-                    )
+                    found = self.answer.run(self.program, [Table(probe), *asked], named, budget)
                 if holds_private(found):
                     raise Stop(  # noqa: TRY301 - given its place below
                         "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
@@ -197,27 +200,3 @@ def learned_mark(program: Program, name: str) -> str:
     from jostle.choice.policies.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice
 
     return mark_of({label: program.policy(label) for label in sorted(labels)})
-
-
-def task_of(program: Program, definition: nodes.FunctionDefinition) -> str:
-    """Return what an Option answers: as the Options it calls, or as what it looks at tells."""
-    seen, waiting = set[int](), [definition]
-    while waiting:
-        current = waiting.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        for node in nodes.walk(current):
-            if isinstance(node, nodes.Over) or (isinstance(node, nodes.Attribute) and node.name.endswith("_range")):
-                return "grid"
-            if isinstance(node, nodes.Attribute) and node.name in {"label", "attributes"}:
-                return "classification"
-            if isinstance(node, nodes.Name):
-                known = program.globals.get(node.name)
-                if isinstance(known, Function):
-                    waiting.append(known.definition)
-                elif isinstance(known, ProgramOption) and known.answer.definition is not definition:
-                    waiting.append(known.answer.definition)
-                elif isinstance(known, Option) and not isinstance(known, ProgramOption):
-                    return known.task
-    return "program"

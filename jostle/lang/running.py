@@ -16,7 +16,8 @@ from jostle.lang.functions import Function
 from jostle.lang.labelled import check_forced
 from jostle.lang.price import prices
 from jostle.lang.program import Program, load
-from jostle.lang.program_options import ProgramOption, task_of
+from jostle.lang.program_options import ProgramOption
+from jostle.lang.tasks import task_of
 from jostle.options.base import Option
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.opening import protect, rehearse
@@ -228,7 +229,7 @@ def _example(program: Program, target: Any, epsilon: Fraction, trace: Trace) -> 
 
 def _task(program: Program, target: Any) -> str:
     if isinstance(target, Function):
-        return task_of(program, target.definition)
+        return task_of(program.module, target.definition)
     task: str = target.task
     return task
 

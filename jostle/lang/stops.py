@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import extract_tb
+
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span
 
-__all__ = ["MISTAKES", "RefusedProgramError", "Stop", "placed"]
+__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "placed"]
+
+BROKEN_OFF = "J902"
+"""Of what goes wrong inside of Jostle itself."""
+MOST_WORDS = 160
+"""Of what Python says about it, so much is told."""
 
 
 class Stop(Exception):  # noqa: N818 - it is no error yet: it has no place
@@ -18,15 +26,25 @@ class Stop(Exception):  # noqa: N818 - it is no error yet: it has no place
         self.fix = fix
 
 
-MISTAKES = (Stop, JostleError, ArithmeticError)
-"""What may go wrong in an expression, and is given its place."""
+MISTAKES = Exception
+"""What may go wrong in an expression, and is given its place: whatever it is, nobody is shown Python's innards."""
 
 
 class RefusedProgramError(ProgramError, BudgetError):
     """A program asked for more than its budget, at a place in its text."""
 
 
-def placed(mistake: Stop | JostleError | ArithmeticError, source: Source, span: Span) -> ProgramError:
+def broken_off(failure: Exception, what: str) -> Stop:
+    """Return what is said of a failure that is a mistake of ours, with where it shows in our own files."""
+    said = _one_line(str(failure))[:MOST_WORDS]
+    places = extract_tb(failure.__traceback__)
+    where = f" at {'/'.join(Path(places[-1].filename).parts[-3:])}:{places[-1].lineno}" if places else ""
+    title = f"{what} broke off: {type(failure).__name__}{f', {said}' if said else ''}"
+    why = f"this is a mistake of ours{where}, not of the program"
+    return Stop(BROKEN_OFF, title, why, "report it, with the program and these lines")
+
+
+def placed(mistake: Exception, source: Source, span: Span) -> ProgramError:
     """Return a mistake with the place where it showed; one that has a place, of an expression inside, keeps it."""
     if isinstance(mistake, ProgramError):
         return mistake
@@ -39,8 +57,12 @@ def placed(mistake: Stop | JostleError | ArithmeticError, source: Source, span: 
         fix = mistake.fix or ("ask for less" if refused else "change what is asked for here")
         kind = RefusedProgramError if refused else ProgramError
         return kind(source, [Diagnostic(code, _one_line(mistake.title), span, _one_line(why), _one_line(fix))])
+    if isinstance(mistake, MemoryError):
+        return placed(Stop("J502", "this is too large", "there is no memory for it", "use less"), source, span)
+    if not isinstance(mistake, ArithmeticError):
+        return placed(broken_off(mistake, "this"), source, span)
     why = "numbers are exact where they can be, and of ordinary size"
-    return ProgramError(source, [Diagnostic("J502", f"this has no value: {mistake}", span, why, "check it beforehand")])
+    return placed(Stop("J502", f"this has no value: {mistake}", why, "check it beforehand"), source, span)
 
 
 def _one_line(text: str) -> str:

@@ -50,6 +50,7 @@ def _used(
 
 
 def _options(module: nodes.Module) -> set[str]:
+    """Return the names that Options go by: their own, and those of variables that hold one."""
     found: set[str] = set()
     for statement in module.body:
         if isinstance(statement, nodes.Import) and statement.module != "public":
@@ -58,9 +59,21 @@ def _options(module: nodes.Module) -> set[str]:
             isinstance(statement, nodes.FunctionDefinition) and statement.is_option
         ):
             found.add(statement.name)
-        elif isinstance(statement, nodes.Assign) and isinstance(statement.value, nodes.MakeChoiceMaker):
-            found.update(each.name for each in target_names(statement.target))
+    assigned = [each for each in nodes.walk(module) if isinstance(each, nodes.Assign)]
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for each in assigned:
+            if _is_option(each.value, found):
+                found.update(name.name for name in target_names(each.target))
     return found
+
+
+def _is_option(node: nodes.Expression, options: set[str]) -> bool:
+    """Return whether an expression is an Option: by its name, with parameters, or a choice maker."""
+    if isinstance(node, nodes.Call) and not node.arguments and node.keywords:
+        node = node.function
+    return isinstance(node, nodes.MakeChoiceMaker) or (isinstance(node, nodes.Name) and node.name in options)
 
 
 def _places(  # noqa: C901 - one case per kind
@@ -72,6 +85,8 @@ def _places(  # noqa: C901 - one case per kind
             yield node.table
         case nodes.Attribute() if node.name not in OTHERS_HAVE:
             yield node.value
+        case nodes.Call(function=nodes.Call() as made) if _is_option(made, options):
+            yield from node.arguments[:1]
         case nodes.Call(function=nodes.Name(name=name)):
             arguments = list(node.arguments)
             named = {each.name: each.value for each in node.keywords}
@@ -82,6 +97,7 @@ def _places(  # noqa: C901 - one case per kind
                         yield value
             elif name in options:
                 yield from arguments[:1]
+                yield from (value for key, value in named.items() if key == "db")
             elif name == "noisyCount":
                 yield from arguments[:1]
                 yield from (value for key, value in named.items() if key == "table")

@@ -5,8 +5,12 @@ from __future__ import annotations
 from attrs import evolve
 
 from jostle.lang import nodes
-from jostle.lang.world import PUBLIC, UNKNOWN, World, container, joined
+from jostle.lang.builtins import EPSILON
+from jostle.lang.calls import gives_parameters
+from jostle.lang.printer_expressions import show_expression
+from jostle.lang.world import PUBLIC, UNKNOWN, World, container, function, joined
 from jostle.lang.world_builtins import RULES, passed_on
+from jostle.lang.world_callees import check_fits, first_parameter
 from jostle.lang.world_checker import BUY_FIRST, Checker, Place
 from jostle.lang.world_purchases import bound, budget, buys
 
@@ -25,6 +29,7 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
             if world.holds_private:
                 checker.in_query(node if world.kinds == {"table"} else written)
                 return PUBLIC
+    check_fits(checker, node, callee)
     if not callee.functions:
         return _unknown(checker, node, callee, [*given, *named.values()])
     return joined(_one(checker, each, node, given, named, place) for each in sorted(callee.functions))
@@ -37,7 +42,7 @@ def _unknown(checker: Checker, node: nodes.Call, callee: World, given: list[Worl
     if any(world.holds_private for world in given):
         checker.report(
             "J217",
-            "a private value is passed to an unknown function",
+            f"`{show_expression(node.function)}` is given a private value, and is not known to be a function",
             node.function,
             "what it does with it cannot be seen from here",
             "call a function of the program by its name",
@@ -55,21 +60,42 @@ def _one(  # noqa: PLR0917 - a clause each
     if kind == "f":
         return checker.called(called, given, named, node.span, place.mode)
     if kind == "l":
-        return checker.called_lambda(int(called), given, node.span, place.mode)
-    if kind == "o":
-        return _option(checker, node, called, given, named, place)
+        return checker.called_lambda(int(called), given, named, node.span, place.mode)
+    if kind in {"o", "c", "m"}:
+        known = checker.library.get(called) if kind == "o" else None
+        if known is not None and gives_parameters(node, known):
+            return _with_parameters(checker, node, called, named)
+        return _option(checker, node, called if kind == "o" else show_expression(node.function), given, named, place)
     rule = _map if called == "map" else RULES.get(called)
     return PUBLIC if rule is None else rule(checker, called, node, bound(called, given, named), place)
+
+
+def _with_parameters(checker: Checker, node: nodes.Call, name: str, named: dict[str, World]) -> World:
+    """Return what is known of an Option with parameters."""
+    for each in node.keywords:
+        if named[each.name].holds_private:
+            checker.report(
+                "J220",
+                f"a parameter of `{name}` is {named[each.name].word}",
+                each.value,
+                "parameters show in the trace, and in the name of the Option",
+                BUY_FIRST,
+            )
+    return function(f"c {name}")
 
 
 def _option(  # noqa: PLR0917 - a clause each
     checker: Checker, node: nodes.Call, name: str, given: list[World], named: dict[str, World], place: Place
 ) -> World:
     buys(checker, node.span, place, f"`{name}`")
-    questions = [
-        *zip(given[1:], node.arguments[1:], strict=True),
-        *((named[each.name], each.value) for each in node.keywords if each.name != "epsilon"),
+    asked = [
+        *zip(given, node.arguments, strict=True),
+        *((named[each.name], each.value) for each in node.keywords if each.name != EPSILON),
     ]
+    if not given:  # the database may stand anywhere, by its name
+        database = first_parameter(checker, name)
+        asked.sort(key=lambda each: all(each[1] is not word.value for word in node.keywords if word.name == database))
+    questions = asked[1:]
     for world, written in questions:
         if world.holds_private:
             checker.report(
@@ -79,13 +105,13 @@ def _option(  # noqa: PLR0917 - a clause each
                 "an Option is given a database first; what else it is asked is public",
                 BUY_FIRST,
             )
-    if "epsilon" in named:
-        budget(checker, named["epsilon"], next(each.value for each in node.keywords if each.name == "epsilon"))
-    if given and given[0].is_private and "table" not in given[0].kinds:
+    if EPSILON in named:
+        budget(checker, named[EPSILON], next(each.value for each in node.keywords if each.name == EPSILON))
+    if asked and asked[0][0].is_private and "table" not in asked[0][0].kinds:
         checker.report(
             "J219",
-            f"`{name}` is given {given[0].word} in place of a database",
-            node.arguments[0].span,
+            f"`{name}` is given {asked[0][0].word} in place of a database",
+            asked[0][1].span,
             "an Option answers from a database",
             f"{name}(db)",
         )

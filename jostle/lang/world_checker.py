@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
+from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, private
@@ -70,6 +71,9 @@ class Checker:
     globals: dict[str, World] = field(factory=dict)
     symbols: frozenset[str] = field(init=False)
     lambdas: dict[int, Lambda] = field(factory=dict)
+    makers: list[nodes.MakeChoiceMaker] = field(factory=list)
+    library: dict[str, LibraryOption] = field(factory=dict)
+    """The Options that it imports."""
     variants: dict[tuple[str, Mode], dict[tuple[World, ...], Variant]] = field(factory=dict)
     grown: bool = False
     """Whether more was learned in this round of what something holds, or gives, than was gone by."""
@@ -93,6 +97,8 @@ class Checker:
             elif isinstance(definition, nodes.Import):
                 public = definition.module == "public"
                 self.globals[name] = container([PUBLIC]) if public else function(f"o {name}")
+                if not public and name in library_options():
+                    self.library[name] = library_options()[name]
 
     def settle(self, go: Callable[[], None]) -> None:
         """Go through a program until nothing new is learned of what its functions give, and hold."""
@@ -231,11 +237,12 @@ class Checker:
         names.update({key: world for key, world in named.items() if key in names})
         return self._variant(definition, f"f {name}", {}, names, span, mode)
 
-    def called_lambda(self, number: int, given: list[World], span: Span, mode: Mode) -> World:
+    def called_lambda(self, number: int, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """Return what a function without a name may give."""
         known = self.lambdas[number]
         names = {each.name: PUBLIC for each in known.node.parameters}
         names.update(zip(names, given, strict=False))
+        names.update({key: world for key, world in named.items() if key in names})
         return self._variant(known.node, f"l {number}", known.around, names, span, mode)
 
     def _variant(  # noqa: PLR0917 - a clause each

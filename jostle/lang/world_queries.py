@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from jostle.lang import nodes
-from jostle.lang.world import PUBLIC, World, joined, private
+from jostle.lang.world import PUBLIC, World, function, joined, private
 from jostle.lang.world_checker import BUY_FIRST, Checker, Place
 
 __all__ = ["choose", "make_choice_maker", "over", "select"]
@@ -59,7 +59,10 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
     for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
         if child is not None and checker.value(child, place).holds_private:
             checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
-    return evolve(PUBLIC, functions=frozenset({"o choice"}))
+    number = next((key for key, each in enumerate(checker.makers) if each is node), len(checker.makers))
+    if number == len(checker.makers):
+        checker.makers.append(node)
+    return function(f"m {number}")
 
 
 def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:

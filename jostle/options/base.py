@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
-from attrs import Attribute, field, fields
+from attrs import fields
 
 from jostle.errors import OptionError
-from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 
-__all__ = ["Option", "get", "names", "option", "options_for", "per_part", "share"]
+__all__ = ["Option", "get", "names", "option", "options_for", "per_part"]
 
 
 class Option(ABC):
@@ -131,18 +131,10 @@ def get(name: str) -> Option:
     given = dict(_parameter(part, kind) for part in (match[2] or "").split(",") if part.strip())
     try:
         return kind(**given)
+    except OptionError as mistake:
+        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.title}", fix=mistake.fix) from None
     except (TypeError, ValueError) as mistake:
         raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.args[0]}") from None
-
-
-def share(default: str) -> Any:
-    """Return an attrs field for a share of a budget: an exact fraction strictly between 0 and 1."""
-
-    def check(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
-        if not 0 < value < 1:
-            raise OptionError(f"{attribute.name} is {value}, but must lie between 0 and 1")
-
-    return field(default=Fraction(default), converter=lambda value: exact(value, "a share"), validator=check)
 
 
 def per_part(epsilon: Fraction, schema: Schema) -> Fraction:

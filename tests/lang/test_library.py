@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from jostle import options
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.library import MODULES
+from jostle.lang.library import KEPT, MODULES, library_options, made
 from jostle.lang.tokens import FOREIGN, KEYWORDS
+from jostle.parameters import parameters_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,6 +23,16 @@ ROOT = Path(__file__).parents[2]
 def test_the_modules_hold_the_registered_options(task: str, modules: list[str]) -> None:
     registered = {name for name in options.names(task) if type(options.get(name)).__module__.startswith("jostle.")}
     assert {name for module in modules for name in MODULES[module]} == registered
+
+
+def test_what_is_kept_of_the_options_is_what_they_are() -> None:
+    """Made anew by python -m jostle.lang.library."""
+    assert json.loads(KEPT.read_text("utf-8")) == json.loads(json.dumps(made()))
+    for name, known in library_options().items():
+        option = options.get(name)
+        assert (known.task, dict(known.parameters)) == (option.task, dict(parameters_of(type(option))))
+        asked = list(signature(option).parameters)
+        assert len(known.asked) == sum(each not in {"epsilon", "site"} for each in asked)
 
 
 def test_names_are_names() -> None:

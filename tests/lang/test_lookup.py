@@ -48,8 +48,8 @@ def word(text: str, nth: int = 0) -> tuple[str, int | None]:
 @pytest.mark.parametrize(
     ("text", "nth", "said", "line"),
     [
-        ("DAWA", 0, "Option `DAWA`, from `histograms`", 1),
-        ("DAWA", 1, "Option `DAWA`, from `histograms`", 1),
+        ("DAWA", 0, "Option `DAWA(db, queries)`, from `histograms`, with the parameters `partition_share=0.125`", 1),
+        ("DAWA", 1, "Option `DAWA(db, queries)`, from `histograms`, with the parameters `partition_share=0.125`", 1),
         ("histograms", 0, "module `histograms`: AHP", None),
         ("grow", 0, "function `grow(D, atts, d=5)`", 2),
         ("grow", 2, "function `grow(D, atts, d=5)`", 2),
@@ -147,7 +147,7 @@ def answer(db, d=3, word="yes"):
     ("text", "nth", "with_schema", "without"),
     [
         ("maker(", 0, "a public value, or a released one; spends 1/8 of epsilon", None),
-        ("maker =", 0, "", ""),
+        ("maker =", 0, "a choice maker", "a choice maker"),
         ("d=3", 0, "a public number", "a public number"),
         ("word=", 0, "a public text", "a public text"),
         (

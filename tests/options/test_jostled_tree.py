@@ -183,7 +183,7 @@ def charges(around: Handler, epsilon: Fraction = Fraction(1)) -> tuple[Charge, .
     found: list[Charge] = []
 
     def run(db: jostle.Probe, budget: Fraction) -> object:
-        model = JostledTree(depth=2, sizes_share="1/2").run(db, budget)
+        model = JostledTree(depth=2, sizes_share=Fraction(1, 2)).run(db, budget)
         found.extend(db.charges)
         return model
 
@@ -326,6 +326,6 @@ def test_expected_sizes_shrink_with_every_split() -> None:
 
 
 def test_shares_outside_their_range_are_refused() -> None:
-    for share in ("1", "-1/10"):
+    for share in (Fraction(1), Fraction(-1, 10)):
         with pytest.raises(jostle.JostleError, match="sizes_share"):
             JostledTree(sizes_share=share)

@@ -18,7 +18,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from jostle.errors import ChoiceError
-from jostle.options.base import Option, get, share
+from jostle.options.base import Option, get
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.bayes_tree import BayesTree
 from jostle.options.classification.fletcher_islam import FletcherIslam
@@ -33,6 +33,7 @@ from jostle.options.classification.pooled_tree import PooledTree
 from jostle.options.classification.random_forest import RandomForest
 from jostle.options.models.model import Model
 from jostle.options.models.rules import hits_of
+from jostle.parameters import share
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event, Laplace, in_turn
 from jostle.privacy.probe import Probe

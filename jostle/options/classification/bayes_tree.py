@@ -9,14 +9,13 @@ of more noise per row. It pays where rows are many: with one level, at about n *
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.growing.greedy import left_of
 from jostle.options.growing.grove import Grove, NumericSplits, longest_path
@@ -26,6 +25,7 @@ from jostle.options.growing.splitting import ByUtility
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.routes import LeafCounts, SplitCounts
@@ -41,9 +41,9 @@ class BayesTree(Classifier):
 
     paper = "Kohavi, KDD 1996, made private"
 
-    depth: int = field(default=1, validator=ge(1))
+    depth: int = whole(1, least=1)
     """Levels of splits above the naive Bayes models."""
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     split_share: Fraction = share("1/8")
     """Part of the budget that picks the splits."""

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.growing.grove import Grove, NumericSplits, branching
 from jostle.options.growing.grow import grow
@@ -27,6 +25,7 @@ from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.growing.stopping import BySupport
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, share, whole
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.routes import LeafCounts
@@ -44,9 +43,9 @@ class FletcherIslam(Classifier):
 
     paper = "Fletcher, Islam, AI 2015"
 
-    most_trees: int = field(default=100, validator=ge(1))
+    most_trees: int = whole(100, least=1)
     """However little noise there is."""
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import get_args
 
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.growing.grove import Grove, NumericSplits, branching
 from jostle.options.growing.grow import grow
@@ -22,6 +20,7 @@ from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, share, whole
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.routes import LeafCounts
@@ -37,10 +36,10 @@ class Jagannathan(Classifier):
 
     paper = "Jagannathan, Pillaipakkamnatt, Wright, ICDMW 2009"
 
-    trees: int = field(default=10, validator=ge(1))
-    depth: int = field(default=0, validator=ge(0))
+    trees: int = whole(10, least=1)
+    depth: int = whole(0, least=0)
     """Levels of splits; 0 for the paper's rule, min(k/2, log_b(n) - 1), at least 1, which n is bought for."""
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is asked for and not public."""

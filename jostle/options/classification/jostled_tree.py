@@ -29,12 +29,10 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
-from attrs import Attribute, field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
 from jostle.options.growing.greedy import SURE, left_of
@@ -44,7 +42,7 @@ from jostle.options.growing.pruning import pessimistic
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.growing.stopping import expected_support
 from jostle.options.models.trees import TreeModel
-from jostle.privacy.amounts import exact
+from jostle.parameters import choice, flag, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.pick_each import PickEach
@@ -65,15 +63,6 @@ PUBLISHED: Mapping[str, Policy] = {"L1": SizeAboveNoise(), "L2": SPLIT_BY["Max"]
 Policies = Literal["learned", "published"]
 
 
-def _part(_: object, attribute: Attribute[Fraction], value: Fraction) -> None:
-    if not 0 <= value < 1:
-        raise OptionError(f"{attribute.name} is {value}, but must be from 0 up to below 1")
-
-
-def _exact(value: Fraction | str) -> Fraction:
-    return exact(value, "sizes_share")
-
-
 @option
 @frozen(kw_only=True)
 class JostledTree(Classifier):
@@ -81,19 +70,19 @@ class JostledTree(Classifier):
 
     paper = "Miao, Jostle (thesis), figure 4.3"
 
-    depth: int = field(default=5, validator=ge(1))
+    depth: int = whole(5, least=1)
     """Levels of splits, at most."""
-    trees: int = field(default=1, validator=ge(1))
+    trees: int = whole(1, least=1)
     """On the same rows; they share every query's budget."""
-    sizes_share: Fraction = field(default=Fraction(0), converter=_exact, validator=_part)
+    sizes_share: Fraction = share("0", zero=True)
     """Part of the budget that buys the sizes of nodes, level by level. With 0, a node's size is what it would be if the
     splits above it were even, from a number of rows that is public or bought."""
-    policies: Policies = field(default="learned", validator=in_(get_args(Policies)))
+    policies: Policies = choice("learned", Policies)
     """Those that were learned on public databases, where there are any, or Friedman and Schuster's stopping and Max."""
-    prune: bool = True
-    combine: Literal["vote", "mean"] = field(default="vote", validator=in_(["vote", "mean"]))
+    prune: bool = flag(default=True)
+    combine: Literal["vote", "mean"] = choice("vote", Literal["vote", "mean"])
     """Whether several trees vote, or their shares are averaged."""
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where no sizes are bought and it is not public."""

@@ -6,12 +6,10 @@ One greedy tree that spends nothing on when to stop: d levels of splits and the 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import get_args
 
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.growing.greedy import left_of
 from jostle.options.growing.grove import Grove, NumericSplits, longest_path
@@ -20,6 +18,7 @@ from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
 from jostle.options.growing.splitting import ByUtility
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
@@ -36,10 +35,10 @@ class Mohammed(Classifier):
 
     paper = "Mohammed, Barouti, Alhadidi, Chen, CBMS 2015"
 
-    depth: int = field(default=3, validator=ge(1))
+    depth: int = whole(3, least=1)
     """Levels of splits."""
-    utility: Utility = field(default="Max", validator=in_(get_args(Utility)))
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    utility: Utility = choice("Max", Utility)
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows: for InfoGain only, and only where it is not public."""

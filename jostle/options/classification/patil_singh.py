@@ -7,16 +7,15 @@ them differ is the noise.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import get_args
 
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.growing.greedy import greedy_cost, greedy_forest
 from jostle.options.growing.grove import NumericSplits
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, flag, whole
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
@@ -32,13 +31,13 @@ class PatilSingh(Classifier):
 
     paper = "Patil, Singh, ICACCI 2014"
 
-    trees: int = field(default=10, validator=ge(1))
-    depth: int = field(default=3, validator=ge(1))
+    trees: int = whole(10, least=1)
+    depth: int = whole(3, least=1)
     """Levels of splits, at most."""
-    utility: Utility = field(default="Max", validator=in_(get_args(Utility)))
-    numeric: NumericSplits = field(default="cuts", validator=in_(get_args(NumericSplits)))
+    utility: Utility = choice("Max", Utility)
+    numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
-    prune: bool = True
+    prune: bool = flag(default=True)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1)) for all trees together."""

@@ -25,11 +25,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, gt
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.noisy_numbers import noise_variance, worthwhile_depth
 from jostle.options.classification.pooled_tree import grown
@@ -37,6 +36,7 @@ from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove, longest_path
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.options.models.model import Model
+from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
@@ -59,11 +59,11 @@ SMALLEST = 1e-12
 class PooledBayes(Classifier):
     """A greedy tree of a depth that fits, refined at its leaves by naive Bayes where that stands out of the noise."""
 
-    least_rows: float = field(default=10.0, validator=gt(0))
+    least_rows: float = positive(10.0)
     """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level."""
-    most_depth: int = field(default=6, validator=ge(1))
+    most_depth: int = whole(6, least=1)
     """However many rows there are."""
-    least_scales: float = field(default=2.0, validator=gt(0))
+    least_scales: float = positive(2.0)
     """Tables are bought where their mean cell has so many rows, counted in scales of noise."""
     classes_share: Fraction = share("1/10")
     """Part of the budget that buys the class counts of all rows."""

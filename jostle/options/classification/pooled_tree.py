@@ -14,14 +14,12 @@ epsilon, whatever d is. What is made of the counts afterwards uses released and 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, gt, in_
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.noisy_numbers import noise_variance, pooled_shares, worthwhile_depth
 from jostle.options.growing.greedy import left_of
@@ -31,6 +29,7 @@ from jostle.options.growing.leaves import add_upwards, leaf_counts
 from jostle.options.growing.splitting import ByUtility
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
@@ -45,11 +44,11 @@ __all__ = ["PooledTree", "grown"]
 class PooledTree(Classifier):
     """One greedy tree of a depth that fits, its leaves shrunk towards their ancestors."""
 
-    least_rows: float = field(default=10.0, validator=gt(0))
+    least_rows: float = positive(10.0)
     """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level."""
-    most_depth: int = field(default=6, validator=ge(1))
+    most_depth: int = whole(6, least=1)
     """However many rows there are."""
-    numeric: NumericSplits = field(default="ordered", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("ordered", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     classes_share: Fraction = share("1/10")
     """Part of the budget that buys the class counts of all rows."""

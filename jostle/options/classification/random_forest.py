@@ -8,11 +8,9 @@ permute-and-flip.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, in_
+from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
@@ -22,6 +20,7 @@ from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
+from jostle.parameters import choice, whole
 from jostle.privacy.events import Event, PermuteAndFlip
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.probe import Probe
@@ -40,10 +39,10 @@ class RandomForest(Classifier):
 
     paper = "Holohan, Braghin, Mac Aonghusa, Levacher, 2019"
 
-    trees: int = field(default=10, validator=ge(1))
-    depth: int = field(default=5, validator=ge(1))
+    trees: int = whole(10, least=1)
+    depth: int = whole(5, least=1)
     """Levels of splits."""
-    numeric: NumericSplits = field(default="ordered", validator=in_(get_args(NumericSplits)))
+    numeric: NumericSplits = choice("ordered", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema

@@ -12,20 +12,20 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     TreeCounts,
     count_tree,
     grid_shape,
     paid_total,
-    positive,
     total_cost,
 )
 from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import Tree, tree_of_cuts
 from jostle.options.ranges.uniform_grid import even_cuts, root_of
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import flag, positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -101,7 +101,7 @@ class AdaptiveGrid(GridOption):
     """Records times epsilon per part of the even grid that the coarse one is a quarter of; 10 in the paper."""
     c2: float = positive(2.0)
     """Records times epsilon per part of a part; 5 in the paper, which did not take out counts below 0."""
-    negative: bool = False
+    negative: bool = flag(default=False)
     """Whether counts below 0 are kept."""
     paper = "Qardaji, Yang, Li 2013"
 

@@ -15,19 +15,19 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     cell_kernel,
     count_tree,
     grid_shape,
     noise_variance,
-    positive,
 )
 from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.probe import Probe

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
@@ -31,7 +31,6 @@ __all__ = [
     "grid_shape",
     "noise_variance",
     "paid_total",
-    "positive",
     "total_cost",
 ]
 
@@ -103,17 +102,6 @@ def paid_total(db: Probe, epsilon: Fraction) -> int:
     """Return the number of rows, at least 0: declared as public, or bought."""
     rows = db.schema.rows
     return rows if rows is not None else max(0, db.count(epsilon, site="total"))
-
-
-def positive(default: float) -> float:
-    """Return an attrs field for a number above 0."""
-
-    def check(_: object, attribute: object, value: float) -> None:
-        if not value > 0:
-            raise OptionError(f"{getattr(attribute, 'name', 'it')} is {value}, but must be above 0")
-
-    made: float = field(default=default, validator=check)
-    return made
 
 
 @frozen(eq=False)

@@ -15,6 +15,7 @@ from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.shares import tree_shares
 from jostle.options.ranges.tree import grid_tree
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import flag
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -33,7 +34,7 @@ class GreedyH(GridOption):
 
     looks_at_workload = True
 
-    negative: bool = False
+    negative: bool = flag(default=False)
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Li, Hay, Miklau, Wang 2014"
 

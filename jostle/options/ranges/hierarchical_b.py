@@ -10,8 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, grid_shape
@@ -19,6 +18,7 @@ from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.shares import tree_error
 from jostle.options.ranges.tree import axis_cuts, grid_tree
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import flag, whole
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -91,9 +91,9 @@ class HierarchicalB(GridOption):
     Privacy: `AddNoiseByLevel` over the tree's levels, equal shares: a record is in one node of each.
     """
 
-    branching: int = field(default=0, validator=ge(0))
+    branching: int = whole(0, least=0)
     """Children per axis; 0 for the published rule, or in several dimensions its exact counterpart."""
-    negative: bool = False
+    negative: bool = flag(default=False)
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Qardaji, Yang, Li 2013"
 

@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     count_tree,
@@ -29,6 +28,7 @@ from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import Tree
 from jostle.options.ranges.weights import Weights, cut_around
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import share, whole
 from jostle.privacy.events import Allotment, Event, in_turn
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.probe import Probe
@@ -100,13 +100,13 @@ class MWEM(GridOption):
 
     looks_at_workload = True
 
-    rounds: int = field(default=0, validator=ge(0))
+    rounds: int = whole(0, least=0)
     """How often to pick a query and buy counts; 0 for `suitable_rounds` of the bought total."""
     total_share: Fraction = share("1/20")
     """Part of epsilon that buys the number of records, unless it is public."""
     answer_share: Fraction = share("14/15")
     """Part of a round's epsilon that buys the counts; the rest picks the query."""
-    replays: int = field(default=5, validator=ge(1))
+    replays: int = whole(5, least=1)
     """How often all counts are replayed after each round but the last."""
     version: ClassVar[int] = 2
     paper = "Hardt, Ligett, McSherry 2012"

@@ -10,11 +10,12 @@ from fractions import Fraction
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, count_tree, grid_shape, positive
+from jostle.options.ranges.base import GridOption, count_tree, grid_shape
 from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.shares import exact_shares
 from jostle.options.ranges.tree import grid_tree
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import flag, positive
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -32,7 +33,7 @@ class QuadTree(GridOption):
 
     growth: float = positive(1.26)
     """By how much a level's share exceeds that of the one above; the paper's is the cube root of 2."""
-    negative: bool = False
+    negative: bool = flag(default=False)
     """Whether counts below 0 are kept: then the estimate is linear and unbiased, but off by more."""
     paper = "Cormode, Procopiuc, Srivastava, Shen, Yu 2012"
 

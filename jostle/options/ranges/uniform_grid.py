@@ -13,18 +13,18 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option, share
+from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     count_tree,
     counts_cost,
     grid_shape,
     paid_total,
-    positive,
 )
 from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import tree_of_cuts
 from jostle.options.ranges.workload import Workload
+from jostle.parameters import positive, share
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
