@@ -150,7 +150,7 @@ ROUNDABOUT = {
         ),
         None,
     ),
-    "a_number_given_twice_at_the_top": ("return noisyCount(db, share)", None),
+    "a_number_given_twice_at_the_top": ("return noisyCount(db, share)", 3),
 }
 
 
