@@ -36,9 +36,9 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from attrs import frozen
 
-from jostle.errors import JostleError, ProbeError
+from jostle.errors import MOST_WORDS, JostleError, ProbeError
 from jostle.privacy.plain import plain
-from jostle.privacy.room import QUESTIONS, Room
+from jostle.privacy.room import QUESTIONS, Room, kept_back
 from jostle.tables.schema import Schema
 
 __all__ = ["Facts", "Key", "Room", "admit", "ask", "look", "schema_of"]
@@ -143,13 +143,9 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
         return None, ProbeError("there is not enough memory for this question", fix="use fewer cells")
     except BaseException:  # noqa: BLE001 - whatever it is, its traceback leads to the rows
         if room.private:
-            return None, ProbeError(
-                f"{question} failed inside the probe",
-                why="what went wrong is kept back, since it could quote private rows",
-                fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
-            )
-        # As text, since frames lead on to those of whoever asked.
-        return None, ProbeError(f"{question} failed inside the probe", why=traceback.format_exc())
+            return None, kept_back(question)
+        # As text, since frames lead on to those of whoever asked; of a long one its end, which says what it came to.
+        return None, ProbeError(f"{question} failed inside the probe", why=traceback.format_exc()[-MOST_WORDS:])
 
 
 def ask(key: Key, question: str, *details: object) -> Answer:

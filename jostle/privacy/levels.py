@@ -64,15 +64,18 @@ class AddNoiseByLevel(Mechanism):
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:
         """Return the scale where there is one level; several have several."""
-        scales = level_scales(self.tallied, self.shares, schema, epsilon)
+        scales = self.scales(schema, epsilon)
         return scales[0] if len(scales) == 1 else None
+
+    def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
+        """Return the scale of each level."""
+        return level_scales(self.tallied, self.shares, schema, epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
         """Return the noisy numbers, an array per level."""
         levels = []
         place = 0
-        scales = level_scales(self.tallied, self.shares, schema, epsilon)
-        for size, scale in zip(self.tallied.sizes(schema), scales, strict=True):
+        for size, scale in zip(self.tallied.sizes(schema), self.scales(schema, epsilon), strict=True):
             drawn = noise.discrete_laplace(scale, size)
             drawn += tally[place : place + size]
             levels.append(drawn)

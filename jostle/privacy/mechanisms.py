@@ -59,6 +59,11 @@ class Mechanism(ABC):
         """Return the scale of the noise, where there is one."""
         return None
 
+    def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
+        """Return the scales of all the noise there is."""
+        scale = self.scale(schema, epsilon)
+        return () if scale is None else (scale,)
+
 
 def sensitivity(kernel: Kernel, schema: Schema) -> int:
     """Return the most that all cells of a kernel change, summed, between neighbours of the schema's kind."""

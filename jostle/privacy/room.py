@@ -25,7 +25,7 @@ from jostle.tables.kernels import DenseKernel, Kernel, SparseTally, check_kernel
 from jostle.tables.schema import Schema
 from jostle.trace.records import Charged, Chosen, Refused, Released, Trace, shortened
 
-__all__ = ["QUESTIONS", "Room"]
+__all__ = ["QUESTIONS", "Room", "kept_back"]
 
 Result = TypeVar("Result")
 
@@ -88,7 +88,8 @@ class Room:
         cells = kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon_amount(epsilon))
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
-        _check_scale(scale)
+        for each in mechanism.scales(self.schema, epsilon):
+            _check_scale(each)
         site = self.site(name)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
         answer, released = self._release(mechanism, epsilon, kernel, cells)
@@ -116,11 +117,14 @@ class Room:
             _check_tally(tally, kernel, cells)
             answer = mechanism.release(tally, self.schema, epsilon, self.noise)
             return answer, mechanism.shown(answer)
-        except (KeyboardInterrupt, NoiseError):  # neither depends on rows
+        except KeyboardInterrupt:  # whoever asks, interrupts
             raise
         except BaseException:
             self.failures.append(True)
-            raise
+            if not self.private:
+                raise
+        # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
+        raise kept_back("perform")
 
     def allot(self, epsilon: Fraction, name: str) -> Room:
         """Return a room on the same rows with a budget of its own, spent here at once."""
@@ -182,9 +186,19 @@ class Room:
         return self.noise.distinct(count, _checked_count(count))
 
 
-def _check_scale(scale: Fraction | None) -> None:
+def kept_back(question: str) -> ProbeError:
+    """Return the error for whatever went wrong where rows are: the same, whatever it was."""
+    return ProbeError(
+        f"{question} failed inside the probe",
+        why="what went wrong is kept back, since it could quote private rows",
+        fix="see that the file or cluster the rows are in is still there, and that there is memory for the question; "
+        "or try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
+    )
+
+
+def _check_scale(scale: Fraction) -> None:
     """Refuse before any charge what the samplers would refuse after it."""
-    if scale is not None and not 0 < scale <= LARGEST_SCALE:
+    if not 0 < scale <= LARGEST_SCALE:
         raise NoiseError(
             f"the noise would have scale {show_amount(scale)}, which must be above 0 and at most 2**52",
             why="the scale is what a row can change, over epsilon",

@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -160,8 +161,18 @@ def test_an_interrupt_stops_a_tally_and_leaves_the_charge() -> None:
     db.count(1)  # whoever stopped it may go on
 
 
-def test_a_question_too_large_for_the_memory_is_told_apart() -> None:
-    assert "not enough memory" in str(failure(lambda: troubled(too_large).count(1)))
+def jostles_own(row: str) -> None:
+    raise TableError(f"a file with {row} in it", fix=row)
+
+
+def test_whatever_goes_wrong_among_private_rows_is_told_in_the_same_words() -> None:
+    """Jostle's own errors, too: what public facts refuse was refused before the charge, so these may say it of rows."""
+    troubles = (too_large, caused, jostles_own)
+    errors = [failure(partial(troubled(trouble).count, 1)) for trouble in troubles]
+
+    assert len({(type(error), str(error)) for error in errors}) == 1
+    assert "not enough memory" in str(failure(lambda: troubled(too_large, private=False).count(1)))
+    assert f"a file with {SECRET}" in str(failure(lambda: troubled(jostles_own, private=False).count(1)))
 
 
 def test_the_rows_are_not_touched_before_the_charge_nor_after_a_refusal() -> None:
@@ -422,8 +433,10 @@ def test_a_tally_of_other_cells_than_its_kernel_declares_is_not_released(shape: 
         def tally(self, kernel: Any, where: Any) -> Any:
             return np.zeros(shape, dtype=np.int64) if type(kernel) is Counts else super().tally(kernel, where)
 
-    db = jostle.protect(Table(Wrong(schema(), str)), epsilon=1)
     with pytest.raises(TableError, match="does not have the cells"):
+        jostle.rehearse(Table(Wrong(schema(), str))).histogram("age", epsilon=TENTH)
+    db = jostle.protect(Table(Wrong(schema(), str)), epsilon=1)
+    with pytest.raises(ProbeError, match="failed inside the probe"):
         db.histogram("age", epsilon=TENTH)
     with pytest.raises(ProbeError, match="no more are answered"):
         db.histogram("age", epsilon=TENTH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from jostle.errors import OptionError
 from jostle.options.models.facts import Facts
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.tables.schema import Schema
-from jostle.tables.unlabeled import attribute_codes, label_codes
+from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 
 __all__ = ["Model", "load_model"]
 
@@ -91,14 +92,14 @@ class Model(ABC):
         return labels
 
     def score(self, frame: Any) -> float:
-        """Return the share of a labelled dataframe's rows that are predicted right; 0 without rows.
+        """Return the share of a dataframe's rows that are predicted right, of those that have a declared label.
 
-        The frame is not protected: the score is as private as the rows it is worked out on.
+        Not-a-number where none has one. The frame is not protected: the score is as private as the rows it is of.
         """
         truth = label_codes(frame, self.schema)
-        if not len(truth):
-            return 0.0
-        return float(np.mean(np.argmax(self.predict_proba(frame), axis=1) == truth))
+        known = truth != UNKNOWN
+        right = np.argmax(self.predict_proba(frame), axis=1) == truth
+        return float(np.mean(right[known])) if known.any() else math.nan
 
     def to_json(self) -> str:
         """Return the model as JSON."""

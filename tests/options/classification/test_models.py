@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -64,8 +65,19 @@ def test_a_row_goes_where_its_values_lead_and_stays_where_one_is_unknown() -> No
 
 
 def test_score_is_the_share_of_rows_predicted_right() -> None:
-    labelled = UNLABELLED.append_column("label", pa.array(["no", "no", "no", "undeclared"]))
-    assert by_hand().score(labelled) == 0.5
+    labelled = UNLABELLED.append_column("label", pa.array(["no", "no", "no", "yes"]))
+    assert by_hand().score(labelled) == 0.75
+
+
+@pytest.mark.parametrize("nothing", ["undeclared", "", None])
+def test_rows_without_a_declared_label_are_no_mistakes_and_those_alone_have_no_score(nothing: str | None) -> None:
+    """The worst score there is would say that the model is wrong, where nobody knows."""
+    some, none = (
+        UNLABELLED.append_column("label", pa.array(labels, pa.string()))
+        for labels in (["no", "no", nothing, nothing], [nothing] * 4)
+    )
+    assert by_hand().score(some) == 0.5
+    assert math.isnan(by_hand().score(none))
 
 
 def test_the_text_is_the_tree() -> None:
@@ -144,7 +156,7 @@ def test_a_frame_without_an_attribute_is_refused() -> None:
 def test_no_rows_no_predictions() -> None:
     assert by_hand().predict(UNLABELLED.slice(0, 0)).tolist() == []
     labelled = UNLABELLED.append_column("label", pa.array(["no"] * 4))
-    assert by_hand().score(labelled.slice(0, 0)) == 0
+    assert math.isnan(by_hand().score(labelled.slice(0, 0)))
 
 
 def test_a_tree_in_a_file_that_leads_nowhere_is_refused() -> None:

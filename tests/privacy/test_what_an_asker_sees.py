@@ -1,0 +1,621 @@
+"""Everything that an asker sees is public or was released: the same on neighbouring tables that released the same.
+
+Every public call there is, on pairs of tables that differ in what is so easily told: whether there is a row at all, a
+label, a second class, a value that the schema declares. What one table released is released again on the other (see
+`replayed`), and answers, kinds, shapes, refusals, warnings, traces and charges are compared. Calls are found in
+the registries, so that what is registered later is looked at as well, and fails here where nothing is known of it.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve, fields
+from replayed import ARGUMENTS, PLANS, Replay, Seen, compared, replaying
+
+import jostle
+from jostle import Categorical, Numeric, Probe, Schema, Table, options
+from jostle.choice.learning.forest import Forest
+from jostle.choice.learning.learners import FittedForest
+from jostle.choice.learning.regret import Figures
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.selecting import CANDIDATES, SelectPrivately, TriedClassifiers
+from jostle.choice.makers.trained import Trained
+from jostle.choice.metafeatures.base import Purchases, View, distinct
+from jostle.choice.metafeatures.known import KNOWN
+from jostle.choice.pretrained import SHIPPED
+from jostle.errors import JostleError, TableError
+from jostle.lang import running
+from jostle.lang.program import Program, load
+from jostle.options.models import model as models
+from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
+from jostle.privacy.expressions import NODES, cells, sums
+from jostle.privacy.levels import AddNoiseByLevel
+from jostle.privacy.mechanisms import MECHANISMS, AddNoise, AddNoiseAbove, Mechanism, Pick
+from jostle.privacy.misfit import Misfit
+from jostle.privacy.mixed_splits import MixedSplitScore
+from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
+from jostle.privacy.partition import PickPartition
+from jostle.privacy.pick_each import PickEach
+from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.release import AddNoiseTo
+from jostle.privacy.room import Room
+from jostle.privacy.scores import SCORES, Fullest
+from jostle.privacy.selection import SELECTIONS
+from jostle.privacy.split_scores import GROUP_SCORES, GroupScore, LeafMajority, SplitScore
+from jostle.privacy.tallied import Tally
+from jostle.tables.hits import Hits, Points
+from jostle.tables.kernels import KERNELS, Counts, Marks, SparseCounts, Sums
+from jostle.tables.regions import Box, Haar, Regions
+from jostle.tables.routes import LeafCounts, Routing, SplitCounts
+from jostle.tables.schema import Neighbours
+from jostle.tables.stacks import Layer, Stack
+from jostle.trace.records import Chosen, Trace
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
+Call = Callable[[Any], Any]
+Row = tuple[Any, ...]
+
+# Neighbouring tables
+
+COLUMNS = {
+    "size": Numeric(0, 8, bins=4),
+    "colour": Categorical(["red", "green", "blue"]),
+    "odd": Categorical(["x", "y"], outside="other"),
+    "ill": Categorical(["no", "yes"]),
+}
+SOME: list[Row] = [(1, "red", "x", "no"), (3, "red", "y", "yes"), (7, "blue", "x", "no"), (5, "green", "x", "yes")]
+HEALTHY: list[Row] = [row for row in SOME if row[-1] == "no"]
+
+PEOPLE: dict[str, tuple[list[Row], list[Row]]] = {
+    "no row, and one": ([], SOME[:1]),
+    "labels all missing, and one there": (
+        [(*row[:-1], None) for row in SOME],
+        [SOME[0], *((*row[:-1], None) for row in SOME[1:])],
+    ),
+    "one class, and two": (HEALTHY, [*HEALTHY, SOME[1]]),
+    "all rows dropped, and one kept": (
+        [(2, "mauve", "x", "no"), (None, "red", "x", "no")],
+        [(2, "red", "x", "no"), (None, "red", "x", "no")],
+    ),
+    "a row dropped": (SOME, [*SOME[:3], (5, "violet", "x", "yes")]),
+    "values beyond what is declared": ([*SOME, (7, "red", "x", "no")], [*SOME, (10**6, "red", "z", "no")]),
+    "a row replaced": (SOME, [*SOME[:3], (0, "red", "y", "no")]),
+}
+EMPTY = np.zeros((4, 4), dtype=np.int64)
+SPREAD = np.arange(16).reshape(4, 4) % 5 + 1
+GRIDS: dict[str, tuple[Any, Any]] = {
+    "no record, and one": (EMPTY, EMPTY + np.diag([0, 1, 0, 0])),
+    "no record on a line, and one": (EMPTY.ravel(), np.arange(16) == 5),
+    "a record moved": (SPREAD, SPREAD + np.diag([0, 1, 0, -1])),
+}
+
+
+def schema(neighbours: Neighbours = "add_remove") -> Schema:
+    """Return what is public: under replace_one, the number of rows as well, whatever it is."""
+    return Schema(COLUMNS, label="ill", neighbours=neighbours, rows=None if neighbours == "add_remove" else 4)
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
+
+
+def people(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
+    """Return two tables of people."""
+    one, other = (Table.from_frame(frame(rows), schema(neighbours)) for rows in PEOPLE[pair])
+    return one, other
+
+
+def grids(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
+    """Return two grids."""
+    one, other = (Table.from_grid(counts + 0, neighbours=neighbours) for counts in GRIDS[pair])
+    return one, other
+
+
+TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[str, ...]]] = {
+    "classification": (people, tuple(PEOPLE)),
+    "grid": (grids, tuple(GRIDS)),
+}
+"""For each task, tables that are asked about: a task that is not here fails its tests."""
+
+ARGUMENTS.update(
+    frame=frame([*SOME, (7, "red", "x", None), (None, None, None, "perhaps")]),
+    codes=np.array([[0, 1, 0], [-1, 2, 1]]),
+    path="/dev/null",
+    cells=16,
+)
+
+
+# Public calls
+
+HALF = Fraction(1, 2)
+ROUTING = Routing(("size",), [0], [0, -1, -1, -1, -1], [0] * 5, [1, 2, 3, 4], depth=1)
+TWO_TREES = Routing(("colour",), [0, 1], [0, 0, *[-1] * 6], [0, 3, *[0] * 6], [2, 3, 4, 5, 6, 7], depth=1)
+PLANE = ("size", "colour")
+LINE = np.arange(12)
+BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
+
+KERNEL_CASES: dict[type, tuple[Any, ...]] = {
+    Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
+    Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
+    Marks: (Marks(("colour", "odd", "ill"), 1, 2),),
+    SparseCounts: (SparseCounts(("size", "colour")), SparseCounts(tuple(COLUMNS))),
+    Stack: (Stack((Layer(("ill",), ((),)), Layer(("size",), ((0, 0, 1, 1),), (("colour", (0, 1)),)))),),
+    Hits: (Hits((Points(("colour",), np.arange(6).reshape(3, 2)),)),),
+    LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
+    SplitCounts: (SplitCounts(ROUTING, [1, 3]),),
+    Regions: (Regions(PLANE, LINE, (LINE, np.array([0, 6]))),),
+    Haar: (Haar(PLANE),),
+    Box: (Box(PLANE, (0, 0), (2, 2)),),
+}
+SCORE_CASES: dict[type, tuple[Any, ...]] = {
+    Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
+    Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
+}
+MAY = np.ones((2, 3), dtype=np.bool_)
+GROUP_SCORE_CASES: dict[type, tuple[GroupScore, ...]] = {
+    SplitScore: tuple(
+        SplitScore(TWO_TREES, np.array([2, 6]), utility, (0, 0, 0), (0, 1, 2), MAY, 100)
+        for utility in ("Max", "Gini", "InfoGain")
+    ),
+    MixedSplitScore: (
+        MixedSplitScore(
+            TWO_TREES, ("Gini", "Max"), (np.array([2]), np.array([5])), (0, 0, 0), (0, 1, 2), (MAY[:1], MAY[:1]), 100
+        ),
+    ),
+    LeafMajority: (LeafMajority(ROUTING),),
+}
+COUNTS = cells("size", "ill")
+NODE_CASES: dict[type, tuple[Expression, ...]] = {
+    Tally: (COUNTS, cells("colour").where("ill", "yes"), sums("size", range(4), 3, by="ill")),
+    Absolute: (abs(cells("ill") - 2),),
+    Along: (Along(COUNTS, "max", 1), Along(COUNTS, "sum", 0)),
+    Above: (Above(COUNTS, 1),),
+    Cell: (COUNTS[1, 0],),
+    Clamped: (COUNTS.clamped(0, 2),),
+    Deviation: (Deviation(COUNTS),),
+    Extreme: (Extreme((COUNTS,), "max"), Extreme((COUNTS, cells("colour")), "min")),
+    FarFromFlat: (FarFromFlat(COUNTS),),
+    Mean: (Mean((COUNTS, cells("odd"))),),
+    Scaled: (COUNTS / 7,),
+    Shifted: (COUNTS + HALF,),
+    Sum: (cells("ill") + Along(COUNTS, "sum", 0),),
+    Total: (Total(COUNTS),),
+}
+
+
+def levels(kernel: Any) -> AddNoiseByLevel:
+    """Return noise on every level, shares being alike."""
+    count = len(kernel.sizes(schema()))
+    return AddNoiseByLevel(kernel, (Fraction(1, count),) * count)
+
+
+MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
+    AddNoise: lambda: (
+        AddNoise(kernel) for kind, kernels in KERNEL_CASES.items() if kind is not SparseCounts for kernel in kernels
+    ),
+    AddNoiseAbove: lambda: (
+        AddNoiseAbove(kernel, threshold) for kernel in KERNEL_CASES[SparseCounts] for threshold in (0, 3)
+    ),
+    AddNoiseByLevel: lambda: (levels(kernel) for kind in (Regions, Haar, Box) for kernel in KERNEL_CASES[kind]),
+    AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
+    Pick: lambda: (Pick(score) for scores in SCORE_CASES.values() for score in scores),
+    PickEach: lambda: (PickEach(score) for scores in GROUP_SCORE_CASES.values() for score in scores),
+    PickLargest: lambda: (
+        PickLargest(candidates)
+        for candidates in (
+            (COUNTS[0, 0], COUNTS[0, 1], Total(COUNTS) / 3),
+            (Deviation(COUNTS), FarFromFlat(COUNTS)),
+            tuple(Total(Along(cells(name, "ill"), "max", 1)) for name in ("size", "colour", "odd")),
+        )
+    ),
+    PickPartition: lambda: (
+        PickPartition(PLANE, LINE, Fraction(penalty), grain) for penalty, grain in ((0, 1), (3, 20))
+    ),
+}
+
+
+def perform(mechanism: Mechanism, db: Probe) -> Any:
+    """Return a mechanism's answer."""
+    return db.perform(mechanism, 1, site="asked")
+
+
+METHODS: dict[str, tuple[Call, ...]] = {
+    **{name: (operator.attrgetter(name),) for name in ("schema", "neighbours", "promise", "charges", "spent", "left")},
+    "perform": tuple(partial(perform, each) for make in MECHANISM_CASES.values() for each in make()),
+    "count": (
+        lambda db: db.count(1),
+        lambda db: db.count(HALF, site="again"),
+        lambda db: db.count(10**6),
+        lambda db: db.count("1e-30"),
+        lambda db: db.count(-1),
+    ),
+    "histogram": (
+        lambda db: db.histogram("colour", "ill", epsilon=1),
+        lambda db: db.histogram(epsilon=1),
+        lambda db: db.histogram("height", epsilon=1),
+    ),
+    "measure": (
+        lambda db: db.measure(Counts.of("odd"), 1),
+        lambda db: db.measure(SparseCounts(("odd",)), 1),
+        lambda db: db.measure(Sums("size", (1, 2), 5), 1),
+        lambda db: db.measure(Hits((Points(("ill",), np.zeros((2, 2), dtype=int)),)), 1),
+    ),
+    "measure_sparse": (
+        lambda db: db.measure_sparse(SparseCounts(("size", "colour")), 1, threshold=1),
+        lambda db: db.measure_sparse(SparseCounts(("size",)), 1, threshold=-1),
+    ),
+    "pick": (lambda db: db.pick(Fullest("colour"), 1), lambda db: db.pick(Fullest("colour"), "1e-20")),
+    "select": (
+        lambda db: db.select(TriedClassifiers(["Majority", "NaiveBayes"]), 3),
+        lambda db: db.select("something", 3),
+    ),
+    "release": (
+        lambda db: db.release(Total(COUNTS), 1),
+        lambda db: db.release(COUNTS, 1),
+        lambda db: db.release(Total(COUNTS) * 10**30, "1e-30"),
+    ),
+    "release_cells": (lambda db: db.release_cells(COUNTS / 3, 1),),
+    "commonest": (lambda db: db.commonest("colour", 1),),
+    "note_choice": (lambda db: db.note_choice(Chosen.one("here", "L", "a", seen={"n": 1.0})),),
+    "allot": (
+        lambda db: db.allot(2).count(1),
+        lambda db: db.allot(2).count(3),
+        lambda db: db.allot(10**6),
+    ),
+    "told": (lambda db: (db.told(rows=7).schema, db.told(rows=7).count(1)),),
+    "where": (
+        lambda db: db.where("ill", "no").histogram("size", epsilon=1),
+        lambda db: db.where("ill", "no").where("ill", "yes").count(1),
+        lambda db: db.where("colour").count(1),
+        lambda db: db.where("ill", "perhaps"),
+    ),
+    "parts": (
+        lambda db: [part.count(Fraction(1, place + 1)) for place, part in enumerate(db.parts("colour"))],
+        lambda db: (db.parts("ill")[1].histogram("odd", epsilon=1), db.charges),
+        lambda db: db.parts("ill")[0].parts("colour")[0].perform(Pick(Fullest("size")), 1, site="in a part"),
+    ),
+    "below": (lambda db: db.below(10, 5), lambda db: (db.count(1), db.below(3, 4)), lambda db: db.below(0, 1)),
+    "shuffled": (lambda db: (db.shuffled(4), db.count(1), db.shuffled(3)), lambda db: db.shuffled(-1)),
+}
+"""Every public method and property of a probe, answered and refused."""
+
+
+def same(pair: str, run: Callable[[Any, Trace], Any], first: Any, second: Any) -> tuple[Seen, bool]:
+    """Check that an asker sees the same of two tables; return it, and whether the tables' own numbers differed."""
+    one, other, moved = compared(run, first, second)
+    for facet in fields(Seen):
+        assert getattr(one, facet.name) == getattr(other, facet.name), f"{pair}: {facet.name}"
+    assert "failed inside" not in repr(one)
+    return one, moved
+
+
+def of_probe(call: Call) -> Callable[[Table, Trace], Any]:
+    """Return a run that calls something of a probe, looks at what was spent, and asks whether it still answers."""
+
+    def run(table: Table, trace: Trace) -> Any:
+        db = jostle.protect(table, epsilon=1000, trace=trace)
+        try:
+            answer: Any = call(db)
+        except JostleError as refusal:
+            answer = (type(refusal), str(refusal))
+        return answer, repr(db), db.charges, db.left, db.count(1), call(db)
+
+    return run
+
+
+# The tests
+
+
+def test_all_that_is_registered_has_a_case() -> None:
+    """What is added to a list of Jostle's, or to a probe, is to be looked at here."""
+    public = {name for name in dir(Probe) if not name.startswith("_")}
+    assert set(METHODS) == public
+    assert set(KERNEL_CASES) == set(KERNELS)
+    assert set(SCORE_CASES) == set(SCORES)
+    assert set(GROUP_SCORE_CASES) == set(GROUP_SCORES)
+    assert set(NODE_CASES) == set(NODES)
+    assert set(MECHANISM_CASES) == set(MECHANISMS) == set(PLANS)
+    assert {name for _, name in SELECTIONS} == {TriedClassifiers.__name__}
+    assert set(TABLES) == {options.get(name).task for name in options.names()} | {
+        each.task for each in SHIPPED.values()
+    }
+    assert set(KNOWN) <= set(TABLES)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("pair", PEOPLE)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_probe(method: str, pair: str, relation: Neighbours) -> None:
+    for call in METHODS[method]:
+        same(pair, of_probe(call), *people(pair, relation))
+
+
+@pytest.mark.parametrize("pair", PEOPLE)
+def test_the_tables_do_differ(pair: str) -> None:
+    """Otherwise nothing here could fail."""
+    _, moved = same(pair, of_probe(lambda db: db.histogram(*COLUMNS, epsilon=1)), *people(pair))
+    assert moved
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_file(tmp_path: Path, stream: bool) -> None:
+    for place, (pair, rows) in enumerate(PEOPLE.items()):
+        paths = tmp_path / f"{place}.csv", tmp_path / f"{place} too.csv"
+        for path, some in zip(paths, rows, strict=True):
+            frame(some).to_csv(path, index=False)
+        one, other = (Table.read(path, schema(), stream=stream) for path in paths)
+        for call in METHODS["measure"] + METHODS["measure_sparse"]:
+            same(pair, of_probe(call), one, other)
+
+
+def variants(option: Any) -> Iterator[Any]:
+    """Yield an Option with its defaults, and with each of its parameters changed in turn."""
+    yield option
+    for each in fields(type(option)):
+        for value in _others(getattr(option, each.name), each.validator):
+            try:
+                yield evolve(option, **{each.name: value})
+            except (JostleError, ValueError, TypeError):
+                continue
+
+
+def _others(value: object, validator: object) -> Iterator[object]:
+    if hasattr(validator, "options"):
+        yield from (each for each in validator.options if each != value)
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, Fraction):
+        yield Fraction(1, 3)
+    elif isinstance(value, int):
+        yield from (value + 1, 1)
+    elif isinstance(value, float):
+        yield value * 2
+    elif value is None:
+        yield 2
+
+
+def of_option(option: Any) -> Callable[[Table, Trace], Any]:
+    """Return a run of an Option on all of a promise."""
+    return lambda table, trace: option(jostle.protect(table, epsilon=1, trace=trace), epsilon=1)
+
+
+@pytest.mark.parametrize("name", options.names())
+def test_an_option(name: str) -> None:
+    option = options.get(name)
+    tables, pairs = TABLES[option.task]
+    moved = []
+    for pair in pairs:
+        for relation in RELATIONS:
+            one, other = tables(pair, relation)
+            if option.refuses(one.schema) is None:
+                moved.append(same(pair, of_option(option), one, other)[1])
+    assert any(moved)
+    for place, other_option in enumerate(variants(option)):
+        one, other = tables(pairs[place % len(pairs)], RELATIONS[place % 2])
+        same(other_option.name, of_option(other_option), one, other)
+
+
+def test_all_kinds_of_models_are_answers_of_some_option() -> None:
+    """So each kind was asked for all that it can be asked for."""
+    table, _ = people("a row dropped")
+    learned = {
+        type(option(jostle.rehearse(table, epsilon=50), epsilon=50))
+        for name in options.names("classification")
+        for option in variants(options.get(name))
+    }
+    assert learned == {kind for kind in models._kinds.values() if kind.__module__.startswith("jostle.")}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_maker(name: str) -> None:
+    maker = jostle.pretrained(name)
+    tables, pairs = TABLES[maker.task]
+    for pair in pairs:
+        one, other = tables(pair, "add_remove")
+        if len(one.schema.names) in (SHIPPED[name].axes or {len(one.schema.names)}):
+            assert same(pair, of_option(maker), one, other)[0].trace
+
+
+@pytest.mark.parametrize("task", KNOWN)
+def test_metafeatures(task: str) -> None:
+    tables, pairs = TABLES[task]
+
+    def run(table: Table, trace: Trace) -> list[float]:
+        db = jostle.protect(table, epsilon=1, trace=trace)
+        listed = distinct(KNOWN[task], db.schema)
+        view = View(db.schema, 1.0, Purchases(db, Fraction(1, len(listed)), listed))
+        return [each(view) for each in KNOWN[task]]
+
+    for pair in pairs:
+        for relation in RELATIONS:
+            same(pair, run, *tables(pair, relation))
+
+
+@pytest.mark.parametrize("pair", PEOPLE)
+def test_a_private_selection(pair: str) -> None:
+    among = [kind() for kind in sorted(CANDIDATES, key=lambda kind: kind.__name__)]
+    for eta in (Fraction(0), Fraction(1)):
+        same(pair, of_option(SelectPrivately(among=among, eta=eta)), *people(pair))
+
+
+# What the comparison would find
+
+
+def early_exit(real: Any) -> Any:
+    """Spare the work where there is nothing to hide."""
+    return lambda self, tally, *rest: np.zeros(0, dtype=np.int64) if not tally.any() else real(self, tally, *rest)
+
+
+def other_kind(real: Any) -> Any:
+    """Answer in another type where there is nothing."""
+    return lambda self, tally, *rest: real(self, tally, *rest).astype(np.int64 if tally.any() else np.float64)
+
+
+def warning(real: Any) -> Any:
+    """Divide by what may be 0."""
+
+    def release(self: Any, tally: Any, *rest: Any) -> Any:
+        if not tally.any():
+            warnings.warn("invalid value encountered", RuntimeWarning, stacklevel=1)
+        return real(self, tally, *rest)
+
+    return release
+
+
+def printing(real: Any) -> Any:
+    """Say how far it has come."""
+
+    def release(self: Any, tally: Any, *rest: Any) -> Any:
+        print(f"{tally.sum()} rows")  # noqa: T201 - that is what is found
+        return real(self, tally, *rest)
+
+    return release
+
+
+def refusing(real: Any) -> Any:
+    """Refuse to answer about nothing."""
+
+    def release(self: Any, tally: Any, *rest: Any) -> Any:
+        if not tally.any():
+            raise TableError("the table has no rows")
+        return real(self, tally, *rest)
+
+    return release
+
+
+def exact(real: Any) -> Any:
+    """Forget the noise."""
+    return lambda self, tally, *rest: tally.copy()
+
+
+@pytest.mark.parametrize("mistake", [early_exit, other_kind, warning, printing, refusing, exact])
+def test_what_hangs_on_rows_is_found(mistake: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AddNoise, "release", mistake(AddNoise.release))
+    with pytest.raises(AssertionError, match="no row, and one: "):
+        same("no row, and one", of_probe(lambda db: db.measure(Counts.of(), 1)), *people("no row, and one"))
+
+
+def test_charges_that_hang_on_rows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refunded(self: Any, *details: Any) -> Any:
+        answer, released = release(self, *details)
+        if not self.source.tally(Counts.of(), ()).any():
+            self.ledger._spent = Fraction(0)
+        return answer, released
+
+    release = Room._release
+    monkeypatch.setattr(Room, "_release", refunded)
+    with pytest.raises(AssertionError, match="no row, and one: "):
+        same("no row, and one", of_probe(lambda db: db.measure(Counts.of(), 1)), *people("no row, and one"))
+
+
+def test_a_mechanism_without_a_case_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(PLANS, AddNoise)
+    with pytest.raises(AssertionError, match="no plan for AddNoise"):
+        same("no row, and one", of_probe(lambda db: db.measure(Counts.of(), 1)), *people("no row, and one"))
+
+
+def test_nothing_is_charged_for_what_public_facts_refuse() -> None:
+    """What the samplers cannot draw is refused beforehand: later, it would be paid for, and said among the rows."""
+    table, _ = people("a row dropped")
+    for make in MECHANISM_CASES.values():
+        for mechanism in make():
+            for epsilon in ("1e-6", "1e-12", "1e-16", "1e-30", "1e-300", 10**5):
+                with replaying(Replay()):
+                    db = jostle.protect(table, epsilon=10**4)
+                    try:
+                        db.perform(mechanism, epsilon, site="asked")
+                    except JostleError:
+                        assert db.spent == 0, (mechanism, epsilon)
+                        db.count(1)
+
+
+# Programs
+
+
+def taught(maker: ChoiceMaker) -> ChoiceMaker:
+    """Return a maker that learned, from nowhere, to look at all there is and to choose by the last of it."""
+    options_, seen = len(maker.among), [(each.name, each.version) for each in maker.informed_by]
+    low, high = ([float(place == favourite) for place in range(options_ + 1)] for favourite in (0, options_ - 1))
+    stump = Forest(
+        [0],
+        [max(0, len(seen) - 1), -1, -1],
+        [0.5, 0, 0],
+        [1, 0, 0],
+        [2, 0, 0],
+        [low, low, high],
+        inputs=max(1, len(seen)),
+    )
+    return maker.with_trained(
+        Trained(
+            task=maker.task,
+            options=[(each.name, each.version) for each in maker.among],
+            metafeatures=seen,
+            share=Fraction(1, 10),
+            lead=0.0,
+            fitted=FittedForest(stump),
+            reasons=stump,
+            single=0,
+            digests=(),
+            usual=[(0.0, 1.0)] * len(seen),
+            learner="forest" if seen else "single best",
+            rehearsals=1,
+            databases=1,
+            groups=1,
+            figures=Figures(**{each.name: 0 for each in fields(Figures)}),
+        )
+    )
+
+
+def loaded(path: Path, **named: Any) -> Program:
+    """Return a program whose makers need not rehearse first."""
+    program = load(path, **named)
+    for maker in program.makers.values():
+        maker.known.append(taught(maker).trained)
+    return program
+
+
+def questions(program: Program) -> str:
+    """Return what kind of table a program asks about; nothing, if about none."""
+    target = program[program.entry or ""]
+    if not running._needed(target):
+        return ""
+    return running._task(program, target)
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.jst")), ids=lambda path: path.stem)
+def test_a_program(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "load", loaded)
+    task = questions(loaded(path, say=None))
+    if not task:
+        return  # it asks about no private table
+    for place, pair in enumerate(TABLES[task][1]):
+        one, other = (_written(tmp_path / f"{place} {which}", task, pair, which) for which in (0, 1))
+        same(pair, lambda files, _: _run(path, *files), one, other)
+
+
+def _written(folder: Path, task: str, pair: str, which: int) -> tuple[Path, Path | None]:
+    folder.mkdir()
+    if task == "grid":
+        counts = GRIDS[pair][which] + 0
+        np.save(folder / "data.npy", counts)
+        return folder / "data.npy", None
+    frame(PEOPLE[pair][which]).to_csv(folder / "data.csv", index=False)
+    schema().write(folder / "schema.toml")
+    return folder / "data.csv", folder / "schema.toml"
+
+
+def _run(path: Path, data: Path, public: Path | None) -> Any:
+    said: list[str] = []
+    done = running.run_program(path, data=data, schema=public, epsilon="1", say=said.append)
+    return said, done.as_text(), done.as_data(), [repr(each) for each in done.records]
