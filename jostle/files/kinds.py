@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from jostle.errors import JostleError
-from jostle.files import json_text, toml_text
+from jostle.files import json_text, packed, toml_text
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
 
@@ -60,6 +60,13 @@ class FileKind:
         if len(found) > self.most_bytes:
             raise self.error(f"{self.subject} has more than {self.most_bytes:,} bytes", fix="check the path")
         return found
+
+    def unpacked(self, data: bytes) -> tuple[bytes, int]:
+        """Return what is in a gzipped file, and how much of it is whole."""
+        try:
+            return packed.unpacked(data, self.most_bytes)
+        except DamageError as damage:
+            raise self.damaged(str(damage)) from None
 
     def text(self) -> str:
         """Return what is in the file as a text."""

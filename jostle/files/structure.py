@@ -48,7 +48,7 @@ def _reader(kind: Any) -> Read:
     if kind in PLAIN:
         return PLAIN[kind]
     if attrs.has(kind):
-        return _record(kind)
+        return _stored(kind) if hasattr(kind, "stored") else _record(kind)
     if get_origin(kind) not in COMPOUND:
         raise TypeError(f"nothing reads {kind}")
     return COMPOUND[get_origin(kind)](get_args(kind))
@@ -254,12 +254,22 @@ def _record(kind: type[Any]) -> Read:
                 found[alias] = read(each)
             except DamageError as damage:
                 raise damage.inside(name) from None
-        try:
-            return kind(**found)
-        except JostleError as mistake:
-            raise DamageError(f"does not fit together: {mistake.title}") from None
+        return _put_together(kind, **found)
 
     return read_all
+
+
+def _stored(kind: type[Any]) -> Read:
+    """Return what reads a class that is written in another form: it says in which, and what becomes of that."""
+    read = _reader(kind.stored)
+    return lambda data: _put_together(kind.from_facts, read(data))
+
+
+def _put_together(make: Callable[..., Any], *parts: Any, **named_parts: Any) -> Any:
+    try:
+        return make(*parts, **named_parts)
+    except JostleError as mistake:
+        raise DamageError(f"does not fit together: {mistake.title}") from None
 
 
 @cache

@@ -16,14 +16,12 @@ from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, Vault
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge, Ledger
-from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import Mechanism
+from jostle.privacy.mechanisms import Mechanism, check_mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.selection import Selection, best_of, check_selection
 from jostle.tables.block import Where
 from jostle.tables.engines import Partial, Source
-from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
+from jostle.tables.kernels import DenseKernel, Kernel, SparseTally, check_kernel
 from jostle.tables.schema import Schema
 from jostle.trace.records import Charged, Chosen, Refused, Released, Trace, shortened
 
@@ -84,9 +82,9 @@ class Room:
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
         """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
-        MECHANISMS.check(mechanism)
+        check_mechanism(mechanism)
         kernel = mechanism.kernel(self.schema)
-        KERNELS.check(kernel)
+        check_kernel(kernel)
         cells = kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon_amount(epsilon))
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)

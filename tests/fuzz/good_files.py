@@ -212,10 +212,10 @@ def note_files() -> Sequence[bytes]:
     """Return notes on work done: a loss, a failure, and lessons."""
     lessons = {"L1": [["small", "large"], ["n", "depth"], [[3.0, 1.0, 0, 0.8, 1.0], [30.0, 2.0, 1, 1.2, 0.5]]]}
     notes: list[Any] = [
-        ["try", 0.5],
-        ["failed", None],
-        ["teach", {"labels": lessons, "failure": None}],
-        ["teach badly", {"labels": {}, "failure": "BudgetError"}],
+        ["try (1,) a 1 1 ", 0.5],
+        ["try (1,) b 1 1 ", None],
+        ["teach (1,) a 1 1 1/2 ", {"labels": lessons, "failure": None}],
+        ["teach (1,) b 1 1 1/2 ", {"labels": {}, "failure": "BudgetError"}],
     ]
     return ["".join(json.dumps(note) + "\n" for note in notes).encode()]
 

@@ -196,10 +196,12 @@ def _changed(said: Any, chance: Random) -> Any:
         return _changed_mapping(dict(said), chance)
     if isinstance(said, list) and said and chance.random() < 0.7:
         return _changed_list(list(said), chance)
-    if isinstance(said, int | float) and not isinstance(said, bool) and chance.random() < 0.5:
+    if isinstance(said, int | float) and not isinstance(said, bool) and chance.random() < 0.7:
         small = int(said) if abs(said) < 2**60 else 0
         near = (-said, said + 1, said - 1, small + 0.5, small * 10**18, small ^ (1 << chance.randrange(70)))
         return chance.choice((*near, str(small), [said]))
+    if isinstance(said, str) and "[columns" in said and chance.random() < 0.8:
+        return toml_damaged(said.encode("utf-8", "surrogatepass"), chance).decode(errors="replace")
     if isinstance(said, str) and chance.random() < 0.5:
         at = chance.randrange(len(said) + 1)
         return chance.choice(
@@ -234,7 +236,7 @@ def _changed_mapping(said: dict[str, Any], chance: Random) -> Any:
 
 def _changed_list(said: list[Any], chance: Random) -> Any:
     at, other = chance.randrange(len(said)), chance.randrange(len(said))
-    match chance.randrange(12):
+    match chance.randrange(14):
         case 0:
             del said[at]
         case 1:
@@ -255,6 +257,8 @@ def _changed_list(said: list[Any], chance: Random) -> Any:
             )
         case 4:
             return [said[at]] * (chance.choice((1000, 100_000)) if len(_json(said[at])) < 100 else 10)
+        case 5 | 6:
+            said[at] = said[other]
         case _:
             said[at] = _changed(said[at], chance)
     return said

@@ -42,6 +42,9 @@ class Reader:
     native: bool = False
     """Whether another library's compiled code reads it, which can end the process."""
 
+    forgives: bool = False
+    """Whether it passes over what is damaged."""
+
     def quotes(self, said: str) -> str | None:
         """Return what a message quotes of private rows."""
         found = PRIVATE_CELL.search(said) if self.private else None
@@ -64,6 +67,18 @@ READERS = (
     Reader("schema", good_files.schema_files, toml_damaged, uses.use_schema, ".toml"),
     Reader("groups", good_files.group_files, toml_damaged, uses.use_groups, ".toml", stem="groups"),
     Reader("program", good_files.program_files, text_damaged, uses.use_program, ".jst"),
+    Reader("model", good_files.model_files, json_damaged, uses.use_model, ".json"),
+    Reader("maker", good_files.maker_files, json_damaged, uses.use_maker, ".json"),
+    Reader("policies", good_files.policy_files, json_damaged, uses.use_policies, ".json"),
+    Reader("history", good_files.history_files, lines_damaged(json_damaged), uses.use_history, ".jsonl"),
+    Reader(
+        "packed history",
+        good_files.packed_history_files,
+        packed_damaged(lines_damaged(json_damaged)),
+        uses.use_history,
+        ".jsonl.gz",
+    ),
+    Reader("notes", good_files.note_files, lines_damaged(json_damaged), uses.use_notes, ".jsonl", forgives=True),
     Reader("trace", good_files.trace_files, lines_damaged(json_damaged), uses.use_trace, ".jsonl"),
     Reader("csv", good_files.csv_files, text_damaged, uses.use_rows, ".csv", private=True, native=True),
     Reader(

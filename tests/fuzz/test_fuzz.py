@@ -17,7 +17,7 @@ def check(reader: Reader, count: int) -> None:
     assert outcome.cases == outcome.refused + outcome.read == count
     # A mutation that always, or never, does harm would show nothing.
     assert outcome.read > count / 100
-    assert outcome.refused
+    assert outcome.refused or reader.forgives
     if reader.private:
         assert len(outcome.titles) <= MOST_TITLES, sorted(outcome.titles)
 

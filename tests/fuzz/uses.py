@@ -10,6 +10,7 @@ import io
 import shutil
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from jostle.choice.makers.trained import Trained
 from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.policy import read_policies
-from jostle.choice.policies.work import Taught
+from jostle.choice.policies.work import Part, Taught, Teach, Try
 from jostle.choice.public.folders import public, read_folder
 from jostle.choice.public.packaged import _arff
 from jostle.choice.public.points import points_grid
@@ -163,23 +164,39 @@ def _choice(label: str) -> Choice:
     return Choice(label, f"{label}#1", ("small", "large"), seen, 2)
 
 
-class Noted:
-    """Work whose result is in the notes already, or is nothing."""
+class Anywhere:
+    """A situation that takes any answer."""
+
+    questions = ()
 
     def __init__(self, key: str) -> None:
         self.key = key
 
-    def __call__(self) -> Any:
-        return None
+    @cached_property
+    def table(self) -> Table:
+        """Return a few rows."""
+        return Table.from_frame(frame_for(labels_schema()), labels_schema())
+
+    def loss(self, answer: Any, /) -> float:
+        """Return the same for any answer."""
+        return 0.25
 
 
 def use_notes(path: Path) -> None:
     """Read notes: they are gone on with, and what is noted is not done again."""
-    notebook = Notebook(path, engine="threads")
-    parts: Any = [Noted(key) for key in ("try", "failed", "teach", "teach badly", "more")]
-    for found in notebook(parts, "noting"):
-        assert found is None or isinstance(found, float | Taught)
-    assert Notebook(path, engine="threads")(parts, "again") is not None
+    facts: Any = {"program": lambda *given: given, "epsilon": Fraction(1), "policies": {}, "seed": (1,)}
+    parts: list[Part] = [
+        Try(situation=Anywhere("a"), trials=1, **facts),
+        Try(situation=Anywhere("b"), trials=1, **facts),
+        Teach(situation=Anywhere("a"), runs=1, rate=Fraction(1, 2), floor=0.0, **facts),
+        Teach(situation=Anywhere("b"), runs=1, rate=Fraction(1, 2), floor=0.0, **facts),
+    ]
+    first, second, *taught = Notebook(path, engine="threads")(parts, "noting")
+    assert all(found is None or isinstance(found, float) for found in (first, second))
+    assert all(isinstance(found, Taught) for found in taught)
+    again = Notebook(path, engine="threads")
+    assert again(parts, "again")[:2] == [first, second]
+    assert not again.done
 
 
 def use_trace(path: Path) -> None:

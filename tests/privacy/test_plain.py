@@ -144,13 +144,6 @@ def holder(value: object) -> object:
     return fraction
 
 
-def holding(kernel: object) -> object:
-    """Return a mechanism of something else than it was made with."""
-    mechanism = AddNoise(Counts.of("age"))
-    object.__setattr__(mechanism, "tallied", kernel)
-    return mechanism
-
-
 def stuffed(value: object) -> object:
     """Return a kernel with something inside."""
     kernel = Counts.of("age")
@@ -178,7 +171,7 @@ def stuffed(value: object) -> object:
         lambda: stuffed(Row()),
         lambda: stuffed((Text("age"),)),
         lambda: stuffed(((Text("age"),),)),
-        lambda: holding(OwnCounts(("age",))),
+        lambda: AddNoise(OwnCounts(("age",))),
         lambda: 2**65,
         lambda: {"a": 1},
         lambda: {1},

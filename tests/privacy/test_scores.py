@@ -12,8 +12,7 @@ from attrs import frozen
 from openings import schema
 
 from jostle.errors import ProbeError
-from jostle.privacy.score_lists import SCORES
-from jostle.privacy.scores import Fullest, pick_rate
+from jostle.privacy.scores import SCORES, Fullest, check_score, pick_rate
 from jostle.tables.schema import Neighbours
 
 SCHEMA = schema()
@@ -92,7 +91,7 @@ def test_only_known_scores_may_look_at_tallies() -> None:
     class Own(Fullest):
         """Gives away what it sees."""
 
-    SCORES.check(Fullest("region"))
+    check_score(Fullest("region"))
     with pytest.raises(ProbeError, match="Own is not a known score"):
-        SCORES.check(Own("region"))
+        check_score(Own("region"))
     assert Own not in SCORES

@@ -5,8 +5,7 @@ Shipped makers hold them as JSON, and a newcomer's first choice does not wait fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -19,6 +18,8 @@ __all__ = ["Forest", "fit_forest"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LEAF = -1
+LARGEST = 1e9
+"""Of what leaves say: logarithms of losses, or losses in units of their mean."""
 DIGITS = 4
 """Significant digits of what a file holds: losses are known to fewer."""
 
@@ -31,6 +32,20 @@ def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+@frozen(eq=False)
+class ForestFacts:
+    """What a file holds of a forest."""
+
+    inputs: int
+    roots: Integers
+    feature: Integers
+    threshold: Floats
+    left: Integers
+    right: Integers
+    values: Floats
+    """Of the leaves alone."""
+
+
 @frozen(eq=False, repr=False)
 class Forest:
     """Trees one after the other in common arrays, a row per node.
@@ -39,6 +54,8 @@ class Forest:
     >>> stump.predict([[0.2], [0.9]])[0].tolist()
     [[1.0], [3.0]]
     """
+
+    stored: ClassVar = ForestFacts
 
     roots: Integers = field(converter=_integers)
     feature: Integers = field(converter=_integers)
@@ -55,9 +72,10 @@ class Forest:
         """Refuse arrays that are no trees, so that a damaged file is not walked through."""
         count = len(self.feature)
         inner = self.feature != LEAF
-        if not len(self.roots) or any(len(part) != count for part in (self.threshold, self.left, self.right)):
+        flat = (self.roots, self.feature, self.threshold, self.left, self.right)
+        if not len(self.roots) or any(part.ndim != 1 for part in flat) or any(len(part) != count for part in flat[2:]):
             raise ChoiceError("a forest's arrays differ in length")
-        if self.values.ndim != 2 or len(self.values) != count or not np.isfinite(self.values).all():
+        if self.values.ndim != 2 or len(self.values) != count or not (np.abs(self.values) <= LARGEST).all():
             raise ChoiceError("a forest's leaves do not hold numbers")
         nodes = np.arange(count)[inner]
         below = np.concatenate([self.left[inner] - nodes, self.right[inner] - nodes, np.ones(1, dtype=np.int64)])
@@ -101,28 +119,14 @@ class Forest:
         }
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Forest:
+    def from_facts(cls, facts: ForestFacts) -> Forest:
         """Return the forest that `facts` came from."""
-        try:
-            feature = _integers(facts["feature"])
-            leaves = _floats(facts["values"])
-            if len(leaves) != int((feature == LEAF).sum()):
-                raise ChoiceError("a forest's file is damaged", fix="jostle train makes it anew")
-            values = np.zeros((len(feature), leaves.shape[1]))
-            values[feature == LEAF] = leaves
-            return cls(
-                facts["roots"],
-                feature,
-                facts["threshold"],
-                facts["left"],
-                facts["right"],
-                values,
-                inputs=int(facts["inputs"]),
-            )
-        except (KeyError, TypeError, ValueError, IndexError) as mistake:
-            if isinstance(mistake, ChoiceError):
-                raise
-            raise ChoiceError("a forest's file is damaged", fix="jostle train makes it anew") from None
+        leaves = facts.feature == LEAF
+        if facts.values.ndim != 2 or len(facts.values) != np.count_nonzero(leaves):
+            raise ChoiceError("a forest has not as many values as leaves")
+        values = np.zeros((len(facts.feature), facts.values.shape[1]))
+        values[leaves] = facts.values
+        return cls(facts.roots, facts.feature, facts.threshold, facts.left, facts.right, values, inputs=facts.inputs)
 
     def __repr__(self) -> str:
         return f"<Forest of {len(self.roots)} trees, {len(self.feature):,} nodes>"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,26 @@ import numpy as np
 from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ChoiceError
+from jostle.errors import AmountError, ChoiceError
+from jostle.files.kinds import FileKind
+from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.schema import Schema
 
 __all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "read_history"]
 
 VERSION = 1
-PIECE = 2**16
+HISTORY = FileKind(
+    "history",
+    ChoiceError,
+    "put a copy in its place, or begin a new file",
+    version=VERSION,
+    version_entry="version_",
+    most_bytes=1 << 28,
+)
+MOST_CATEGORIES, MOST_CODES, MOST_REPEATS = 100_000, 2**30, 10_000
+"""Of a sketch in all, of one of its columns, and of runs: what is learned from makes room for each."""
+LEAST_AMOUNT, MOST_AMOUNT = Fraction(1, 10**100), Fraction(10**100)
 
 
 def _sketched(columns: Iterable[Iterable[Any]]) -> tuple[tuple[str, int, bool], ...]:
@@ -58,6 +70,17 @@ class Sketch:
 
     columns: tuple[tuple[str, int, bool], ...] = field(converter=_sketched)
     label: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what no schema looks like."""
+        names = {name for name, _, _ in self.columns}
+        if len(names) < len(self.columns) or not all(1 <= size <= MOST_CODES for _, size, _ in self.columns):
+            raise ChoiceError("a sketch has two columns of one name, or one without values")
+        categories = {name: size for name, size, numeric in self.columns if not numeric}
+        if self.label is not None and self.label not in categories:
+            raise ChoiceError("the label of a sketch is no column of classes")
+        if sum(categories.values()) > MOST_CATEGORIES:
+            raise ChoiceError(f"a sketch has more than {MOST_CATEGORIES:,} values in all")
 
     @classmethod
     def of(cls, schema: Schema) -> Sketch:
@@ -121,9 +144,19 @@ class Runs:
     """Why runs failed: each reason once, for the losses that are None."""
 
     def __attrs_post_init__(self) -> None:
-        """Refuse lists of different lengths."""
+        """Refuse lists of different lengths, and what is no budget or repeat."""
         if not len(self.epsilons) == len(self.losses) == len(self.seconds):
             raise ChoiceError("the runs of a history have lists of different lengths")
+        if not all(map(_is_amount, self.epsilons)) or not 0 <= self.repeat < MOST_REPEATS:
+            raise ChoiceError("the runs of a history have a budget or a repeat that cannot be")
+
+
+@lru_cache(maxsize=4096)
+def _is_amount(text: str) -> bool:
+    try:
+        return LEAST_AMOUNT <= exact(text, "epsilon") <= MOST_AMOUNT
+    except AmountError:
+        return False
 
 
 Line = KnownDatabase | KnownInstance | Runs
@@ -156,7 +189,7 @@ class History:
         """Append lines; each is on disk, whole, when this returns."""
         if self.path is not None and lines:
             text = "".join(f"{to_json(line)}\n" for line in lines).encode()
-            packed = gzip.compress(text) if self.path.suffix == ".gz" else text
+            packed = gzip.compress(text) if _is_packed(self.path) else text
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -184,7 +217,7 @@ class History:
             return
         with self.path.open("rb+") as file:
             data = file.read()
-            whole = unpacked(data)[1] if self.path.suffix == ".gz" else data.rfind(b"\n") + 1
+            whole = HISTORY.at(self.path).unpacked(data)[1] if _is_packed(self.path) else data.rfind(b"\n") + 1
             if whole < len(data):
                 file.truncate(whole)
 
@@ -192,6 +225,8 @@ class History:
         if isinstance(line, KnownDatabase):
             self.databases[line.digest] = line
         elif isinstance(line, KnownInstance):
+            if line.database not in self.databases:
+                raise ChoiceError("an instance is of a database that the history does not have")
             known = self.instances.get(line.key)
             read = {**known.read, **line.read} if known else line.read
             self.instances[line.key] = KnownInstance(line.key, line.database, line.rows, line.sketch, read)
@@ -268,7 +303,7 @@ class History:
         """Write the whole history to a file."""
         text = "".join(f"{to_json(line)}\n" for line in self.lines()).encode()
         # Without a time in it, so that the same history makes the same file.
-        Path(path).write_bytes(gzip.compress(text, mtime=0) if Path(path).suffix == ".gz" else text)
+        Path(path).write_bytes(gzip.compress(text, mtime=0) if _is_packed(Path(path)) else text)
 
     def array(self, instance: str, option: str, version: int, epsilons: Iterable[str]) -> NDArray[np.float64] | None:
         """Return the losses as an array of epsilons by repeats, NaN for failed runs; None if any is missing."""
@@ -292,49 +327,33 @@ def to_json(line: Line) -> str:
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
 
 
+def _is_packed(path: Path) -> bool:
+    return path.suffix == ".gz"
+
+
 def from_json(text: str) -> Line:
     """Return the line that a text of JSON stands for."""
-    facts = json.loads(text)
-    if not isinstance(facts, dict) or facts.pop("version_", None) != VERSION:
-        raise ChoiceError("a line is not of a history of this version")
-    kind = KINDS[facts.pop("kind")]
-    return kind(**facts)
-
-
-def unpacked(data: bytes) -> tuple[bytes, int]:
-    """Return what is in a gzipped file, and how long its whole members are; a last one that was cut short is left out.
-
-    What is added to a history at once is a member of its own.
-    """
-    found: list[bytes] = []
-    whole = at = 0
-    while at < len(data):
-        member, parts = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), []
-        while at < len(data) and not member.eof:
-            # In pieces, since whatever follows a member is copied.
-            piece = data[at : at + PIECE]
-            parts.append(member.decompress(piece))
-            at += len(piece) - len(member.unused_data)
-        if member.eof:
-            found.extend(parts)
-            whole = at
-    return b"".join(found), whole
+    facts = HISTORY.facts(text)
+    kind = facts.pop("kind", None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise HISTORY.damaged("has a line of an unknown kind")
+    return HISTORY.made(KINDS[kind], facts)
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:
     """Yield the lines of a history's file; a last one that a crash cut short is left out."""
-    try:
-        data = Path(path).read_bytes()
-        text = (unpacked(data)[0] if Path(path).suffix == ".gz" else data).decode("utf-8")
-    except (OSError, zlib.error, UnicodeDecodeError) as mistake:
-        raise ChoiceError(f"cannot read the history {path}", why=type(mistake).__name__, fix="check the path") from None
+    file = HISTORY.at(path)
+    data = file.data()
+    text = file.decoded(file.unpacked(data)[0] if _is_packed(Path(path)) else data)
     *whole, _ = text.split("\n")
     for number, line in enumerate(whole, start=1):
         try:
             yield from_json(line)
-        except (ValueError, KeyError, TypeError):
+        except ChoiceError as mistake:
             raise ChoiceError(
-                f"line {number} of {path} is not of a history", fix="take that line out, or begin a new file"
+                f"line {number} of {path} is not of a history",
+                why=mistake.title,
+                fix="take that line out, or begin a new file",
             ) from None
 
 

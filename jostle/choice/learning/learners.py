@@ -17,13 +17,18 @@ from numpy.typing import NDArray
 from jostle.choice.learning.forest import Forest, fit_forest
 from jostle.choice.learning.regret import LEAST
 from jostle.choice.learning.regret_tree import fit_regret_tree
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, shown
+from jostle.files.structure import structured
 
-__all__ = ["LEARNERS", "Example", "Fitted", "Learner", "from_facts", "log_regret"]
+__all__ = ["LEARNERS", "Example", "Fitted", "Learner", "from_facts", "log_regret", "losses_of"]
 
 Floats = NDArray[np.float64]
 MOST_LOG = 4.0
 """Regrets above e**4 are as bad as that: one hopeless run does not outweigh everything else."""
+ABSURD = 300.0
+"""The logarithm of a loss that nobody has seen; products of two such are still numbers."""
+LARGEST, LEAST_WIDTH = 1e9, 1e-9
+"""Of the numbers that a fitted learner holds, and of what inputs are divided by."""
 
 
 @frozen(eq=False)
@@ -45,10 +50,19 @@ def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
     return np.minimum(logs - best, MOST_LOG), best
 
 
+def losses_of(logs: Floats) -> Floats:
+    """Return the losses, or ratios of losses, that these are the logarithms of; absurd ones are cut."""
+    return np.asarray(np.exp(np.minimum(logs, ABSURD)))
+
+
 class Fitted(ABC):
     """Something that predicts."""
 
     kind: ClassVar[str]
+
+    @abstractmethod
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse what was not learned among so many Options, from so many inputs."""
 
     @abstractmethod
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
@@ -82,6 +96,10 @@ class FittedForest(Fitted):
     kind = "forest"
     forest: Forest
 
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse a forest of other outputs or inputs."""
+        check_forest(self.forest, options + 1, inputs)
+
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Return the trees' mean and spread."""
         mean, spread = self.forest.predict(inputs)
@@ -89,7 +107,7 @@ class FittedForest(Fitted):
 
     def best_loss(self, inputs: Floats) -> Floats:
         """Return the trees' mean, as a loss."""
-        return np.asarray(np.exp(self.forest.predict(inputs)[0][:, -1]))
+        return losses_of(self.forest.predict(inputs)[0][:, -1])
 
     def facts(self) -> dict[str, Any]:
         """Return the forest's."""
@@ -130,6 +148,10 @@ class FittedTree(Fitted):
     kind = "regret tree"
     tree: Forest
 
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse a tree of other outputs or inputs."""
+        check_forest(self.tree, 2 * options + 1, inputs)
+
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Return what the leaves hold."""
         found = self.tree.predict(inputs)[0]
@@ -138,7 +160,7 @@ class FittedTree(Fitted):
 
     def best_loss(self, inputs: Floats) -> Floats:
         """Return what the leaves hold."""
-        return np.asarray(np.exp(self.tree.predict(inputs)[0][:, -1]))
+        return losses_of(self.tree.predict(inputs)[0][:, -1])
 
     def facts(self) -> dict[str, Any]:
         """Return the tree's."""
@@ -178,6 +200,18 @@ class FittedNearest(Fitted):
     weights: Floats
     count: int
 
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse cases of other Options or inputs, or of unequal numbers."""
+        cases = len(self.points)
+        check_array(self.centre, inputs)
+        check_array(self.width, inputs)
+        check_array(self.points, cases, inputs)
+        check_array(self.regrets, cases, options)
+        check_array(self.best, cases)
+        check_array(self.weights, cases)
+        if not cases or self.count < 1 or (self.width < LEAST_WIDTH).any() or (self.weights <= 0).any():
+            raise ChoiceError("what was learned from similar cases has none, or none that counts")
+
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Return the mean and spread over the nearest cases."""
         near, weights = self._nearest(inputs)
@@ -189,7 +223,7 @@ class FittedNearest(Fitted):
     def best_loss(self, inputs: Floats) -> Floats:
         """Return the mean over the nearest cases."""
         near, weights = self._nearest(inputs)
-        return np.asarray(np.exp((weights * self.best[near]).sum(axis=1)))
+        return losses_of((weights * self.best[near]).sum(axis=1))
 
     def _nearest(self, inputs: Floats) -> tuple[NDArray[np.intp], Floats]:
         rows = (np.asarray(inputs) - self.centre) / self.width
@@ -201,15 +235,10 @@ class FittedNearest(Fitted):
 
     def facts(self) -> dict[str, Any]:
         """Return the cases."""
-        names = ("centre", "width", "points", "regrets", "best", "weights")
-        return {"count": self.count, **{name: np.round(getattr(self, name), 3).tolist() for name in names}}
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> FittedNearest:
-        """Return what `facts` came from."""
-        names = ("centre", "width", "points", "regrets", "best", "weights")
-        arrays = {name: np.asarray(facts[name], dtype=np.float64) for name in names}
-        return cls(**arrays, count=int(facts["count"]))
+        names = ("centre", "points", "regrets", "best", "weights")
+        held = {name: np.round(getattr(self, name), 3).tolist() for name in names}
+        # A width that is small is not none.
+        return {"count": self.count, "width": [float(f"{each:.4g}") for each in self.width], **held}
 
 
 @frozen
@@ -237,6 +266,11 @@ class FittedConstant(Fitted):
     spread: Floats = field(converter=np.asarray)
     best: float
 
+    def check(self, options: int, inputs: int) -> None:  # noqa: ARG002 - it looks at none of them
+        """Refuse what is about other Options."""
+        check_array(self.mean, options)
+        check_array(self.spread, options)
+
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Return the same for all rows."""
         shape = (len(inputs), len(self.mean))
@@ -244,7 +278,7 @@ class FittedConstant(Fitted):
 
     def best_loss(self, inputs: Floats) -> Floats:
         """Return the same for all rows."""
-        return np.full(len(inputs), np.exp(self.best))
+        return losses_of(np.full(len(inputs), self.best))
 
     def facts(self) -> dict[str, Any]:
         """Return the numbers."""
@@ -277,6 +311,12 @@ class FittedPrior(Fitted):
     """Of each Option, from what is seen, by name."""
     correction: Forest
 
+    def check(self, options: int, inputs: int) -> None:
+        """Refuse a forest of other outputs or inputs, and other predictions than those of its Options."""
+        check_forest(self.correction, options, inputs)
+        if len(self.priors) != options:
+            raise ChoiceError("the maker learned with predictions of its Options, which are others here")
+
     def prior(self, inputs: Floats) -> Floats:
         """Return the logarithms of what the programmers predict; 0 for Options without a prediction."""
         return prior_logs(self.priors, self.names, inputs)
@@ -290,7 +330,7 @@ class FittedPrior(Fitted):
     def best_loss(self, inputs: Floats) -> Floats:
         """Return the least of the losses predicted."""
         logs = self.prior(inputs) + self.correction.predict(inputs)[0]
-        return np.asarray(np.exp(logs.min(axis=1)))
+        return losses_of(logs.min(axis=1))
 
     def facts(self) -> dict[str, Any]:
         """Return the correction; the predictions are the Options' own."""
@@ -336,21 +376,32 @@ LEARNERS: tuple[Learner, ...] = (ForestLearner(), TreeLearner(), NearestLearner(
 """Those that need nothing but examples. The first decides what to look at; the others are tried on that."""
 
 
+def check_forest(forest: Forest, outputs: int, inputs: int) -> None:
+    """Refuse a forest of other outputs or inputs."""
+    if (forest.outputs, forest.inputs) != (outputs, inputs):
+        raise ChoiceError("a forest is not about these Options, or not about what is looked at")
+
+
+def check_array(array: Floats, *shape: int) -> None:
+    """Refuse an array of another shape, or with numbers that cannot be reckoned with."""
+    if array.shape != shape or (array.size and np.abs(array).max() > LARGEST):
+        raise ChoiceError("what was learned from cases is not about these Options, or not about what is looked at")
+
+
 def from_facts(
     kind: str, facts: Mapping[str, Any], names: tuple[str, ...] = (), priors: tuple[Predict | None, ...] = ()
 ) -> Fitted:
-    """Return the fitted learner that `facts` came from."""
-    try:
-        if kind == FittedForest.kind:
-            return FittedForest(Forest.from_facts(facts))
-        if kind == FittedTree.kind:
-            return FittedTree(Forest.from_facts(facts))
-        if kind == FittedNearest.kind:
-            return FittedNearest.from_facts(facts)
-        if kind == FittedConstant.kind:
-            return FittedConstant(**facts)
-        if kind == FittedPrior.kind:
-            return FittedPrior(names, priors, Forest.from_facts(facts))
-    except (KeyError, TypeError, ValueError):
-        raise ChoiceError("a trained maker's file is damaged", fix="jostle train makes it anew") from None
-    raise ChoiceError(f"there is no learner {kind!r} in this version", fix="jostle train makes the maker anew")
+    """Return the fitted learner that `facts` came from, or raise DamageError where they came from none."""
+    match kind:
+        case FittedForest.kind:
+            return FittedForest(structured(facts, Forest))
+        case FittedTree.kind:
+            return FittedTree(structured(facts, Forest))
+        case FittedNearest.kind:
+            return structured(facts, FittedNearest)
+        case FittedConstant.kind:
+            return structured(facts, FittedConstant)
+        case FittedPrior.kind:
+            return FittedPrior(names, priors, structured(facts, Forest))
+        case _:
+            raise ChoiceError(f"there is no learner {shown(kind)} in this version")

@@ -12,6 +12,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
+from jostle.files.structure import AnyFloat
 
 __all__ = ["LEAST", "Figures", "figures", "honest_best", "weights_of"]
 
@@ -30,7 +31,7 @@ class Figures:
     regret_mean: float
     regret_p95: float
     regret_max: float
-    gap_closed: float
+    gap_closed: AnyFloat
     """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap.
 
     Of losses without a floor, the means are of losses in units of hindsight's.

@@ -15,7 +15,7 @@ from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.forest import Forest
-from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret
+from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
 from jostle.choice.learning.regret import Figures
 from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
 from jostle.choice.makers.training import (
@@ -32,12 +32,15 @@ from jostle.choice.makers.training import (
 )
 from jostle.choice.metafeatures.base import Metafeature, named
 from jostle.errors import ChoiceError
+from jostle.files.damage import DamageError
+from jostle.files.kinds import FileKind
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
 
 __all__ = ["DIGEST", "Prediction", "Trained", "learn", "trained_on"]
 
 VERSION = 1
+MAKER = FileKind("maker", ChoiceError, "jostle train makes it anew", version=VERSION)
 DIGEST = 8
 """Characters of a database's digest that are remembered."""
 EXPLAINED = 8
@@ -99,6 +102,15 @@ class Trained:
     with_rows: Trained | None = None
     """What it learned for tables whose schema declares the number of rows, which is free to look at there."""
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse parts that are not about the same Options and metafeatures."""
+        options, inputs = len(self.options), len(self.metafeatures)
+        self.fitted.check(options, inputs)
+        if self.reasons.inputs != inputs or self.reasons.outputs < options or len(self.usual) != inputs:
+            raise ChoiceError("the maker's reasons are not about what it looks at")
+        if not (0 <= self.share < 1 and self.lead >= 0 and 0 <= self.single < options):
+            raise ChoiceError("the maker's share, lead or single best Option is out of range")
+
     def for_schema(self, schema: Schema) -> Trained:
         """Return what it learned for tables of this kind."""
         return self if schema.rows is None or self.with_rows is None else self.with_rows
@@ -107,7 +119,7 @@ class Trained:
         """Return what is expected where this is seen."""
         row = np.asarray(seen, dtype=np.float64)[None, :]
         mean, spread = self.fitted.predict(row)
-        losses = self.fitted.best_loss(row)[0] * np.exp(mean[0] - mean[0].min())
+        losses = self.fitted.best_loss(row)[0] * losses_of(mean[0] - mean[0].min())
         best = int(with_lead(mean, np.array([self.single]), self.lead)[0])
         order = np.argsort(mean[0], kind="stable")
         held = best != order[0]
@@ -208,38 +220,7 @@ class Trained:
     @classmethod
     def from_json(cls, text: str, priors: tuple[Predict | None, ...] = ()) -> Trained:
         """Return the maker that a text of JSON holds."""
-        try:
-            facts: Mapping[str, Any] = json.loads(text)
-            if facts["version"] != VERSION:
-                return _refuse_version()
-            return cls.from_facts(facts, priors)
-        except ChoiceError:  # a part's own sentence
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            raise ChoiceError("the maker's file is damaged, or no maker's", fix="jostle train makes it anew") from None
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any], priors: tuple[Predict | None, ...]) -> Trained:
-        """Return the maker that `facts` came from."""
-        names = tuple(name for name, _ in facts["metafeatures"])
-        return cls(
-            task=facts["task"],
-            options=facts["options"],
-            metafeatures=facts["metafeatures"],
-            share=Fraction(facts["share"]),
-            lead=float(facts["lead"]),
-            fitted=from_facts(facts["kind"], facts["fitted"], names, priors),
-            reasons=Forest.from_facts(facts["reasons"]),
-            single=range(len(facts["options"]))[facts["single"]],
-            digests=facts["digests"],
-            usual=facts["usual"],
-            learner=facts["learner"],
-            rehearsals=facts["rehearsals"],
-            databases=facts["databases"],
-            groups=facts["groups"],
-            figures=Figures(**facts["figures"]),
-            with_rows=None if facts["with_rows"] is None else cls.from_facts(facts["with_rows"], priors),
-        )
+        return _made(MAKER, text, priors)
 
     def save(self, path: str | Path) -> None:
         """Write the maker to a file."""
@@ -255,16 +236,36 @@ class Trained:
     @classmethod
     def read(cls, path: str | Path, priors: tuple[Predict | None, ...] = ()) -> Trained:
         """Return the maker in a file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise ChoiceError(f"cannot read the maker {path}", fix="check the path") from None
-        return cls.from_json(text, priors)
+        file = MAKER.at(path)
+        return _made(file, file.text(), priors)
 
     @property
     def mark(self) -> int:
         """Return a number that changes with what was learned."""
         return int.from_bytes(hashlib.blake2b(self.to_json().encode(), digest_size=4).digest(), "big")
+
+
+@frozen(eq=False, kw_only=True)
+class TrainedFacts:
+    """What a file holds of a maker."""
+
+    task: str
+    options: tuple[tuple[str, int], ...]
+    metafeatures: tuple[tuple[str, str], ...]
+    share: Fraction
+    lead: float
+    learner: str
+    rehearsals: int
+    databases: int
+    groups: int
+    figures: Figures
+    single: int
+    digests: tuple[str, ...]
+    reasons: Forest
+    usual: tuple[tuple[float, float], ...]
+    kind: str
+    fitted: Mapping[str, Any]
+    with_rows: TrainedFacts | None
 
 
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
@@ -308,8 +309,34 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
     )
 
 
-def _refuse_version() -> Trained:
-    raise ChoiceError("the maker's file is of another version of Jostle", fix="jostle train makes it anew")
+def _made(file: FileKind, text: str, priors: tuple[Predict | None, ...]) -> Trained:
+    held = file.made(TrainedFacts, file.facts(text))
+    try:
+        return _trained(held, priors)
+    except (ChoiceError, DamageError) as damage:
+        raise file.damaged(f"is damaged: {damage.title if isinstance(damage, ChoiceError) else damage}") from None
+
+
+def _trained(held: TrainedFacts, priors: tuple[Predict | None, ...]) -> Trained:
+    names = tuple(name for name, _ in held.metafeatures)
+    return Trained(
+        task=held.task,
+        options=held.options,
+        metafeatures=held.metafeatures,
+        share=held.share,
+        lead=held.lead,
+        fitted=from_facts(held.kind, held.fitted, names, priors),
+        reasons=held.reasons,
+        single=held.single,
+        digests=held.digests,
+        usual=held.usual,
+        learner=held.learner,
+        rehearsals=held.rehearsals,
+        databases=held.databases,
+        groups=held.groups,
+        figures=held.figures,
+        with_rows=None if held.with_rows is None else _trained(held.with_rows, priors),
+    )
 
 
 def learn(

@@ -7,7 +7,6 @@ and the trace says why.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -153,21 +152,20 @@ def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Kn
     for each in listed:
         if not each.startswith(f"{_file_name(name)}-") or not each.endswith(".json"):
             continue
-        try:
-            held = json.loads((folder / each).read_text(encoding="utf-8"))
-            if program in held["programs"] and held["name"] == name:
-                labels.update(str(policy["label"]) for policy in held["policies"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
+        found = _read(folder / each)
+        if program in _programs_in(found) and found.facts.get("name") == name:
+            labels.update(found.policies)
     return Known(dict.fromkeys(sorted(labels), First(CHANGED)), stale=True) if labels else NOTHING
 
 
 def _programs(path: Path) -> tuple[str, ...]:
     """Return the files with this text that were trained before."""
-    try:
-        return tuple(map(str, json.loads(path.read_text(encoding="utf-8"))["programs"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+    return _programs_in(_read(path, path.stat().st_mtime_ns)) if path.exists() else ()
+
+
+def _programs_in(known: Known) -> tuple[str, ...]:
+    listed = known.facts.get("programs")
+    return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
 
 def _file_name(name: str) -> str:

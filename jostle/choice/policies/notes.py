@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from jostle.choice.learning.progress import Progress, silent
 from jostle.choice.learning.workers import in_processes
-from jostle.choice.policies.work import Lesson, Part, Taught
+from jostle.choice.policies.work import Lesson, Part, Taught, Teach
 from jostle.errors import ChoiceError
+from jostle.files import json_text
+from jostle.files.damage import DamageError
+from jostle.files.kinds import FileKind
+from jostle.files.structure import structured
 
 __all__ = ["Notebook"]
 
 ENGINES = ("processes", "threads")
+NOTES = FileKind(
+    "file of notes", ChoiceError, "take it away: what is noted in it is then done again", most_bytes=1 << 28
+)
+
+Labelled = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[float, ...], ...]]
+"""Alternatives, names of what was seen, and rows: what was seen, what was taken, the loss, the weight."""
+
+
+@frozen
+class TaughtFacts:
+    """What a file holds of lessons."""
+
+    labels: Mapping[str, Labelled]
+    failure: str | None
 
 
 @define(eq=False)
@@ -41,21 +59,21 @@ class Notebook:
             )
         if self.path is None or not self.path.exists():
             return
-        data = self.path.read_bytes()
+        data = NOTES.at(self.path).data()
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             self.path.write_bytes(whole)
-        for line in whole.decode("utf-8").splitlines():
+        for line in whole.splitlines():
             try:
-                key, found = json.loads(line)
-            except ValueError:
+                key, found = structured(json_text.parsed(line.decode("utf-8")), tuple[str, Any])
+                self._known[key] = _read(found)
+            except ValueError:  # what no line says is done again
                 continue
-            self._known[key] = found
 
     def __call__(self, parts: Sequence[Part], title: str) -> list[Any]:
         """Return what each part gives, doing those that are not noted."""
         keys = [part.key for part in parts]
-        missing = [place for place, key in enumerate(keys) if key not in self._known]
+        missing = [place for place, part in enumerate(parts) if not self._knows(part)]
         workers = 1 if self.engine == "threads" else self.workers
         with self.progress.stage(title, len(parts)) as said:
             said.at(len(parts) - len(missing), len(parts))
@@ -63,7 +81,11 @@ class Notebook:
             for number, (place, found) in enumerate(in_processes(_done, todo, workers=workers), start=1):
                 self._note(keys[missing[place]], found)
                 said.at(len(parts) - len(missing) + number, len(parts))
-        return [_read(self._known[key]) for key in keys]
+        return [self._known[key] for key in keys]
+
+    def _knows(self, part: Part) -> bool:
+        """Return whether it is noted what a part gave, and that is what such a part gives."""
+        return part.key in self._known and isinstance(self._known[part.key], Taught) is isinstance(part, Teach)
 
     def close(self) -> None:
         """Take the file away: what was learned from it is kept elsewhere."""
@@ -71,7 +93,7 @@ class Notebook:
             self.path.unlink(missing_ok=True)
 
     def _note(self, key: str, found: Any) -> None:
-        self._known[key] = found
+        self._known[key] = _read(found)
         self.done += 1
         if self.path is None:
             return
@@ -106,12 +128,22 @@ def _done(part: Part) -> Any:
     return {"labels": labels, "failure": found.failure}
 
 
-def _read(found: Any) -> Any:
+def _read(found: Any) -> Taught | float | None:
+    """Return what a part gave, or raise DamageError where none gives that."""
     if not isinstance(found, dict):
-        return found
+        (loss,) = structured([found], tuple[float | None])
+        return loss
+    taught = structured(found, TaughtFacts)
     lessons = [
-        Lesson(label, tuple(among), tuple(names), tuple(row[:-3]), row[-3], row[-2], row[-1])
-        for label, (among, names, rows) in found["labels"].items()
-        for row in rows
+        _lesson(label, among, names, row) for label, (among, names, rows) in taught.labels.items() for row in rows
     ]
-    return Taught(tuple(lessons), found["failure"])
+    return Taught(tuple(lessons), taught.failure)
+
+
+def _lesson(label: str, among: tuple[str, ...], names: tuple[str, ...], row: tuple[float, ...]) -> Lesson:
+    if len(row) != len(names) + 3:
+        raise DamageError("is not as long as what was seen", ("labels", label))
+    *seen, taken, loss, weight = row
+    if taken not in range(len(among)) or loss < 0 or not 0 < weight <= 1:
+        raise DamageError("is no lesson", ("labels", label))
+    return Lesson(label, among, names, tuple(seen), int(taken), loss, weight)

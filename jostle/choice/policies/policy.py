@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from jostle.choice.learning.forest import Forest
 from jostle.choice.learning.places import shipped_folder
 from jostle.errors import ChoiceError
+from jostle.files.kinds import FileKind
 from jostle.sites import Choice, Decision, Policy, ship
 
-__all__ = ["LearnedPolicy", "mark_of", "read_policies", "read_with_facts", "write_policies"]
+__all__ = ["POLICIES", "LearnedPolicy", "mark_of", "read_policies", "read_with_facts", "write_policies"]
 
 Floats = NDArray[np.float64]
 VERSION = 1
+POLICIES = FileKind("file of policies", ChoiceError, "learn them anew", version=VERSION)
+MOST_CAUTION = 1e9
 
 
 def _names(values: Iterable[str]) -> tuple[str, ...]:
@@ -60,6 +63,8 @@ class LearnedPolicy:
             raise ChoiceError(f"the policy of {self.label} does not have a forest for each of its alternatives")
         if self.usual not in self.among:
             raise ChoiceError(f"the usual alternative of {self.label} is none of its alternatives")
+        if not 0 <= self.caution <= MOST_CAUTION:
+            raise ChoiceError(f"the caution of {self.label} is no number of spreads")
 
     def decide(self, choice: Choice) -> Decision:
         """Return the alternative expected to end best, site by site."""
@@ -92,23 +97,12 @@ class LearnedPolicy:
         facts = {"label": self.label, "among": list(self.among), "inputs": list(self.inputs), "forests": forests}
         return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
 
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> LearnedPolicy:
-        """Return the policy that `facts` came from."""
-        try:
-            return cls(
-                label=facts["label"],
-                among=facts["among"],
-                inputs=facts["inputs"],
-                forests=[Forest.from_facts(each) for each in facts["forests"]],
-                usual=facts["usual"],
-                caution=float(facts["caution"]),
-                fixed=bool(facts["fixed"]),
-            )
-        except ChoiceError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise ChoiceError("a policy in the file is damaged", fix="learn it anew") from None
+
+@frozen(eq=False)
+class PolicyList:
+    """What a file holds of policies, beside what it says about them."""
+
+    policies: tuple[LearnedPolicy, ...]
 
 
 def write_policies(
@@ -127,17 +121,10 @@ def read_policies(path: Path) -> dict[str, LearnedPolicy]:
 
 def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:
     """Return the policies in a file, by label, and what else it says."""
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ChoiceError(f"cannot read the policies {path}", fix="check the path, or learn them anew") from None
-    if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("policies"), list):
-        raise ChoiceError(f"{path} holds no policies of this version", fix="learn them anew")
-    try:
-        policies = [LearnedPolicy.from_facts(each) for each in held.pop("policies")]
-    except ChoiceError as mistake:
-        raise ChoiceError(f"cannot read the policies {path}", why=mistake.title, fix="learn them anew") from None
-    return {policy.label: policy for policy in policies}, held
+    file = POLICIES.at(path)
+    held = file.facts(file.text())
+    listed = file.made(PolicyList, {"policies": held.pop("policies", None)})
+    return {policy.label: policy for policy in listed.policies}, held
 
 
 def mark_of(policies: Mapping[str, Policy | None]) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import islice, product
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
-from jostle.options.models.facts import Facts
-from jostle.options.models.model import Model
+from jostle.files.damage import DamageError
+from jostle.files.structure import structured
+from jostle.options.models.model import Model, check_numbers
 from jostle.tables.schema import Schema
 
 __all__ = ["AdditiveModel", "Term"]
@@ -26,6 +28,14 @@ class Term:
     columns: tuple[str, ...]
     weights: NDArray[np.float64]
     """Cells, in row-major order of the columns' codes, by classes."""
+
+
+@frozen(eq=False)
+class AdditiveFacts:
+    """What a file holds of an additive model."""
+
+    start: NDArray[np.float64]
+    terms: tuple[Term, ...]
 
 
 @frozen(eq=False, repr=False, kw_only=True)
@@ -56,20 +66,18 @@ class AdditiveModel(Model):
 
     def text(self) -> str:
         """Return the terms written out: what each value adds to the log-odds of the class it speaks for most."""
+        left = 1 + sum(len(term.weights) for term in self.terms) - MOST_LINES
+        return "\n".join([*islice(self._lines(), MOST_LINES), *([f"... and {left:,} more lines"] if left > 0 else [])])
+
+    def _lines(self) -> Iterator[str]:
         shown = ", ".join(f"{label} {weight:+.2f}" for label, weight in zip(self.classes, self.start, strict=True))
-        lines = [f"start: {shown}"]
+        yield f"start: {shown}"
         for term in self.terms:
-            labels = [self.schema[name].labels for name in term.columns]
-            shape = tuple(len(each) for each in labels)
-            for cell, weights in enumerate(term.weights):
-                codes = np.unravel_index(cell, shape)
-                where = ", ".join(
-                    f"{name} = {each[int(code)]}" for name, each, code in zip(term.columns, labels, codes, strict=True)
-                )
+            values = product(*(self.schema[name].labels for name in term.columns))
+            for each, weights in zip(values, term.weights, strict=True):
+                where = ", ".join(f"{name} = {value}" for name, value in zip(term.columns, each, strict=True))
                 best = int(np.argmax(weights))
-                lines.append(f"{where}: {self.classes[best]} {weights[best] - np.mean(weights):+.2f}")
-        left = len(lines) - MOST_LINES
-        return "\n".join([*lines[:MOST_LINES], *([f"... and {left:,} more lines"] if left > 0 else [])])
+                yield f"{where}: {self.classes[best]} {weights[best] - np.mean(weights):+.2f}"
 
     def facts(self) -> dict[str, Any]:
         """Return the start and the terms."""
@@ -79,14 +87,17 @@ class AdditiveModel(Model):
         }
 
     @classmethod
-    def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> AdditiveModel:
+    def from_facts(
+        cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
+    ) -> AdditiveModel:
         """Return the model that `facts` came from."""
-        held, classes = Facts(facts), len(schema.classes)
-        terms = []
-        for each in held.parts("terms"):
-            columns = each.texts("columns")
-            if unknown := set(columns) - set(schema.attributes):
-                raise OptionError(f"the model has a term for {min(unknown)!r}, which its schema does not have")
-            terms.append(Term(columns, each.floats("weights", schema.size(*columns), classes)))
-        start = held.floats("start", classes)
-        return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=start, terms=tuple(terms))
+        held, classes = structured(facts, AdditiveFacts), len(schema.classes)
+        check_numbers(held.start, "start", classes)
+        for number, term in enumerate(held.terms):
+            if not set(term.columns) <= set(schema.attributes):
+                raise DamageError("are not those of the schema", ("terms", number, "columns"))
+            try:
+                check_numbers(term.weights, "weights", schema.size(*term.columns), classes)
+            except DamageError as damage:
+                raise damage.inside(number).inside("terms") from None
+        return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=held.start, terms=held.terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -9,14 +10,24 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.options.models.facts import Facts
-from jostle.options.models.model import Model
+from jostle.files.damage import DamageError
+from jostle.files.structure import structured
+from jostle.options.models.model import Model, check_numbers
 from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Schema
 
 __all__ = ["BayesTreeModel"]
 
 MOST_LINES = 400
+
+
+@frozen(eq=False)
+class BayesTreeFacts:
+    """What a file holds of a tree with a model at each leaf."""
+
+    tree: Mapping[str, Any]
+    start: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
 
 @frozen(eq=False, repr=False, kw_only=True)
@@ -67,12 +78,17 @@ class BayesTreeModel(Model):
 
     @classmethod
     def from_facts(
-        cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None
+        cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> BayesTreeModel:
         """Return the model that `facts` came from."""
-        held = Facts(facts)
-        tree = TreeModel.from_facts(schema, held.part("tree"), made_by, epsilon)
+        held = structured(facts, BayesTreeFacts)
+        try:
+            tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
+        except DamageError as damage:
+            raise damage.inside("tree") from None
         leaves, classes = len(tree.routing.leaves), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)
-        start, weights = held.floats("start", leaves, classes), held.floats("weights", leaves, values, classes)
-        return cls(schema=schema, made_by=made_by, epsilon=epsilon, tree=tree, start=start, weights=weights)
+        check_numbers(held.start, "start", leaves, classes)
+        weights = held.weights if values else held.weights.reshape(leaves, 0, classes)
+        check_numbers(weights, "weights", leaves, values, classes)
+        return cls(schema=schema, made_by=made_by, epsilon=epsilon, tree=tree, start=held.start, weights=weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,19 +14,34 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
-from jostle.options.models.facts import Facts
-from jostle.privacy.amounts import epsilon_amount, show_amount
+from jostle.errors import JostleError, OptionError
+from jostle.files.damage import DamageError
+from jostle.files.kinds import FileKind
+from jostle.privacy.amounts import show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 
-__all__ = ["Model", "load_model"]
+__all__ = ["Model", "check_numbers", "load_model"]
 
 VERSION = 1
+MODEL = FileKind("model", OptionError, "save it anew with model.save(path)", version=VERSION)
+LARGEST = 1e100
+"""Numbers that a model adds up: sums over all of its parts stay finite."""
 CODED_AT_ONCE = 1 << 18
 """Rows that are turned into chances at a time."""
 
 _kinds: dict[str, type[Model]] = {}
+
+
+@frozen
+class ModelFacts:
+    """What every model's file holds."""
+
+    kind: str
+    made_by: str
+    epsilon: Fraction | None
+    schema: str
+    facts: Mapping[str, Any]
 
 
 @frozen(eq=False, repr=False, kw_only=True)
@@ -76,8 +92,8 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> Model:
-        """Return the model that `facts` came from."""
+    def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> Model:
+        """Return the model that `facts` came from, or raise DamageError where they cannot have come from any."""
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Return the chance of each class for each row of a dataframe, which needs no label column."""
@@ -117,13 +133,7 @@ class Model(ABC):
     @classmethod
     def from_json(cls, text: str) -> Model:
         """Return the model that a text of JSON holds."""
-        held = Facts.read(text)
-        kind = _kinds.get(held.text("kind"))
-        if held.whole("version") != VERSION or kind is None:
-            raise OptionError("the file holds no model of this version", fix="save it anew with model.save(path)")
-        epsilon = None if held.held.get("epsilon") is None else epsilon_amount(held.text("epsilon"))
-        schema = Schema.from_toml(held.text("schema"))
-        return kind.from_facts(schema, held.part("facts"), held.text("made_by"), epsilon)
+        return _read(text, MODEL)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file of JSON, for `jostle.load_model`."""
@@ -141,10 +151,26 @@ class Model(ABC):
 
 def load_model(path: str | Path) -> Model:
     """Return the model that a file holds, whoever wrote it."""
+    file = MODEL.at(path)
+    return _read(file.text(), file)
+
+
+def _read(text: str, file: FileKind) -> Model:
+    held = file.made(ModelFacts, file.facts(text))
+    kind = _kinds.get(held.kind)
+    if kind is None:
+        raise file.damaged("is damaged: kind is not one that is known")
+    if held.epsilon is not None and held.epsilon <= 0:
+        raise file.damaged("is damaged: epsilon is not above 0")
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as mistake:
-        raise OptionError(f"cannot read the model {path}: {mistake.strerror}", fix="check the path") from None
-    except UnicodeDecodeError:
-        raise OptionError(f"cannot read the model {path}: it is no text", fix="check the path") from None
-    return Model.from_json(text)
+        return kind.from_facts(Schema.from_toml(held.schema), held.facts, held.made_by, held.epsilon)
+    except DamageError as damage:
+        raise file.damaged(f"is damaged: {damage.inside('facts')}") from None
+    except JostleError as mistake:  # of the schema, or of what the facts are made into
+        raise file.damaged(f"is damaged: {mistake.title}") from None
+
+
+def check_numbers(array: NDArray[np.float64], name: str, *shape: int) -> None:
+    """Refuse an array that is not of this shape, or has numbers that cannot be added up."""
+    if array.shape != shape or (array.size and np.abs(array).max() > LARGEST):
+        raise DamageError("does not fit the schema and the other parts", (name,))

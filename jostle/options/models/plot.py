@@ -13,6 +13,7 @@ __all__ = ["plot_tree"]
 
 MOST_LEAVES = 120
 """More leaves than this cannot be read side by side."""
+MOST_LEVELS = 40
 
 
 def plot_tree(model: TreeModel, tree: int = 0) -> Any:
@@ -58,6 +59,8 @@ def _place(  # noqa: PLR0917 - one call site, all of it state of one walk
         if leaves[0] > MOST_LEAVES:
             raise OptionError(f"the tree has more than {MOST_LEAVES} leaves", fix="print(model), or a smaller depth")
         return leaves[0]
+    if level >= MOST_LEVELS:
+        raise OptionError(f"the tree has more than {MOST_LEVELS} levels", fix="print(model), or a smaller depth")
     below = []
     for branch, child in model.branches(node):
         edges.append((node, child, branch.partition(" = ")[2]))

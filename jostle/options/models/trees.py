@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import groupby
-from typing import Any, ClassVar, Literal, get_args
+from itertools import chain, groupby, islice
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
-from jostle.options.models.facts import Facts
-from jostle.options.models.model import Model
+from jostle.files.damage import DamageError
+from jostle.files.structure import structured
+from jostle.options.models.model import Model, check_numbers
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 
@@ -22,8 +22,27 @@ __all__ = ["TreeModel"]
 MOST_LINES = 400
 """Lines of a tree's text; the rest is counted."""
 
+MOST_DEPTH = 1000
+"""Levels of a tree that is read: rows and checks go through them one by one."""
+MOST_COUNTED = 10**9
+"""Lines that are counted; a file may hold a tree of more than there are atoms."""
+
 Combine = Literal["vote", "mean"]
-COMBINES: tuple[Combine, ...] = get_args(Combine)
+Integers = NDArray[np.int64]
+
+
+@frozen(eq=False)
+class TreeFacts:
+    """What a file holds of trees."""
+
+    columns: tuple[str, ...]
+    roots: Integers
+    attribute: Integers
+    first: Integers
+    children: Integers
+    depth: int
+    shares: NDArray[np.float64]
+    combine: Combine
 
 
 @frozen(eq=False, repr=False, kw_only=True)
@@ -69,24 +88,48 @@ class TreeModel(Model):
 
     def text(self) -> str:
         """Return the trees written out, a line for each branch and class, indented by depth."""
-        lines: list[str] = []
-        for number, root in enumerate(self.routing.roots, start=1):
-            if self.routing.trees > 1:
-                lines.append(f"tree {number} of {self.routing.trees}")
-            lines.extend(self._lines(int(root), ""))
-        left = len(lines) - MOST_LINES
-        return "\n".join([*lines[:MOST_LINES], *([f"... and {left:,} more lines"] if left > 0 else [])])
+        lines = self._line_counts()
+        total = sum(lines[int(root)] + (self.routing.trees > 1) for root in self.routing.roots)
+        said = chain.from_iterable(self._tree_lines(number) for number in range(self.routing.trees))
+        left = total - MOST_LINES
+        more = f"{left:,}" if left < MOST_COUNTED else f"{MOST_COUNTED:,} or"
+        return "\n".join([*islice(said, MOST_LINES), *([f"... and {more} more lines"] if left > 0 else [])])
 
-    def _lines(self, node: int, indent: str) -> Iterator[str]:
-        if self.routing.attribute[node] < 0:
-            yield f"{indent}{self.verdict(node)}"
+    def _tree_lines(self, number: int) -> Iterator[str]:
+        root = int(self.routing.roots[number])
+        if self.routing.trees > 1:
+            yield f"tree {number + 1} of {self.routing.trees}"
+        if self._is_leaf(root):
+            yield self.verdict(root)
             return
-        for branch, child in self.branches(node):
-            if self.routing.attribute[child] < 0:
-                yield f"{indent}{branch}: {self.verdict(child)}"
+        ways = [self.branches(root)]
+        while ways:
+            branch, child = next(ways[-1], ("", None))
+            if child is None:
+                ways.pop()
+            elif self._is_leaf(child):
+                yield f"{'|  ' * (len(ways) - 1)}{branch}: {self.verdict(child)}"
             else:
-                yield f"{indent}{branch}"
-                yield from self._lines(child, indent + "|  ")
+                yield f"{'|  ' * (len(ways) - 1)}{branch}"
+                ways.append(self.branches(child))
+
+    def _line_counts(self) -> list[int]:
+        """Return how many lines each node's subtree takes."""
+        counts = [1] * len(self.routing.attribute)
+        for node in np.flatnonzero(self.routing.attribute >= 0)[::-1].tolist():
+            below = [child for child, _ in groupby(self._children(node).tolist())]
+            count = sum(1 if self._is_leaf(child) else 1 + counts[child] for child in below)
+            counts[node] = min(count, MOST_COUNTED + MOST_LINES)
+        return counts
+
+    def _is_leaf(self, node: int) -> bool:
+        return bool(self.routing.attribute[node] < 0)
+
+    def _children(self, node: int) -> Integers:
+        """Return where each code of a node's attribute leads."""
+        first = int(self.routing.first[node])
+        name = self.routing.columns[int(self.routing.attribute[node])]
+        return self.routing.children[first : first + self.schema[name].size]
 
     def verdict(self, node: int) -> str:
         """Return a node's likeliest class and its share."""
@@ -97,8 +140,7 @@ class TreeModel(Model):
         """Yield what each branch of a node asks, and where it leads; codes side by side that go together are one."""
         name = self.routing.columns[int(self.routing.attribute[node])]
         labels = self.schema[name].labels
-        first = int(self.routing.first[node])
-        children = self.routing.children[first : first + len(labels)]
+        children = self._children(node)
         for child, group in groupby(range(len(labels)), key=lambda code: int(children[code])):
             codes = list(group)
             text = labels[codes[0]] if len(codes) == 1 else f"{labels[codes[0]]} to {labels[codes[-1]]}"
@@ -124,22 +166,26 @@ class TreeModel(Model):
         }
 
     @classmethod
-    def from_facts(cls, schema: Schema, facts: dict[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
+    def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
         """Return the model that `facts` came from."""
-        held = Facts(facts)
-        routing = Routing(
-            held.texts("columns"),
-            roots=held.wholes("roots"),
-            attribute=held.wholes("attribute"),
-            first=held.wholes("first"),
-            children=held.wholes("children"),
-            depth=held.whole("depth"),
-        )
-        if routing.columns != schema.attributes:
-            raise OptionError("the model's tree asks for other columns than its schema has")
+        held = structured(facts, TreeFacts)
+        if held.columns != schema.attributes:
+            raise DamageError("are not those of the schema", ("columns",))
+        if held.depth > MOST_DEPTH:
+            raise DamageError(f"is more than {MOST_DEPTH}", ("depth",))
+        routing = Routing(held.columns, held.roots, held.attribute, held.first, held.children, held.depth)
+        inner = held.attribute[(held.attribute >= 0) & (held.attribute < len(held.columns))]
+        sizes = np.array([schema[name].size for name in held.columns], dtype=np.int64)
+        if sizes[inner].sum(dtype=np.float64) > len(held.children):
+            # Two nodes could lead to the same places, and a small file to more branches than fit into memory.
+            raise DamageError("are not enough for all nodes", ("children",))
         routing.check(schema)
-        shares = held.floats("shares", len(routing.attribute), len(schema.classes))
-        combine = next((each for each in COMBINES if each == held.text("combine")), None)
-        if combine is None:
-            raise OptionError("the model's trees are combined in an unknown way", fix=" or ".join(COMBINES))
-        return cls(schema=schema, made_by=made_by, epsilon=epsilon, routing=routing, shares=shares, combine=combine)
+        check_numbers(held.shares, "shares", len(held.attribute), len(schema.classes))
+        return cls(
+            schema=schema,
+            made_by=made_by,
+            epsilon=epsilon,
+            routing=routing,
+            shares=held.shares,
+            combine=held.combine,
+        )

@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from jostle.choice.learning.forest import LEAF, Forest, fit_forest
 from jostle.errors import ChoiceError
+from jostle.files.damage import DamageError
+from jostle.files.structure import structured
 
 CHANCE = np.random.default_rng(7)
 ROWS = CHANCE.random((200, 4))
@@ -46,7 +48,7 @@ def test_it_predicts_what_scikit_learn_does(outputs: int) -> None:
 
 def test_it_survives_json_to_the_digits_that_are_kept() -> None:
     forest = fit_forest(ROWS, WANTED, trees=5)
-    again = Forest.from_facts(json.loads(json.dumps(forest.facts())))
+    again = structured(json.loads(json.dumps(forest.facts())), Forest)
     assert again.facts() == forest.facts()
     np.testing.assert_array_equal(again.left, forest.left)
     asked = forest.threshold.max() + np.zeros((3, 4)) + 1  # away from thresholds, which are rounded
@@ -86,26 +88,26 @@ def stump() -> dict[str, Any]:
     ],
 )
 def test_a_damaged_file_is_refused(name: str, value: object) -> None:
-    assert Forest.from_facts(stump()).predict([[0.0], [1.0]])[0].tolist() == [[1.0], [3.0]]
-    with pytest.raises(ChoiceError):
-        Forest.from_facts({**stump(), name: value})
-    with pytest.raises(ChoiceError):
-        Forest.from_facts({key: kept for key, kept in stump().items() if key != name})
+    assert structured(stump(), Forest).predict([[0.0], [1.0]])[0].tolist() == [[1.0], [3.0]]
+    with pytest.raises(DamageError):
+        structured({**stump(), name: value}, Forest)
+    with pytest.raises(DamageError):
+        structured({key: kept for key, kept in stump().items() if key != name}, Forest)
 
 
 @given(st.lists(st.integers(-3, 8), min_size=3, max_size=3), st.lists(st.integers(-3, 8), min_size=3, max_size=3))
 def test_whatever_the_links_are_a_walk_ends_or_is_refused(left: list[int], right: list[int]) -> None:
     try:
-        forest = Forest.from_facts(
-            {**stump(), "feature": [0, 0, LEAF], "values": [[1.0]], "left": left, "right": right}
+        forest = structured(
+            {**stump(), "feature": [0, 0, LEAF], "values": [[1.0]], "left": left, "right": right}, Forest
         )
-    except ChoiceError:
+    except DamageError:
         return
     assert forest.predict([[0.2], [0.9]])[0].tolist() == [[1.0], [1.0]]
 
 
 def test_rows_of_another_shape_are_refused() -> None:
-    forest = Forest.from_facts(stump())
+    forest = structured(stump(), Forest)
     for wrong in ([[0.0, 1.0]], [0.0]):
         with pytest.raises(ChoiceError, match="forest of 1 inputs"):
             forest.predict(wrong)

@@ -21,6 +21,7 @@ from jostle.choice.learning.learners import (
     log_regret,
 )
 from jostle.errors import ChoiceError
+from jostle.files.damage import DamageError
 
 CHANCE = np.random.default_rng(11)
 INPUTS = CHANCE.random((300, 3))
@@ -65,7 +66,7 @@ def test_what_is_fitted_reads_back(learner: Learner) -> None:
     assert json.dumps(same.facts()) == text, "the same example gives the same file"
     facts = json.loads(text)
     for name in facts:
-        with pytest.raises(ChoiceError, match="damaged"):
+        with pytest.raises(DamageError, match=f"{name} is missing"):
             from_facts(fitted.kind, {key: value for key, value in facts.items() if key != name}, NAMES, PRIORS)
 
 
@@ -94,7 +95,6 @@ def test_a_prediction_that_is_no_loss_is_refused() -> None:
             learner.fit(Example(INPUTS[:, :1], LOSSES[:, :1], np.ones(300), 0.01))
 
 
-def test_an_unknown_learner_is_refused_with_a_way_out() -> None:
-    with pytest.raises(ChoiceError, match="no learner 'oracle'") as refusal:
+def test_an_unknown_learner_is_refused() -> None:
+    with pytest.raises(ChoiceError, match="no learner 'oracle'"):
         from_facts("oracle", {})
-    assert refusal.value.fix == "jostle train makes the maker anew"

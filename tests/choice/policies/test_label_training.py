@@ -235,7 +235,8 @@ def test_a_run_warns_of_policies_that_cannot_be_read(
     capsys.readouterr()
     assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
     said = capsys.readouterr().err
-    assert said.startswith(f"warning: How took the first alternative: cannot read the policies {path}; jostle train ")
+    wrong = f"the file of policies {path} is not JSON: Expecting value, line 1, column 1"
+    assert said.startswith(f"warning: How took the first alternative: {wrong}; jostle train ")
 
 
 def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases: Path, tmp_path: Path) -> None:

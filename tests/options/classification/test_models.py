@@ -162,5 +162,5 @@ def test_no_rows_no_predictions() -> None:
 def test_a_tree_in_a_file_that_leads_nowhere_is_refused() -> None:
     held = json.loads(by_hand().to_json())
     held["facts"]["children"][0] = 0
-    with pytest.raises(TableError):
+    with pytest.raises(OptionError, match="the model is damaged: the routing has a node whose child"):
         Model.from_json(json.dumps(held))
