@@ -95,7 +95,7 @@ class SchemaError(JostleError, ValueError):
 
 
 class TableError(JostleError, ValueError):
-    """A table cannot be read, or does not have the columns its schema names."""
+    """A table cannot be read, or does not have what a question names, or a question is not made of plain values."""
 
 
 class NoiseError(JostleError, ValueError):

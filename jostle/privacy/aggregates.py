@@ -17,10 +17,12 @@ from jostle.privacy.changes import ZERO, Change, Known, known
 from jostle.privacy.exact_arrays import Numbers, joined
 from jostle.privacy.nodes import OfOne, OfSeveral
 from jostle.privacy.public_numbers import public_number, sides
+from jostle.tables.fields import ANY_WHOLE, OneOf, Within, whole, word
 from jostle.tables.schema import Schema
 
 __all__ = ["Above", "Along", "Deviation", "Extreme", "FarFromFlat", "Mean", "Total", "root_above"]
 
+Best = Literal["max", "min"]
 How = Literal["sum", "max", "min"]
 DEVIATION_BITS = 20
 """Standard deviations are rounded down to a multiple of 2**-DEVIATION_BITS."""
@@ -73,7 +75,7 @@ class Extreme(OfSeveral):
     change of any cell, and by no more than the greatest.
     """
 
-    how: Literal["max", "min"] = "max"
+    how: Best = field(default="max", converter=word, validator=OneOf(get_args(Best)))
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
         """Return the least and greatest change of a cell."""
@@ -103,14 +105,12 @@ class Along(OfOne):
     for decreases. And it increases only if some cell in the line does.
     """
 
-    how: How
-    axis: int = field(converter=int)
+    how: How = field(converter=word, validator=OneOf(get_args(How)))
+    axis: int = field(converter=whole, validator=ANY_WHOLE)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
         """Return the bounds on the lines' numbers."""
         (x,) = parts
-        if self.how not in get_args(How):
-            raise ExpressionError(f"{self.how!r} is not something to compute along an axis", fix='"sum", "max", "min"')
         if not 0 <= self.axis < len(x.shape):
             raise ExpressionError(
                 f"there is no axis {self.axis}", why=f"there are {sides(x.shape)}, with {len(x.shape)} axes from 0"
@@ -210,13 +210,11 @@ class Deviation(OfOne):
     floor(sqrt(r)) of a rational r >= 0 is the integer root of floor(r).
     """
 
-    bits: int = field(default=DEVIATION_BITS, converter=int)
+    bits: int = field(default=DEVIATION_BITS, converter=whole, validator=Within(0, FINEST_DEVIATION))
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
         """Return the bound either way, rounded up to whole units."""
         (x,) = parts
-        if not 0 <= self.bits <= FINEST_DEVIATION:
-            raise ExpressionError(f"a deviation is rounded to {self.bits} binary digits", fix="bits=20")
         cells, unit = x.cells, Fraction(1, 1 << self.bits)
 
         def rule(v: Change) -> Change:

@@ -11,10 +11,14 @@ from fractions import Fraction
 from attrs import evolve, field, frozen
 
 from jostle.errors import EventError
-from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.fields import TYPES, fraction, positive
+from jostle.tables.closed import Closed
+from jostle.tables.fields import Part, Parts, Within, listed, whole
 from jostle.tables.schema import Neighbours
 
 __all__ = [
+    "EVENTS",
+    "LEAST_ETA",
     "Allotment",
     "Disjoint",
     "Event",
@@ -31,78 +35,60 @@ __all__ = [
 ]
 
 
+MOST_TIMES = 2**63 - 1
+LEAST_ETA = Fraction(-9, 10)
+"""Of the shape of a selection's number of runs: the proof is about shapes above -1."""
+
+
 class Event:
     """Anything that may have happened to private data."""
 
     __slots__ = ()
 
 
-def _epsilon(value: Amount) -> Fraction:
-    amount = epsilon_amount(value)
-    # A new object of the exact type: a subclass could compare and add as it likes, and whoever gave a fraction
-    # still holds it.
-    return Fraction(int(amount.numerator), int(amount.denominator))
-
-
-def _events(events: Iterable[Event]) -> tuple[Event, ...]:
-    return tuple(events)
-
-
-def _times(times: int) -> int:
-    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-        raise EventError(f"times is {times!r}, not a whole number from 0 up", fix="times=3")
-    return int(times)
-
-
 @frozen
 class Laplace(Event):
     """Exact discrete Laplace noise, of scale sensitivity / epsilon, on all numbers of one tally."""
 
-    epsilon: Fraction = field(converter=_epsilon)
+    epsilon: Fraction = field(converter=positive)
 
 
 @frozen
 class PermuteAndFlip(Event):
     """One pick by permute-and-flip."""
 
-    epsilon: Fraction = field(converter=_epsilon)
+    epsilon: Fraction = field(converter=positive)
 
 
 @frozen
 class Allotment(Event):
     """A budget set aside for a part of the work; what of it was not used is spent all the same."""
 
-    epsilon: Fraction = field(converter=_epsilon)
+    epsilon: Fraction = field(converter=positive)
 
 
 @frozen
 class InTurn(Event):
     """Several events on the same rows: their prices add up."""
 
-    events: tuple[Event, ...] = field(converter=_events)
+    events: tuple[Event, ...] = field(converter=listed, validator=Parts(base=Event, what="an event", error=EventError))
 
 
 @frozen
 class Repeated(Event):
     """One event so many times on the same rows."""
 
-    event: Event
-    times: int = field(converter=_times)
-
-
-def _shape(value: object) -> Fraction:
-    if type(value) is not Fraction or not -1 < value <= 1:
-        raise EventError(f"eta is {value!r:.40}, not a fraction above -1 and at most 1", fix='Fraction("0")')
-    return Fraction(int(value.numerator), int(value.denominator))
+    event: Event = field(validator=Part(base=Event, what="an event", error=EventError))
+    times: int = field(converter=whole, validator=Within(0, MOST_TIMES))
 
 
 @frozen
 class Selected(Event):
     """Runs of one event whose number is drawn by `Stopping`, of which the best-scored is seen (see `selection`)."""
 
-    candidate: Event
+    candidate: Event = field(validator=Part(base=Event, what="an event", error=EventError))
     """One run, with its score."""
-    eta: Fraction = field(converter=_shape)
+    eta: Fraction = field(converter=fraction, validator=Within(LEAST_ETA, 1))
     """The shape of the distribution of their number: it costs as much as 2 + eta runs."""
 
 
@@ -114,7 +100,17 @@ class Disjoint(Event):
     another, so the two dearest are.
     """
 
-    events: tuple[Event, ...] = field(converter=_events)
+    events: tuple[Event, ...] = field(converter=listed, validator=Parts(base=Event, what="an event", error=EventError))
+
+
+EVENTS = Closed(
+    "event",
+    (Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Repeated, Selected),
+    why="what is not known to be cheap may cost everything",
+    error=EventError,
+    types=TYPES,
+)
+"""The events that have a price."""
 
 
 def in_turn(events: Iterable[Event]) -> Event:
@@ -151,8 +147,8 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
         return dearest((price(each, neighbours) for each in event.events), neighbours)
     raise EventError(
         f"{kind.__name__} is not an event with a known price",
-        why="what is not known to be cheap may cost everything",
-        fix="Laplace, PermuteAndFlip, Allotment, InTurn, Repeated, Selected or Disjoint",
+        why=EVENTS.why,
+        fix=f"one of {', '.join(known.__name__ for known in EVENTS)}",
     )
 
 

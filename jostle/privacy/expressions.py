@@ -24,9 +24,11 @@ from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromF
 from jostle.privacy.amounts import Amount
 from jostle.privacy.changes import Known
 from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.fields import TYPES
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
 from jostle.privacy.public_numbers import public_number
 from jostle.privacy.tallied import Tally
+from jostle.tables.closed import Closed
 from jostle.tables.schema import Schema
 
 __all__ = [
@@ -35,7 +37,6 @@ __all__ = [
     "along",
     "argmax",
     "cells",
-    "check_expression",
     "deviation",
     "evaluate",
     "far_from_flat",
@@ -55,10 +56,14 @@ __all__ = [
 
 Expressions = Expression | Iterable[Expression]
 
-NODES: frozenset[type] = frozenset(
-    {Above, Absolute, Along, Cell, Clamped, Deviation, Extreme, FarFromFlat, Mean, Scaled, Shifted, Sum, Tally, Total}
+NODES = Closed(
+    "kind of private expression",
+    (Above, Absolute, Along, Cell, Clamped, Deviation, Extreme, FarFromFlat, Mean, Scaled, Shifted, Sum, Tally, Total),
+    why="the sensitivity of another is not proved",
+    error=ExpressionError,
+    types=TYPES,
 )
-"""The nodes that may be computed among rows. A subclass of one is not one of them."""
+"""The nodes that may be computed among rows."""
 
 
 def rows() -> Expression:
@@ -149,18 +154,6 @@ def argmax(*_: object) -> NoReturn:
     )
 
 
-def check_expression(expression: Expression) -> None:
-    """Refuse anything that holds a node of another kind than the known ones."""
-    if type(expression) not in NODES:
-        raise ExpressionError(
-            f"{type(expression).__name__} is not a known kind of private expression",
-            why="its sensitivity is not proved",
-            fix="jostle.privacy.expressions has the known ones",
-        )
-    for part in expression.parts:
-        check_expression(part)
-
-
 def tallies(expression: Expression) -> Iterator[Tally]:
     """Yield every tally an expression is computed from, as often as it occurs."""
     if isinstance(expression, Tally):
@@ -179,7 +172,7 @@ def sensitivity(expression: Expression, schema: Schema) -> Fraction:
 
     Under replace_one, a row that enters or leaves the part that is asked about counts as well as one that is swapped.
     """
-    check_expression(expression)
+    NODES.check(expression)
     return sensitivity_of(known_of(expression, schema), schema)
 
 

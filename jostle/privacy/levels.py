@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.events import Event, Laplace
-from jostle.privacy.mechanisms import MECHANISMS, Mechanism
-from jostle.privacy.noise import Noise
+from jostle.privacy.fields import fractions
+from jostle.privacy.mechanisms import Mechanism
+from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.tables.fields import Part
+from jostle.tables.kernel_list import LEVEL_KERNELS
 from jostle.tables.kernels import Kernel
-from jostle.tables.regions import Box, Haar, LevelKernel, Regions
+from jostle.tables.regions import LevelKernel
 from jostle.tables.schema import Schema
 
 __all__ = ["AddNoiseByLevel", "level_scales"]
-
-
-def _fractions(shares: Iterable[Fraction]) -> tuple[Fraction, ...]:
-    return tuple(map(Fraction, shares))
 
 
 def level_scales(
@@ -42,21 +41,23 @@ class AddNoiseByLevel(Mechanism):
     shares add up to 1.
     """
 
-    tallied: Regions | Haar | Box
-    shares: tuple[Fraction, ...] = field(converter=_fractions)
+    tallied: LevelKernel = field(validator=Part(LEVEL_KERNELS, what="a kernel made of levels", error=ProbeError))
+    shares: tuple[Fraction, ...] = field(converter=fractions)
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return what is tallied."""
         return self.tallied
 
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the epsilon
-        """Refuse shares that are not one per level, all above 0, that add up to 1."""
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse shares that are not one per level, all above 0, that add up to 1, or too little for their noise."""
         levels = len(self.tallied.sizes(schema))
-        if len(self.shares) != levels or min(self.shares) <= 0 or sum(self.shares) != 1:
+        if not levels or len(self.shares) != levels or min(self.shares) <= 0 or sum(self.shares) != 1:
             raise ProbeError(
                 f"{len(self.shares)} shares of a budget do not split it among {levels} levels",
                 why="each level needs a share above 0, and together they are 1",
             )
+        if max(level_scales(self.tallied, self.shares, schema, epsilon)) > LARGEST_SCALE:
+            raise ProbeError("a level's share of epsilon is too little for its noise", fix="use a larger share")
 
     def event(self, epsilon: Fraction) -> Event:
         """Return a Laplace event."""
@@ -85,6 +86,3 @@ class AddNoiseByLevel(Mechanism):
     def shown(self, answer: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
         """Return the noisy numbers of all levels in turn."""
         return np.concatenate(answer)
-
-
-MECHANISMS.add(AddNoiseByLevel)

@@ -1,8 +1,8 @@
 """Mechanisms: the closed list of ways in which anything computed from rows may leave.
 
 A mechanism says which kernel it tallies, which event that is, and how the tally becomes an answer. Releasing means
-looking at an un-noised tally, so mechanisms are descriptions from a closed list, each with its proof in its docstring;
-a subclass, or one made elsewhere, is refused at the door.
+looking at an un-noised tally, so mechanisms are descriptions from a closed list (`mechanism_list`), each with its proof
+in its docstring; a subclass, or one made elsewhere, is refused at the door.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip
-from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
 from jostle.privacy.reals import Tail
-from jostle.privacy.scores import Score, check_score, pick_rate
+from jostle.privacy.score_lists import SCORES
+from jostle.privacy.scores import Score, pick_rate
+from jostle.tables.fields import Part, Within, whole
+from jostle.tables.kernel_list import DENSE_KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.schema import Schema
 
-__all__ = ["MECHANISMS", "AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "check_mechanism"]
+__all__ = ["AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "sensitivity"]
 
 
 MOST_KEPT = 10**8
 """Cells of a sparse answer that are held at once."""
-LARGEST_THRESHOLD = 2**62
-"""Above it, noisy counts would not fit 64 bits."""
 
 
 class Mechanism(ABC):
@@ -78,16 +79,11 @@ class AddNoise(Mechanism):
     the probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
     """
 
-    tallied: DenseKernel
+    tallied: DenseKernel = field(validator=Part(DENSE_KERNELS, what="a dense kernel", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return what is tallied."""
         return self.tallied
-
-    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever they are
-        """Refuse a sparse kernel: the cells it leaves out would say which are empty."""
-        if not isinstance(self.tallied, DenseKernel):
-            raise ProbeError(f"{type(self.tallied).__name__} is not a dense kernel", fix="measure_sparse")
 
     def event(self, epsilon: Fraction) -> Event:
         """Return a Laplace event."""
@@ -127,21 +123,17 @@ class AddNoiseAbove(Mechanism):
     own.
     """
 
-    tallied: SparseCounts
-    threshold: int
+    tallied: SparseCounts = field(validator=Part((SparseCounts,), what="a sparse kernel", error=ProbeError))
+    threshold: int = field(converter=whole, validator=Within(0, LARGEST_THRESHOLD))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return what is tallied."""
         return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
-        """Refuse a threshold below 0, or one that more empty cells would pass than fit in memory."""
-        if not isinstance(self.tallied, SparseCounts):
-            raise ProbeError(f"{type(self.tallied).__name__} is not a sparse kernel", fix="measure")
-        if not 0 <= self.threshold <= LARGEST_THRESHOLD:
-            raise ProbeError(
-                f"threshold is {self.threshold}, but must be at least 0 and at most 2**62", fix="threshold=0"
-            )
+        """Refuse a threshold that more empty cells would pass than fit in memory, and too many cells to go over."""
+        if self.tallied.cells(schema) > LARGEST:
+            raise ProbeError("there are 2**63 cells, one more than are gone over", fix="use fewer columns or bins")
         _, most = Tail(self.scale(schema, epsilon), self.threshold).enclose(128)
         expected = self.tallied.cells(schema) * most >> 128
         if expected > MOST_KEPT:
@@ -180,11 +172,10 @@ class AddNoiseAbove(Mechanism):
 class Pick(Mechanism):
     """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
 
-    score: Score
+    score: Score = field(validator=Part(SCORES.members, what="a known score", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:
         """Return what is tallied."""
-        check_score(self.score)
         return self.score.kernel(schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -206,17 +197,3 @@ class Pick(Mechanism):
     def shown(self, answer: int) -> NDArray[np.int64]:
         """Return the index."""
         return np.array([answer], dtype=np.int64)
-
-
-MECHANISMS: set[type] = {AddNoise, AddNoiseAbove, Pick}
-"""The mechanisms that may look at un-noised tallies. A subclass of one is not one of them."""
-
-
-def check_mechanism(mechanism: Mechanism) -> None:
-    """Refuse anything that is not exactly one of the known mechanisms."""
-    if type(mechanism) not in MECHANISMS:
-        raise ProbeError(
-            f"{type(mechanism).__name__} is not a known mechanism",
-            why="a mechanism sees un-noised tallies, so only those proved beforehand may be used",
-            fix=f"one of {', '.join(sorted(known.__name__ for known in MECHANISMS))}",
-        )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.scores import SCORES, Score
+from jostle.privacy.scores import Score
+from jostle.tables.fields import Sides, Within, int64s, names
 from jostle.tables.kernels import Counts, DenseKernel
-from jostle.tables.regions import box_sums
+from jostle.tables.regions import box_sums, check_sides
 from jostle.tables.schema import Schema
 
 __all__ = ["Misfit"]
@@ -29,19 +30,21 @@ class Misfit(Score):
     not monotone.
     """
 
-    columns: tuple[str, ...]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    answers: NDArray[np.int64]
+    columns: tuple[str, ...] = field(converter=names)
+    low: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
+    """Boxes by columns."""
+    high: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
+    answers: NDArray[np.int64] = field(converter=int64s, validator=Sides(1, Within(-FARTHEST, FARTHEST)))
+    """One for each box."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
         """Return the counts of the cells; refuse boxes that do not lie in the grid, and answers that are not theirs."""
+        check_sides(self.columns)
         shape = [schema[name].size for name in self.columns]
         inside = self.low.shape == self.high.shape == (len(self.answers), len(shape)) and not np.any(
             (self.low < 0) | (self.low >= self.high) | (self.high > shape)
         )
-        fits = self.answers.dtype == np.int64 and not np.any((self.answers > FARTHEST) | (self.answers < -FARTHEST))
-        if not inside or not len(self.answers) or not fits:
+        if not inside or not len(self.answers):
             raise ProbeError("the boxes to pick from do not lie in the grid, one whole-numbered answer each")
         return Counts.of(*self.columns)
 
@@ -58,6 +61,3 @@ class Misfit(Score):
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
         """Return that the scores need not move the same way."""
         return False
-
-
-SCORES.add(Misfit)

@@ -10,14 +10,15 @@ named under two utilities would be refused before any charge (`SplitCounts.cells
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import get_args
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.split_scores import GROUP_SCORES, GroupScore, SplitScore, Utility
+from jostle.privacy.split_scores import ROWS_BOUND, GroupScore, SplitScore, Utility
+from jostle.tables.fields import OneOf, Part, Sides, int64_arrays, int64s, truth_arrays, whole, words
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import Routing, SplitCounts
 from jostle.tables.schema import Schema
@@ -27,25 +28,21 @@ __all__ = ["MixedSplitScore"]
 Integers = NDArray[np.int64]
 
 
-def _columns(values: Iterable[int]) -> Integers:
-    return np.array(values, dtype=np.int64)
-
-
 @frozen(eq=False, repr=False)
 class MixedSplitScore(GroupScore):
     """How well each candidate splits each open leaf, by the utility that the leaf was given."""
 
-    routing: Routing
-    utilities: tuple[Utility, ...]
+    routing: Routing = field(validator=Part((Routing,)))
+    utilities: tuple[Utility, ...] = field(converter=words, validator=OneOf(get_args(Utility)))
     """One for each part of the open leaves; each at most once."""
-    open: tuple[Integers, ...]
+    open: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(1))
     """For each utility the leaves that are split by it; groups are numbered along all of them."""
-    columns: Integers = field(converter=_columns)
+    columns: Integers = field(converter=int64s, validator=Sides(1))
     """As in `SplitScore`."""
-    cuts: Integers = field(converter=_columns)
-    may: tuple[NDArray[np.bool_], ...]
+    cuts: Integers = field(converter=int64s, validator=Sides(1))
+    may: tuple[NDArray[np.bool_], ...] = field(converter=truth_arrays, validator=Sides(2))
     """For each utility, its leaves by candidates."""
-    rows_bound: int = 1
+    rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the counts by open leaf, value and class, for the leaves of all utilities."""
@@ -92,8 +89,5 @@ class MixedSplitScore(GroupScore):
         count = len(self.utilities)
         if not count or len(set(self.utilities)) < count or len(self.open) != count or len(self.may) != count:
             raise ProbeError("utilities, open leaves and candidates are not given once for each utility")
-        if not all(leaves.ndim == 1 and len(leaves) for leaves in self.open):
+        if not all(map(len, self.open)):
             raise ProbeError("a utility has no open leaves", fix="leave it out")
-
-
-GROUP_SCORES.add(MixedSplitScore)

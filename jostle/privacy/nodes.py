@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -23,11 +23,9 @@ from jostle.errors import ExpressionError
 from jostle.privacy.amounts import Amount
 from jostle.privacy.changes import ZERO, Change, Known, known
 from jostle.privacy.exact_arrays import Numbers
-from jostle.privacy.public_numbers import is_number, public_number, sides, whole_numbers
+from jostle.privacy.public_numbers import is_number, public_number, sides
+from jostle.tables.fields import ANY_WHOLE, Part, Parts, listed, wholes
 from jostle.tables.schema import Schema
-
-if TYPE_CHECKING:
-    from jostle.privacy.tallied import Tally
 
 __all__ = [
     "Absolute",
@@ -46,13 +44,6 @@ MOST_DEPTH = 60
 """A tree is walked by functions that call themselves."""
 
 
-def _items(items: Iterable[Expression]) -> tuple[Expression, ...]:
-    given = tuple(items)
-    if not given:
-        raise ExpressionError("there is nothing to compute from", fix="give at least one private expression")
-    return given
-
-
 @frozen
 class Expression(ABC):
     """Numbers computed from private rows: to be bought with noise, and to be looked at in no other way."""
@@ -64,12 +55,7 @@ class Expression(ABC):
     __iter__ = None  # with places alone, Python would go through them without end
 
     def __attrs_post_init__(self) -> None:
-        """Refuse parts that are no expressions, and trees too large to be walked."""
-        for part in self.parts:
-            if not isinstance(part, Expression):
-                raise ExpressionError(
-                    f"{type(part).__name__} is not a private expression", fix='jostle.privacy.expressions.cells("age")'
-                )
+        """Refuse trees too large to be walked."""
         nodes = 1 + sum(part.nodes for part in self.parts)
         depth = 1 + max((part.depth for part in self.parts), default=0)
         if nodes > MOST_NODES or depth > MOST_DEPTH:
@@ -104,21 +90,14 @@ class Expression(ABC):
 
     def where(self, column: str, *values: str | int) -> Expression:
         """Return the same computed from the rows that have one of the values, or codes, in a column."""
-        if not isinstance(column, str):
-            raise ExpressionError(f"a condition names {type(column).__name__}, not a column", fix='.where("age", 3)')
-        return self.on_tallies(lambda tally: evolve(tally, conditions=(*tally.conditions, (column, values))))
+        return self.with_parts(tuple(part.where(column, *values) for part in self.parts))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
         """Return the same computed from coarser columns.
 
         For each column named, either a number that codes are divided by, rounding down, or the group of each code.
         """
-        given = tuple(groups.items())
-        return self.on_tallies(lambda tally: evolve(tally, coarse=(*tally.coarse, *given)))
-
-    def on_tallies(self, change: Callable[[Tally], Expression]) -> Expression:
-        """Return the same with every tally changed."""
-        return self.with_parts(tuple(part.on_tallies(change) for part in self.parts))
+        return self.with_parts(tuple(part.coarsened(groups) for part in self.parts))
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Expression:
         """Return one cell, by its place along each axis."""
@@ -203,11 +182,14 @@ class Expression(ABC):
     __bool__ = __float__ = __int__ = __index__ = __len__ = __round__ = _refuse_look
 
 
+WHAT = 'a private expression, as expressions.cells("age") is'
+
+
 @frozen
 class OfOne(Expression):
     """A node computed from one part."""
 
-    of: Expression
+    of: Expression = field(validator=Part(base=Expression, what=WHAT, error=ExpressionError))
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -223,7 +205,15 @@ class OfOne(Expression):
 class OfSeveral(Expression):
     """A node computed from several parts."""
 
-    items: tuple[Expression, ...] = field(converter=_items)
+    items: tuple[Expression, ...] = field(
+        converter=listed, validator=Parts(base=Expression, what=WHAT, error=ExpressionError)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse to compute from nothing."""
+        if not self.items:
+            raise ExpressionError("there is nothing to compute from", fix="give at least one private expression")
+        super().__attrs_post_init__()
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -313,7 +303,7 @@ def _sum_of_changes(first: Change, *others: Change) -> Change:
 class Cell(OfOne):
     """One cell."""
 
-    place: tuple[int, ...] = field(converter=whole_numbers)
+    place: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
         """Return the bounds on any cell."""

@@ -21,7 +21,7 @@ from attrs import evolve, frozen
 from jostle.errors import BudgetError, ProbeError, SchemaError
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
-from jostle.privacy.expressions import check_expression
+from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
@@ -190,7 +190,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
         )
     given = tuple(expressions)
     for each in given:
-        check_expression(each)
+        NODES.check(each)
     if not given:
         return ()
     tally: Any = source.tally(stack_of(given, schema), ())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jostle.errors import ProbeError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, PermuteAndFlip
-from jostle.privacy.mechanisms import MECHANISMS, Mechanism
+from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import Noise
 from jostle.privacy.public_numbers import public_number
 from jostle.privacy.reals import Exponential
@@ -157,6 +157,3 @@ class PickPartition(Mechanism):
     def lengths(starts: Places, cells: int) -> Places:
         """Return how long the runs are."""
         return np.array([right - left for left, right in pairwise([*starts.tolist(), cells])], dtype=np.int64)
-
-
-MECHANISMS.add(PickPartition)

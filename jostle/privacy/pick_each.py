@@ -5,14 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
+from jostle.errors import ProbeError
 from jostle.privacy.events import Event, PermuteAndFlip
-from jostle.privacy.mechanisms import MECHANISMS, Mechanism
+from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import Noise
 from jostle.privacy.reals import Exponential
-from jostle.privacy.split_scores import GroupScore, check_group_score
+from jostle.privacy.score_lists import GROUP_SCORES
+from jostle.privacy.split_scores import GroupScore
+from jostle.tables.fields import Part
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.schema import Schema
 
@@ -38,11 +41,10 @@ class PickEach(Mechanism):
     all of the at most t groups the row is in. Which group has which spread is public.
     """
 
-    score: GroupScore
+    score: GroupScore = field(validator=Part(GROUP_SCORES.members, what="a known score for groups", error=ProbeError))
 
     def kernel(self, schema: Schema) -> DenseKernel:
         """Return what is tallied."""
-        check_group_score(self.score)
         return self.score.kernel(schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
@@ -99,6 +101,3 @@ def permute_and_flip_each(
     running = np.cumsum(coins, axis=1)
     picks: NDArray[np.int64] = np.argmax(coins & (running == ranks[:, None] + 1), axis=1).astype(np.int64)
     return picks
-
-
-MECHANISMS.add(PickEach)

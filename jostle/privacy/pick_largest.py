@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 from jostle.errors import ExpressionError
 from jostle.privacy.changes import Change, Known
 from jostle.privacy.events import Event, PermuteAndFlip
-from jostle.privacy.expressions import check_expression, known_of
-from jostle.privacy.mechanisms import MECHANISMS, Mechanism
+from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.release import MOST_CELLS, MOST_UNITS, evaluated, stack_of
+from jostle.tables.fields import Parts, listed
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Stack
 
 __all__ = ["PickLargest"]
-
-
-def _expressions(items: Iterable[Expression]) -> tuple[Expression, ...]:
-    return tuple(items)
 
 
 @frozen
@@ -45,14 +42,14 @@ class PickLargest(Mechanism):
     rounded down to multiples of a power of two u: v_i then changes by less than u, and D by less than 2 * u.
     """
 
-    candidates: tuple[Expression, ...] = field(converter=_expressions)
+    candidates: tuple[Expression, ...] = field(
+        converter=listed, validator=Parts(NODES.members, what="a known private expression", error=ExpressionError)
+    )
 
     def kernel(self, schema: Schema) -> Stack:
         """Return all tallies of all candidates, to be made in one pass."""
         if not self.candidates:
             raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
-        for each in self.candidates:
-            check_expression(each)
         return stack_of(self.candidates, schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -124,6 +121,3 @@ def _apart(changes: Iterable[Change]) -> Fraction:
     if len(given) == 1:
         return max(given[0].high, Fraction(0)) - min(given[0].low, Fraction(0))
     return max(each.high for each in given) - min(each.low for each in given)
-
-
-MECHANISMS.add(PickLargest)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jostle.errors import ExpressionError, ProbeError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Key, ask, look, schema_of
-from jostle.privacy.expressions import check_expression, known_of
+from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.ledger import Charge
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression
@@ -119,7 +119,7 @@ class Probe:
         self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
     ) -> NDArray[np.float64]:
         """Return all numbers of a private expression, noised: together they cost epsilon."""
-        check_expression(expression)
+        NODES.check(expression)
         if single and (shape := known_of(expression, self.schema).shape):
             raise ExpressionError(
                 f"the expression has {' by '.join(map(str, shape))} cells, not one number",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from jostle.errors import ExpressionError
 from jostle.privacy.amounts import exact
 
-__all__ = ["is_number", "public_number", "sides", "whole_numbers"]
+__all__ = ["is_number", "public_number", "sides"]
 
 MOST_BITS = 256
 """Numbers in an expression have no longer numerators and denominators."""
@@ -34,11 +33,6 @@ def public_number(value: object) -> Fraction:
 def is_number(value: object) -> bool:
     """Return whether something is a number, of Python's or numpy's."""
     return isinstance(value, Fraction | int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-def whole_numbers(numbers: Iterable[int]) -> tuple[int, ...]:
-    """Return whole numbers as Python's own."""
-    return tuple(map(int, numbers))
 
 
 def sides(shape: tuple[int, ...]) -> str:

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError
 from jostle.privacy.changes import Known
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.exact_arrays import Numbers
-from jostle.privacy.expressions import check_expression, evaluate, known_of, sensitivity_of, tallies
-from jostle.privacy.mechanisms import MECHANISMS, Mechanism
+from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
+from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, Noise
 from jostle.privacy.tallied import Tally
+from jostle.tables.fields import Part
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Stack
 
@@ -89,11 +90,12 @@ class AddNoiseTo(Mechanism):
     Scale and shown numbers, in the trace, are in units.
     """
 
-    expression: Expression
+    expression: Expression = field(
+        validator=Part(NODES.members, what="a known private expression", error=ExpressionError)
+    )
 
     def kernel(self, schema: Schema) -> Stack:
         """Return all tallies of the expression, to be made in one pass."""
-        check_expression(self.expression)
         return stack_of((self.expression,), schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -169,6 +171,3 @@ def _steps(known: Known, unit: Fraction, schema: Schema) -> int:
 def _fits(known: Known, unit: Fraction, schema: Schema, epsilon: Fraction) -> bool:
     largest = max(-known.least, known.most) / unit
     return largest <= MOST_UNITS and _steps(known, unit, schema) / epsilon <= LARGEST_SCALE
-
-
-MECHANISMS.add(AddNoiseTo)

@@ -16,12 +16,14 @@ from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, Vault
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge, Ledger
-from jostle.privacy.mechanisms import Mechanism, check_mechanism
+from jostle.privacy.mechanism_list import MECHANISMS
+from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.selection import Selection, best_of, check_selection
 from jostle.tables.block import Where
 from jostle.tables.engines import Partial, Source
-from jostle.tables.kernels import DenseKernel, Kernel, SparseTally, check_kernel
+from jostle.tables.kernel_list import KERNELS
+from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
 from jostle.tables.schema import Schema
 from jostle.trace.records import Charged, Chosen, Refused, Released, Trace, shortened
 
@@ -82,9 +84,9 @@ class Room:
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
         """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
-        check_mechanism(mechanism)
+        MECHANISMS.check(mechanism)
         kernel = mechanism.kernel(self.schema)
-        check_kernel(kernel)
+        KERNELS.check(kernel)
         cells = kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon_amount(epsilon))
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)

@@ -1,8 +1,8 @@
 """Scores: what a pick maximises, with what one row can change of it.
 
-Like kernels, scores are descriptions from a closed list: computing one means looking at un-noised tallies, which only
-code written for that may do. A score says for itself how far neighbours can move it, and whether all candidates'
-scores move the same way when a row is added (*monotone*), which halves the noise a pick needs.
+Like kernels, scores are descriptions from a closed list (`score_lists`): computing one means looking at un-noised
+tallies, which only code written for that may do. A score says for itself how far neighbours can move it, and whether
+all candidates' scores move the same way when a row is added (*monotone*), which halves the noise a pick needs.
 
 Under replace_one, what a score says must hold for a part of a table as well, which a row may move into or out of: so
 for a row that becomes another, and for one that enters or leaves.
@@ -11,22 +11,17 @@ for a row that becomes another, and for one that enters or leaves.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ProbeError
+from jostle.tables.fields import names
 from jostle.tables.kernels import Counts, DenseKernel
 from jostle.tables.schema import Schema
 
-__all__ = ["SCORES", "Fullest", "Score", "check_score", "pick_rate"]
-
-
-def _names(columns: str | Iterable[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+__all__ = ["Fullest", "Score", "pick_rate"]
 
 
 class Score(ABC):
@@ -56,7 +51,7 @@ class Fullest(Score):
     A row adds 1 to one score (sensitivity 1, monotone); replacing it also takes 1 from another (1, not monotone).
     """
 
-    columns: tuple[str, ...] = field(converter=_names)
+    columns: tuple[str, ...] = field(converter=names)
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the joint counts."""
@@ -73,20 +68,6 @@ class Fullest(Score):
     def monotone(self, schema: Schema) -> bool:
         """Return whether rows only come or go."""
         return schema.neighbours == "add_remove"
-
-
-SCORES: set[type] = {Fullest}
-"""The scores that may look at un-noised tallies. A subclass of one is not one of them."""
-
-
-def check_score(score: Score) -> None:
-    """Refuse anything that is not exactly one of the known scores."""
-    if not any(type(score) is known for known in SCORES):
-        raise ProbeError(
-            f"{type(score).__name__} is not a known score",
-            why="a score sees un-noised tallies, so only those proved beforehand may be used",
-            fix=f"one of {', '.join(sorted(known.__name__ for known in SCORES))}",
-        )
 
 
 def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -49,17 +49,17 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
+from jostle.tables.fields import OneOf, Part, Sides, Within, int64s, truths, whole, word
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Schema
 
 __all__ = [
-    "GROUP_SCORES",
+    "ROWS_BOUND",
     "GroupScore",
     "LeafMajority",
     "SplitScore",
     "Utility",
-    "check_group_score",
     "forget_tables",
     "spread_of",
 ]
@@ -107,30 +107,24 @@ class GroupScore(ABC):
         """Return in how many groups a row is, at most."""
 
 
-def _columns(values: Iterable[int]) -> Integers:
-    return np.array(values, dtype=np.int64)
-
-
-def _positive_bound(_: object, __: object, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ProbeError(f"the bound on rows is {value!r}, but must be a whole number from 1 up", fix="rows_bound=1000")
+ROWS_BOUND = Within(1, 2**63 - 1)
 
 
 @frozen(eq=False, repr=False)
 class SplitScore(GroupScore):
     """How well each candidate splits each open leaf of a routing."""
 
-    routing: Routing
-    open: Integers
+    routing: Routing = field(validator=Part((Routing,)))
+    open: Integers = field(converter=int64s, validator=Sides(1))
     """The leaves to be split; each is a group."""
-    utility: Utility
-    columns: Integers = field(converter=_columns)
+    utility: Utility = field(converter=word, validator=OneOf(get_args(Utility)))
+    columns: Integers = field(converter=int64s, validator=Sides(1))
     """Each candidate's place among the routing's columns."""
-    cuts: Integers = field(converter=_columns)
+    cuts: Integers = field(converter=int64s, validator=Sides(1))
     """Where each candidate cuts its column in two, codes below it to the left; 0 if it splits by value."""
-    may: NDArray[np.bool_]
+    may: NDArray[np.bool_] = field(converter=truths, validator=Sides(2))
     """Open leaves by candidates."""
-    rows_bound: int = field(default=1, validator=_positive_bound)
+    rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
     """For InfoGain: a public bound on the number of rows."""
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
@@ -139,15 +133,13 @@ class SplitScore(GroupScore):
 
     def check(self, schema: Schema) -> None:
         """Refuse candidates that are none."""
-        if self.utility not in get_args(Utility):
-            raise ProbeError(f"utility is {self.utility!r}", fix=f"utility = one of {', '.join(get_args(Utility))}")
         sizes = np.array([schema[name].size for name in self.routing.columns], dtype=np.int64)
         known = (self.columns >= 0) & (self.columns < len(sizes))
         if not len(self.columns) or len(self.columns) != len(self.cuts) or not known.all():
             raise ProbeError("a candidate's column is none of the routing's")
         if np.any((self.cuts < 0) | (self.cuts >= sizes[self.columns])):
             raise ProbeError("a candidate's cut is not inside its column")
-        if self.may.shape != (len(self.open), len(self.columns)) or self.may.dtype != np.bool_:
+        if self.may.shape != (len(self.open), len(self.columns)):
             raise ProbeError("the candidates allowed are not given as open leaves by candidates")
         if not self.may.any(axis=1).all():
             raise ProbeError("an open leaf has no candidate")
@@ -214,7 +206,7 @@ class SplitScore(GroupScore):
 class LeafMajority(GroupScore):
     """How many rows of each class come to each leaf. A row that enters raises one class's score by 1: spread 1."""
 
-    routing: Routing
+    routing: Routing = field(validator=Part((Routing,)))
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the counts by leaf and class."""
@@ -235,20 +227,6 @@ class LeafMajority(GroupScore):
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return one leaf per tree that a row is in."""
         return self.routing.touched
-
-
-GROUP_SCORES: set[type] = {SplitScore, LeafMajority}
-"""The scores that may look at un-noised tallies. A subclass of one is not one of them."""
-
-
-def check_group_score(score: GroupScore) -> None:
-    """Refuse anything that is not exactly one of the known scores."""
-    if type(score) not in GROUP_SCORES:
-        raise ProbeError(
-            f"{type(score).__name__} is not a known score for groups",
-            why="a score sees un-noised tallies, so only those proved beforehand may be used",
-            fix=f"one of {', '.join(sorted(known.__name__ for known in GROUP_SCORES))}",
-        )
 
 
 def spread_of(utility: Utility, rows_bound: int) -> int:

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NoReturn
 
-import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.errors import ExpressionError
 from jostle.privacy.changes import ZERO, Change, Known
 from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.fields import Coarsening, Condition, coarsenings, label_conditions
 from jostle.privacy.nodes import Expression
-from jostle.privacy.public_numbers import whole_numbers
-from jostle.tables.kernels import MOST_RECORDS
+from jostle.tables.fields import Within, names, optional_name, wholes
+from jostle.tables.kernels import LARGEST_WEIGHT, MOST_RECORDS
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Layer
 
 __all__ = ["Tally"]
-
-
-Condition = tuple[str, tuple[str | int, ...]]
-Coarsening = tuple[str, int | tuple[int, ...]]
-
-
-def _names(columns: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(columns)
-    for name in names:
-        if not isinstance(name, str):
-            raise ExpressionError(f"{type(name).__name__} is not the name of a column", fix='cells("age", "ill")')
-    return names
-
-
-def _conditions(conditions: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:
-    return tuple((name, tuple(map(_value, values))) for name, values in conditions)
-
-
-def _value(value: object) -> str | int:
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ExpressionError(f"a condition asks for {type(value).__name__}, not a value or code", fix='"yes", or 1')
-    return int(value)
-
-
-def _coarsenings(given: Iterable[tuple[str, int | Iterable[int]]]) -> tuple[Coarsening, ...]:
-    return tuple(
-        (name, int(groups) if isinstance(groups, int | np.integer) else tuple(map(int, groups)))
-        for name, groups in given
-    )
 
 
 @frozen
@@ -61,14 +30,14 @@ class Tally(Expression):
     conditions the sum of all cells always changes, by just that.
     """
 
-    columns: tuple[str, ...] = field(converter=_names)
-    conditions: tuple[Condition, ...] = field(default=(), converter=_conditions)
+    columns: tuple[str, ...] = field(converter=names)
+    conditions: tuple[Condition, ...] = field(default=(), converter=label_conditions)
     """Columns with the values or codes that rows must have."""
-    coarse: tuple[Coarsening, ...] = field(default=(), converter=_coarsenings)
+    coarse: tuple[Coarsening, ...] = field(default=(), converter=coarsenings)
     """Columns with what their codes are divided by, or the group of each code; the first for a column comes first."""
-    weighted: str | None = None
+    weighted: str | None = field(default=None, converter=optional_name)
     """The column whose codes have weights."""
-    weights: tuple[int, ...] = field(default=(), converter=whole_numbers)
+    weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
     """What each code of it counts for, cut off at what a row may add."""
 
     @property
@@ -80,9 +49,13 @@ class Tally(Expression):
         """Return itself."""
         return self
 
-    def on_tallies(self, change: Callable[[Tally], Expression]) -> Expression:
-        """Return this tally changed."""
-        return change(self)
+    def where(self, column: str, *values: str | int) -> Expression:
+        """Return the same of the rows that have one of the values, or codes, in a column."""
+        return evolve(self, conditions=(*self.conditions, (column, values)))
+
+    def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
+        """Return the same by coarser columns."""
+        return evolve(self, coarse=(*self.coarse, *groups.items()))
 
     def layer(self, schema: Schema) -> Layer:
         """Return what is tallied, in codes."""

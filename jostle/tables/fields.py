@@ -10,22 +10,26 @@ else. A *validator* says in which range it may lie. `Closed` does not take a cla
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from attrs import Attribute, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import TableError
+from jostle.errors import JostleError, TableError
 
 __all__ = [
     "ANY_WHOLE",
     "TYPES",
     "OneOf",
+    "Part",
     "Parts",
     "Sides",
     "Within",
@@ -36,21 +40,26 @@ __all__ = [
     "name",
     "name_groups",
     "names",
+    "number",
     "optional_name",
     "optional_whole",
+    "text",
     "truth",
     "truth_arrays",
     "truths",
     "whole",
     "whole_groups",
     "wholes",
+    "word",
     "words",
 ]
 
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
+Whole = SupportsIndex | float
 
 LARGEST = 2**63 - 1
+LONGEST_TEXT = 10_000
 
 
 def _shown(value: object) -> str:
@@ -61,59 +70,84 @@ def _shown(value: object) -> str:
 # Texts
 
 
-def name(value: object) -> str:
+def text(value: str) -> str:
+    """Read a text that can be written to a file, and is no book."""
+    given: object = value
+    if not isinstance(given, str):
+        raise TableError(f"{_shown(given)} is not a text", fix='"histogram"')
+    plain = str.__str__(given)
+    if len(plain) > LONGEST_TEXT or plain != plain.encode(errors="replace").decode():
+        raise TableError(f"a text of {len(plain):,} characters is too long, or cannot be written", fix="shorten it")
+    return plain
+
+
+def name(value: str) -> str:
     """Read the name of a column."""
-    if not isinstance(value, str):
-        raise TableError(f"{_shown(value)} is not the name of a column", fix='Counts.of("age", "ill")')
-    return str.__str__(value)
+    given: object = value
+    if not isinstance(given, str):
+        raise TableError(f"{_shown(given)} is not the name of a column", fix='name it as the schema does: "age"')
+    return str.__str__(given)
 
 
-def optional_name(value: object) -> str | None:
+def optional_name(value: str | None) -> str | None:
     """Read a name, or None."""
     return None if value is None else name(value)
 
 
-def names(values: object) -> tuple[str, ...]:
+def names(values: str | Iterable[str]) -> tuple[str, ...]:
     """Read names; a text by itself is a single one."""
     return (name(values),) if isinstance(values, str) else tuple(map(name, _items(values)))
 
 
-def name_groups(values: object) -> tuple[tuple[str, ...], ...]:
+def name_groups(values: Iterable[str | Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Read groups of names."""
     return tuple(map(names, _items(values)))
 
 
-def words(values: object) -> Any:
-    """Read a text that is one of a few, or several of them; `OneOf` says of which."""
-    return str.__str__(values) if isinstance(values, str) else names(values)
+def word(value: str) -> Any:
+    """Read a text that is one of a few; `OneOf` says of which."""
+    return text(value)
+
+
+def words(values: Iterable[str]) -> tuple[Any, ...]:
+    """Read several such texts."""
+    return tuple(map(word, _items(values)))
 
 
 # Numbers
 
 
-def whole(value: object) -> int:
+def whole(value: Whole) -> int:
     """Read a whole number of any library, as Python's own."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
-        return int(value)
+        return int(float(value))
     if not isinstance(value, bool | np.bool_ | np.ndarray):
         try:
             return int(operator.index(value))  # type: ignore[arg-type]  # what has no index is refused
         except TypeError:
             pass
-    raise TableError(f"{_shown(value)} is not a whole number")
+    raise TableError(f"{_shown(value)} is not a whole number", fix="3, not 3.5, True or an array")
 
 
-def optional_whole(value: object) -> int | None:
+def number(value: float) -> float:
+    """Read a finite number, as a float."""
+    given: object = value
+    if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
+        raise TableError(f"{_shown(given)} is not a finite number", fix="0.5")
+    return float(given)
+
+
+def optional_whole(value: Whole | None) -> int | None:
     """Read a whole number, or None."""
     return None if value is None else whole(value)
 
 
-def wholes(values: object) -> tuple[int, ...]:
+def wholes(values: Iterable[Whole]) -> tuple[int, ...]:
     """Read whole numbers."""
     return tuple(map(whole, _items(values)))
 
 
-def whole_groups(values: object) -> tuple[tuple[int, ...], ...]:
+def whole_groups(values: Iterable[Iterable[Whole]]) -> tuple[tuple[int, ...], ...]:
     """Read groups of whole numbers."""
     return tuple(map(wholes, _items(values)))
 
@@ -121,11 +155,11 @@ def whole_groups(values: object) -> tuple[tuple[int, ...], ...]:
 def truth(value: object) -> bool:
     """Read True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TableError(f"{_shown(value)} is neither True nor False")
+        raise TableError(f"{_shown(value)} is neither True nor False", fix="True")
     return bool(value)
 
 
-def conditions(values: object) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def conditions(values: Iterable[tuple[str, Iterable[Whole]]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Read columns with the codes that rows may have there."""
     return tuple((name(column), wholes(codes)) for column, codes in map(_pair, _items(values)))
 
@@ -133,39 +167,39 @@ def conditions(values: object) -> tuple[tuple[str, tuple[int, ...]], ...]:
 # Arrays
 
 
-def int64s(values: object) -> Integers:
+def int64s(values: Sequence[Any] | NDArray[Any]) -> Integers:
     """Read whole numbers as an array of 64 bits that nobody else holds; one without items, whatever kind it had."""
     given = _array(values)
     if given.size and (given.dtype.kind not in "iu" or int(given.max()) > LARGEST):
-        raise TableError(f"{_shown(given)} is not an array of whole numbers below 2**63")
+        raise TableError(f"{_shown(given)} is not one of whole numbers below 2**63", fix="np.array([0, 1])")
     return _kept(given, np.int64)
 
 
-def truths(values: object) -> Truths:
+def truths(values: Sequence[Any] | NDArray[Any]) -> Truths:
     """Read an array of True and False, as one that nobody else holds."""
     given = _array(values)
     if given.dtype.kind != "b":
-        raise TableError(f"{_shown(given)} is not an array of True and False")
+        raise TableError(f"{_shown(given)} is not one of True and False", fix="np.array([True])")
     return _kept(given, np.bool_)
 
 
-def int64_arrays(values: object) -> tuple[Integers, ...]:
+def int64_arrays(values: Iterable[Sequence[Any] | NDArray[Any]]) -> tuple[Integers, ...]:
     """Read arrays of whole numbers."""
     return tuple(map(int64s, _items(values)))
 
 
-def truth_arrays(values: object) -> tuple[Truths, ...]:
+def truth_arrays(values: Iterable[Sequence[Any] | NDArray[Any]]) -> tuple[Truths, ...]:
     """Read arrays of True and False."""
     return tuple(map(truths, _items(values)))
 
 
 def _array(values: object) -> NDArray[Any]:
     if not isinstance(values, list | tuple | np.ndarray):
-        raise TableError(f"{_shown(values)} is not an array")
+        raise TableError(f"{_shown(values)} is not an array", fix="np.array([0, 1])")
     try:
         return np.asarray(values)
     except ValueError:
-        raise TableError("an array has sides of different lengths") from None
+        raise TableError("an array has sides of different lengths", fix="np.array([[0, 1], [2, 3]])") from None
 
 
 def _kept(given: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
@@ -177,21 +211,21 @@ def _kept(given: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
 # Several of something
 
 
-def listed(values: object) -> tuple[Any, ...]:
+def listed(values: Iterable[Any]) -> tuple[Any, ...]:
     """Read a list of parts, which `Parts` looks at one by one."""
     return tuple(_items(values))
 
 
-def _items(values: object) -> Iterable[object]:
+def _items(values: object) -> Iterable[Any]:
     """Refuse a text, and what has no order."""
     if isinstance(values, np.ndarray):
         return values.tolist() if values.ndim else (values,)
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
-        raise TableError(f"{_shown(values)} is not a list")
+        raise TableError(f"{_shown(values)} is not a list", fix="give a tuple or a list")
     return values
 
 
-def _pair(value: object) -> tuple[object, object]:
+def _pair(value: object) -> tuple[Any, Any]:
     pair = tuple(_items(value))
     if len(pair) != 2:
         raise TableError(f"{_shown(value)} is not a column with its codes", fix='(("age", (0, 1)),)')
@@ -205,8 +239,8 @@ def _pair(value: object) -> tuple[object, object]:
 class Within:
     """Refuse numbers beyond public bounds, and no numbers."""
 
-    low: int
-    high: int
+    low: Fraction | float
+    high: Fraction | float
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at a number, at each of several, or at all in an array."""
@@ -217,7 +251,10 @@ class Within:
             for each in (int(value.min()), int(value.max())) if value.size else ():
                 self(_, attribute, each)
         elif value is not None and not self.low <= value <= self.high:
-            raise TableError(f"{attribute.name} is {value}, but must be from {self.low:,} to {self.high:,}")
+            low, high = (f"{end:,}" if isinstance(end, int | float) else f"{end}" for end in (self.low, self.high))
+            raise TableError(
+                f"{attribute.name} is {value}, but must be from {low} to {high}", fix=f"{attribute.name}={high}"
+            )
 
 
 ANY_WHOLE = Within(-LARGEST - 1, LARGEST)
@@ -226,15 +263,19 @@ ANY_WHOLE = Within(-LARGEST - 1, LARGEST)
 
 @frozen
 class Sides:
-    """Refuse arrays with another number of sides."""
+    """Refuse arrays with another number of sides, or numbers beyond bounds."""
 
     count: int
+    within: Within = ANY_WHOLE
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
         """Look at an array, or at each of several."""
         for each in value if isinstance(value, tuple) else (value,):
             if each.ndim != self.count:
-                raise TableError(f"{attribute.name} has {each.ndim} sides, but must have {self.count}")
+                raise TableError(
+                    f"{attribute.name} has {each.ndim} sides, but must have {self.count}", fix="reshape it"
+                )
+            self.within(_, attribute, each)
 
 
 @frozen
@@ -251,28 +292,54 @@ class OneOf:
 
 
 @frozen
-class Parts:
-    """Refuse parts that are not of known classes: exactly of one, since what is made from a class could be anything."""
+class Part:
+    """Refuse a part that is not of a known class: exactly of one, since what is made from a class could be anything.
 
-    kinds: tuple[type, ...]
+    Where parts are members of the same list as what holds them, they are known by their base class here, and `Closed`
+    looks at the rest.
+    """
+
+    kinds: tuple[type, ...] = ()
+    base: type | None = None
+    what: str = ""
+    """What it must be, in words."""
+    error: type[JostleError] = TableError
     optional: bool = False
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
-        """Look at a part, or at each of several."""
-        for each in value if isinstance(value, tuple) else (value,):
-            if not any(type(each) is kind for kind in self.kinds) and not (self.optional and each is None):
-                known = " or ".join(kind.__name__ for kind in self.kinds)
-                raise TableError(f"{attribute.name} holds {type(each).__name__}, but must be {known}")
+        """Look at a part."""
+        if value is None and self.optional:
+            return
+        if not any(type(value) is kind for kind in self.kinds) and not (self.base and isinstance(value, self.base)):
+            known = ", ".join(kind.__name__ for kind in self.kinds)
+            raise self.error(
+                f"{type(value).__name__} is not {self.what or known}",
+                why=f"that is what stands as {attribute.name!r}",
+                fix=f"one of {known}" if known else f"give {self.what}",
+            )
+
+
+@frozen
+class Parts(Part):
+    """Refuse several parts of which one is not of a known class."""
+
+    def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
+        """Look at each part."""
+        for each in value:
+            super().__call__(_, attribute, each)
 
 
 TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(
     {
+        text: None,
         name: None,
         optional_name: None,
         names: None,
         name_groups: None,
+        word: OneOf,
         words: OneOf,
         truth: None,
+        number: Within,
         whole: Within,
         optional_whole: Within,
         wholes: Within,

@@ -11,15 +11,14 @@ changes it by h(row) <= 1, and one that becomes another by h(new) - h(old), whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.kernels import KERNELS, DenseKernel
+from jostle.tables.fields import Part, Parts, Sides, Within, int64s, listed, names, truth
+from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 
@@ -33,42 +32,23 @@ MOST_TERMS = 2**20
 """Terms, each counted once per tree that it looks at: so many times MOST_POINTS add up within 63 bits."""
 
 
-def _points(values: ArrayLike) -> Integers:
-    given = np.asarray(values)
-    if given.ndim != 2 or given.dtype.kind not in "iu":
-        raise TableError("points are no table of whole numbers", fix="a row for each cell, a column for each class")
-    if given.size and not -MOST_POINTS <= int(given.min()) <= int(given.max()) <= MOST_POINTS:
-        raise TableError("points are beyond 2**40 either way")
-    kept = given.astype(np.int64)
-    kept.setflags(write=False)
-    return kept
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names)
-
-
 @frozen(eq=False, repr=False)
 class Points:
     """What the codes of some attributes give each class, perhaps in each leaf of a routing by itself."""
 
-    columns: tuple[str, ...] = field(converter=_names)
-    table: Integers = field(converter=_points)
+    columns: tuple[str, ...] = field(converter=names)
+    table: Integers = field(converter=int64s, validator=Sides(2, Within(-MOST_POINTS, MOST_POINTS)))
     """Cells, in row-major order of the columns' codes, by classes; with *by_leaf*, so for each leaf in turn."""
-    by_leaf: bool = False
+    by_leaf: bool = field(default=False, converter=truth)
     """Whether a row looks at the part of the leaf it comes to, in every tree."""
-
-
-def _terms(terms: Iterable[Points]) -> tuple[Points, ...]:
-    return tuple(terms)
 
 
 @frozen(eq=False, repr=False)
 class Hits(DenseKernel):
     """How many rows have the class as label that gets the most points: one cell."""
 
-    terms: tuple[Points, ...] = field(converter=_terms)
-    routing: Routing | None = None
+    terms: tuple[Points, ...] = field(converter=listed, validator=Parts((Points,)))
+    routing: Routing | None = field(default=None, validator=Part((Routing,), optional=True))
     """The trees whose leaves the terms with *by_leaf* look at."""
 
     def cells(self, schema: Schema) -> int:
@@ -124,6 +104,3 @@ class Hits(DenseKernel):
         places = np.zeros(len(self.routing.attribute), dtype=np.int64)
         places[self.routing.leaves] = np.arange(len(self.routing.leaves))
         return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
-
-
-KERNELS.add(Hits)

@@ -4,15 +4,13 @@ A kernel sends each row, by itself, to whole numbers that are added up over all 
 per cell of a public domain) or sparse (the occupied cells' keys, sorted, with their counts). `bound` is the most that
 one row adds, summed over all cells; what a row would add beyond it is cut off, so the bound holds for any data.
 
-Kernels are descriptions from a closed list, not functions of a caller's making: nobody outside `jostle.tables` ever
-runs code on rows.
+Kernels are descriptions from a closed list (`kernel_list`), not functions of a caller's making: nobody outside
+`jostle.tables` ever runs code on rows.
 """
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 
 import numpy as np
 from attrs import field, frozen
@@ -20,10 +18,10 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
+from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, wholes
 from jostle.tables.schema import Schema
 
 __all__ = [
-    "KERNELS",
     "MOST_CELLS",
     "MOST_RECORDS",
     "Counts",
@@ -34,7 +32,6 @@ __all__ = [
     "SparseTally",
     "Sums",
     "add_up",
-    "check_kernel",
     "checked_cells",
 ]
 
@@ -44,39 +41,8 @@ LARGEST_KEY = 2**63
 MOST_RECORDS = 2**33
 """Tables are not made to be larger. So many records, each adding no more than LARGEST_WEIGHT, add up within 63 bits."""
 LARGEST_WEIGHT = 2**30 - 1
-
-
-def _names(group: str | Iterable[str]) -> tuple[str, ...]:
-    return (group,) if isinstance(group, str) else tuple(map(_name, group))
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str):
-        raise TableError(f"{name!r} is not the name of a column", fix='Counts.of("age", "ill")')
-    return str.__str__(name)
-
-
-def _groups(groups: Iterable[str | Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(map(_names, groups))
-
-
-def _integer(number: object) -> int:
-    """Return a whole number of any library as Python's own."""
-    if isinstance(number, float) and number.is_integer():
-        return int(number)
-    try:
-        return int(operator.index(number))  # type: ignore[arg-type]  # what has no index is refused
-    except TypeError:
-        raise TableError(f"{number!r} is not a whole number") from None
-
-
-def _integers(weights: Iterable[object]) -> tuple[int, ...]:
-    return tuple(map(_integer, weights))
-
-
-def _check_most(most: int) -> None:
-    if not 1 <= most <= LARGEST_WEIGHT:
-        raise TableError(f"most is {most}, but must be from 1 to {LARGEST_WEIGHT:,}")
+MOST = Within(1, LARGEST_WEIGHT)
+"""What a row may add, where a kernel is told."""
 
 
 class DenseKernel(ABC):
@@ -114,7 +80,7 @@ class Counts(DenseKernel):
     The empty group counts all rows. Groups stand one after the other, each in row-major order of its columns.
     """
 
-    groups: tuple[tuple[str, ...], ...] = field(converter=_groups)
+    groups: tuple[tuple[str, ...], ...] = field(converter=name_groups)
 
     @classmethod
     def of(cls, *columns: str) -> Counts:
@@ -150,16 +116,12 @@ class Counts(DenseKernel):
 class Sums(DenseKernel):
     """The sum of a public whole number per code of a column, for each combination of codes of other columns."""
 
-    column: str
-    weights: tuple[int, ...] = field(converter=_integers)
+    column: str = field(converter=name)
+    weights: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
     """What each code of the column counts for."""
-    most: int = field(converter=_integer)
+    most: int = field(converter=whole, validator=MOST)
     """The most that one row may add, either way; what exceeds it is cut off."""
-    by: tuple[str, ...] = field(default=(), converter=_names)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse a bound that is none."""
-        _check_most(self.most)
+    by: tuple[str, ...] = field(default=(), converter=names)
 
     def cells(self, schema: Schema) -> int:
         """Return how many combinations of the columns in *by* there are."""
@@ -200,19 +162,15 @@ class Marks(DenseKernel):
     A row with more marks keeps the first ones in the order of the columns: which, depends on that row alone.
     """
 
-    columns: tuple[str, ...] = field(converter=_names)
-    code: int = field(default=1, converter=_integer)
-    most: int = field(default=1, converter=_integer)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse a bound that is none."""
-        _check_most(self.most)
+    columns: tuple[str, ...] = field(converter=names)
+    code: int = field(default=1, converter=whole, validator=ANY_WHOLE)
+    most: int = field(default=1, converter=whole, validator=MOST)
 
     def cells(self, schema: Schema) -> int:
         """Return one cell per column."""
-        for name in self.columns:
-            if not 0 <= self.code < schema[name].size:
-                raise TableError(f"column {name!r} has no code {self.code}")
+        for column in self.columns:
+            if not 0 <= self.code < schema[column].size:
+                raise TableError(f"column {column!r} has no code {self.code}")
         return checked_cells(len(self.columns))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
@@ -226,8 +184,8 @@ class Marks(DenseKernel):
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
         """Add the block's rows to *totals*."""
         made = np.zeros(block.length, dtype=np.int64)
-        for place, name in enumerate(self.columns):
-            marked = (block.columns[name] == self.code) & (made < self.most)
+        for place, column in enumerate(self.columns):
+            marked = (block.columns[column] == self.code) & (made < self.most)
             made += marked
             totals[place] += int(marked.sum() if block.multiplicity is None else block.multiplicity[marked].sum())
 
@@ -256,7 +214,7 @@ class SparseTally:
 class SparseCounts:
     """How many rows there are for each combination of codes, occupied combinations only; up to 2**63 of them."""
 
-    columns: tuple[str, ...] = field(converter=_names)
+    columns: tuple[str, ...] = field(converter=names)
 
     def cells(self, schema: Schema) -> int:
         """Return how many combinations there are, occupied or not."""
@@ -287,19 +245,6 @@ class SparseCounts:
 
 
 Kernel = DenseKernel | SparseCounts
-
-KERNELS: set[type] = {Counts, Sums, Marks, SparseCounts}
-"""The kernels that may run on rows. A subclass of one is not one of them."""
-
-
-def check_kernel(kernel: Kernel) -> None:
-    """Refuse anything that is not exactly one of the kernels above."""
-    if type(kernel) not in KERNELS:
-        raise TableError(
-            f"{type(kernel).__name__} is not a kernel",
-            why="only code inside jostle.tables runs on rows",
-            fix=f"one of {', '.join(sorted(known.__name__ for known in KERNELS))}",
-        )
 
 
 def checked_cells(cells: int) -> int:

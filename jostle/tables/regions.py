@@ -7,7 +7,6 @@ falls into *levels*: in each, a row changes one number, by one. So each level ma
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from itertools import product
 from typing import TypeVar
 
@@ -17,25 +16,18 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.kernels import KERNELS, Counts, DenseKernel
+from jostle.tables.fields import ANY_WHOLE, Sides, int64_arrays, int64s, names, wholes
+from jostle.tables.kernels import Counts, DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
-__all__ = ["Box", "Haar", "LevelKernel", "Regions", "box_sums", "haar", "haar_side"]
+__all__ = ["Box", "Haar", "LevelKernel", "Regions", "box_sums", "check_sides", "haar", "haar_side"]
 
 Starts = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 
-def _names(columns: Iterable[str]) -> tuple[str, ...]:
-    return (columns,) if isinstance(columns, str) else tuple(columns)
-
-
-def _starts(levels: Iterable[Starts]) -> tuple[Starts, ...]:
-    return tuple(np.ascontiguousarray(level, dtype=np.int64) for level in levels)
-
-
-def _whole_numbers(numbers: Iterable[int]) -> tuple[int, ...]:
-    return tuple(map(int, numbers))
+MOST_SIDES = 16
+"""A grid of more columns is not transformed, nor cut into boxes: what there is of each grows twofold with a side."""
 
 
 class LevelKernel(DenseKernel):
@@ -50,7 +42,7 @@ class LevelKernel(DenseKernel):
     def cells(self, schema: Schema) -> int:
         """Return how many numbers there are in all."""
         Counts.of(*self.columns).cells(schema)
-        return sum(self.sizes(schema))
+        return checked_cells(sum(self.sizes(schema)))
 
     def bound(self, schema: Schema) -> int:
         """Return the number of levels."""
@@ -73,6 +65,12 @@ class LevelKernel(DenseKernel):
         return self.moved(schema) if schema.neighbours == "replace_one" else (1,) * len(self.sizes(schema))
 
 
+def check_sides(columns: tuple[str, ...]) -> None:
+    """Refuse a grid of too many columns."""
+    if len(columns) > MOST_SIDES:
+        raise TableError(f"a grid of {len(columns)} columns is asked about, and at most {MOST_SIDES} are looked at")
+
+
 def _grid_counts(block: Block, schema: Schema, columns: tuple[str, ...]) -> NDArray[np.int64]:
     counts = np.zeros(schema.size(*columns), dtype=np.int64)
     Counts.of(*columns).add(block, schema, counts)
@@ -87,16 +85,16 @@ class Regions(LevelKernel):
     every run begins where the one before ends, so a row is in one region of each partition.
     """
 
-    columns: tuple[str, ...] = field(converter=_names)
-    order: NDArray[np.int64]
+    columns: tuple[str, ...] = field(converter=names)
+    order: NDArray[np.int64] = field(converter=int64s, validator=Sides(1))
     """The cells' numbers, each once."""
-    starts: tuple[Starts, ...] = field(converter=_starts)
+    starts: tuple[Starts, ...] = field(converter=int64_arrays, validator=Sides(1))
     """For each partition, the places in the order where its regions begin, rising from 0."""
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
         """Return how many regions each partition has."""
         cells = schema.size(*self.columns)
-        if len(self.order) != cells or np.any(np.bincount(self.order, minlength=cells) != 1):
+        if len(self.order) != cells or not _each_once(self.order):
             raise TableError("the order of a grid's cells does not hold each cell once")
         for starts in self.starts:
             if not len(starts) or starts[0] != 0 or starts[-1] >= cells or np.any(np.diff(starts) <= 0):
@@ -110,6 +108,12 @@ class Regions(LevelKernel):
         for starts in self.starts:
             totals[place : place + len(starts)] += np.add.reduceat(counts, starts)
             place += len(starts)
+
+
+def _each_once(places: NDArray[np.int64]) -> bool:
+    """Return whether these are 0 .. n-1 in some order."""
+    count = len(places)
+    return bool(places.min() >= 0 and places.max() < count and np.all(np.bincount(places, minlength=count) == 1))
 
 
 def haar_side(size: int) -> int:
@@ -142,10 +146,11 @@ class Haar(LevelKernel):
     here is such a combination, in row-major order of the axes' levels; its numbers stand in row-major order as well.
     """
 
-    columns: tuple[str, ...] = field(converter=_names)
+    columns: tuple[str, ...] = field(converter=names)
 
     def blocks(self, schema: Schema) -> tuple[tuple[slice, ...], ...]:
         """Return for each level which coefficients along each axis it takes."""
+        check_sides(self.columns)
         ranges = []
         for name in self.columns:
             side = haar_side(schema[name].size)
@@ -185,12 +190,14 @@ class Haar(LevelKernel):
 class Box(LevelKernel):
     """How many rows lie in a box of a grid: a range of codes, low <= code < high, in each column."""
 
-    columns: tuple[str, ...] = field(converter=_names)
-    low: tuple[int, ...] = field(converter=_whole_numbers)
-    high: tuple[int, ...] = field(converter=_whole_numbers)
+    columns: tuple[str, ...] = field(converter=names)
+    low: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
+    high: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
         """Return one number in one level."""
+        if not len(self.columns) == len(self.low) == len(self.high):
+            raise TableError(f"a box in {len(self.columns)} columns has {len(self.low)} and {len(self.high)} ends")
         for name, low, high in zip(self.columns, self.low, self.high, strict=True):
             if not 0 <= low < high <= schema[name].size:
                 raise TableError(f"a box from {low} to {high} does not lie in the {schema[name].size} bins of {name!r}")
@@ -217,6 +224,3 @@ def box_sums(grid: NDArray[Number], low: NDArray[np.int64], high: NDArray[np.int
         index = tuple((low if at_low else high)[:, axis] for axis, at_low in enumerate(lows))
         total += (-1) ** sum(lows) * table[index]
     return total
-
-
-KERNELS.update({Regions, Haar, Box})

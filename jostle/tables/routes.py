@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
-from jostle.tables.fields import Parts, Sides, Within, int64s, names, optional_whole, truth, whole
-from jostle.tables.kernels import KERNELS, DenseKernel, checked_cells
+from jostle.tables.fields import Part, Sides, Within, int64s, names, optional_whole, truth, whole
+from jostle.tables.kernels import DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["LeafCounts", "Routing", "SplitCounts", "part_of"]
@@ -36,6 +36,8 @@ MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 MOST_LEVELS = 2**31
+MOST_TREES = 2**20
+"""Trees may share a leaf, in which a row then counts once for each: for so many, counts add up within 63 bits."""
 LARGEST_KEY = 2**64 - 1
 
 
@@ -79,7 +81,7 @@ class Routing:
         nodes = len(self.attribute)
         inner = np.flatnonzero(self.attribute >= 0)
         fits = (
-            self.trees > 0
+            0 < self.trees <= MOST_TREES
             and len(self.first) == nodes
             and _within(self.roots, 0, nodes)
             and _within(self.attribute, -1, len(sizes))
@@ -154,7 +156,7 @@ def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, 
 class _Routed(DenseKernel):
     """What both kernels share: a row adds 1 to so many cells per tree that it is in."""
 
-    routing: Routing = field(validator=Parts((Routing,)))
+    routing: Routing = field(validator=Part((Routing,)))
 
     @abstractmethod
     def per_tree(self, schema: Schema) -> int:
@@ -245,9 +247,6 @@ class SplitCounts(_Routed):
                 keys = base + block.columns[name][rows].astype(np.int64) * classes
                 _add_up(keys, weights, totals)
                 base += schema[name].size * classes
-
-
-KERNELS.update({LeafCounts, SplitCounts})
 
 
 def _within(values: Integers, least: int, beyond: int) -> bool:

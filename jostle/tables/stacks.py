@@ -24,7 +24,7 @@ from jostle.tables.fields import (
     whole_groups,
     wholes,
 )
-from jostle.tables.kernels import KERNELS, LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
+from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["Layer", "Stack"]
@@ -129,6 +129,3 @@ class Stack(DenseKernel):
             end = start + layer.cells(schema)
             layer.add(block, schema, totals[start:end])
             start = end
-
-
-KERNELS.add(Stack)

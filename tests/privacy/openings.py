@@ -41,7 +41,8 @@ from jostle.privacy.noise import Noise
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import MemorySource, Partial
-from jostle.tables.kernels import KERNELS, DenseKernel, SparseCounts, SparseTally
+from jostle.tables.kernel_list import KERNELS
+from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
 from jostle.tables.readers import FileSource
 from jostle.tables.schema import Neighbours
 

@@ -11,7 +11,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.errors import EventError, JostleError
+from jostle.errors import EventError, JostleError, TableError
 from jostle.privacy.events import (
     Allotment,
     Disjoint,
@@ -105,7 +105,7 @@ def test_an_unknown_event_is_refused_at_any_depth(neighbours: Neighbours) -> Non
             with pytest.raises(EventError, match=type(unknown).__name__):
                 price(event, neighbours)
     with pytest.raises(EventError, match="NoneType"):
-        price(InTurn([None]), neighbours)  # type: ignore[list-item]
+        price(InTurn([None]), neighbours)
 
 
 def test_an_unknown_relation_is_refused() -> None:
@@ -115,7 +115,7 @@ def test_an_unknown_relation_is_refused() -> None:
 
 @pytest.mark.parametrize("times", [-1, 1.5, True, "2"])
 def test_something_happens_a_whole_number_of_times(times: object) -> None:
-    with pytest.raises(EventError, match="times"):
+    with pytest.raises(TableError):
         Repeated(Laplace(1), times)  # type: ignore[arg-type]
 
 

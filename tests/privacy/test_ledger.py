@@ -166,7 +166,7 @@ def test_a_refused_charge_leaves_no_trace_anywhere() -> None:
 def test_an_unknown_event_is_refused_before_anything_is_paid() -> None:
     ledger = Ledger(Fraction(1), "add_remove")
     with pytest.raises(EventError):
-        ledger.charge(InTurn([Laplace("0.1"), object()]), "here")  # type: ignore[list-item]
+        ledger.charge(InTurn([Laplace("0.1"), object()]), "here")
     assert ledger.spent == 0
 
 

@@ -155,7 +155,7 @@ LEAVES = SPLIT_BY_A.leaves
 BOTH = np.ones((2, 3), dtype=np.bool_)
 WRONG: list[tuple[dict[str, Any], type[JostleError]]] = [
     ({"utilities": ("Max", "Max")}, ProbeError),
-    ({"utilities": ("Max", "Best")}, ProbeError),
+    ({"utilities": ("Max", "Best")}, TableError),
     ({"utilities": ()}, ProbeError),
     ({"utilities": ("Max",)}, ProbeError),
     ({"open": (LEAVES, LEAVES), "may": (BOTH, BOTH)}, TableError),

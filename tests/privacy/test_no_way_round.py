@@ -12,6 +12,7 @@ import os
 import pickle
 import random
 import threading
+from abc import ABCMeta
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -28,11 +29,16 @@ import jostle
 from jostle import Probe, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.privacy import noise
-from jostle.privacy.events import Event, Laplace
-from jostle.privacy.mechanisms import MECHANISMS, AddNoise, Pick
-from jostle.privacy.scores import SCORES, Fullest
+from jostle.privacy.events import EVENTS, Event, Laplace
+from jostle.privacy.expressions import NODES
+from jostle.privacy.mechanism_list import MECHANISMS
+from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault
-from jostle.tables.kernels import KERNELS, Counts, SparseCounts
+from jostle.tables.closed import Closed
+from jostle.tables.kernel_list import KERNELS
+from jostle.tables.kernels import Counts, SparseCounts
 from jostle.tables.routes import LeafCounts, Routing
 from jostle.tables.stacks import Layer, Stack
 from jostle.trace.records import Released
@@ -446,22 +452,47 @@ def test_kernels_scores_mechanisms_and_events_of_ones_own() -> None:
 
 
 def test_registering_ones_own_kinds() -> None:
-    """The lists of known kinds can be added to. What is not Jostle's own does not get as far as the lists."""
-    kinds: list[tuple[set[type], type]] = [
+    """The lists of known kinds have no place where one could be added."""
+    kinds: list[tuple[Closed, type]] = [
         (KERNELS, GreedyCounts),
         (SCORES, GreedyScore),
+        (GROUP_SCORES, GreedyScore),
         (MECHANISMS, GreedyMechanism),
+        (EVENTS, FreeEvent),
+        (NODES, GreedyCounts),
     ]
-    db = protected()
     for known, own in kinds:
-        known.add(own)
-    try:
-        for question in (GreedyMechanism(Counts.of("age")), AddNoise(GreedyCounts(("age",))), Pick(GreedyScore("age"))):
-            with pytest.raises(ProbeError, match="Greedy"):
-                db.perform(question, TENTH, site="mine")
-    finally:
-        for known, own in kinds:
-            known.discard(own)
+        for name in ("add", "append", "update", "register", "__setitem__", "__iadd__", "__ior__"):
+            assert not hasattr(known, name)
+            assert not hasattr(known.members, name)
+        for name, value in (("members", (*known.members, own)), ("kinds", {**known.kinds, own: ()})):
+            with pytest.raises(AttributeError):
+                setattr(known, name, value)
+        with pytest.raises(TypeError):
+            known.kinds[own] = ()  # type: ignore[index]
+        assert own not in known
+        with pytest.raises(JostleError, match=own.__name__):
+            known.check(object.__new__(own))
+
+
+class Alike(ABCMeta):
+    """Classes that are equal to any other."""
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    def __hash__(cls) -> int:
+        return hash(Counts)
+
+
+def test_a_class_that_says_it_is_another() -> None:
+    """Sets of classes look for what is equal. A class of a class of one's own can be equal to any."""
+    twin = Alike("Counts", (Counts,), {"__module__": Counts.__module__})
+    assert twin == Counts
+    db = protected()
+    assert twin not in KERNELS
+    with pytest.raises(ProbeError):
+        db.measure(twin((("age",),)), TENTH)
     assert db.spent == 0
 
 

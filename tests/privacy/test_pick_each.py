@@ -17,7 +17,7 @@ from scipy import stats
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.errors import ProbeError
+from jostle.errors import ProbeError, TableError
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.pick_each import PickEach, permute_and_flip_each
 from jostle.privacy.split_scores import GRID, GroupScore, LeafMajority, SplitScore, Utility, spread_of
@@ -263,7 +263,6 @@ def wrong_scores() -> list[GroupScore]:
 
     return [
         Louder(routing, leaves, "Gini", columns=[1, 2, 2], cuts=[0, 1, 2], may=may),
-        made(utility="Best"),
         made(columns=[1, 2, 3]),
         made(columns=[1, 2]),
         made(cuts=[0, 1, 3]),
@@ -285,6 +284,11 @@ def test_scores_that_make_no_sense_are_refused_before_any_charge(score: GroupSco
 
 
 def test_a_bound_on_rows_is_a_whole_number_from_1_up() -> None:
-    for bound in (0, -1, 1.5, True):
-        with pytest.raises(ProbeError, match="bound on rows"):
+    for bound in (0, -1, 1.5, True, Fraction(3, 2), np.array([3])):
+        with pytest.raises(TableError):
             split_score("InfoGain", rows_bound=bound)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_utility_is_one_of_three() -> None:
+    with pytest.raises(TableError, match="one of Max, Gini, InfoGain"):
+        split_score("Best")  # type: ignore[arg-type]  # as above

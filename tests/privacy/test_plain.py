@@ -144,6 +144,13 @@ def holder(value: object) -> object:
     return fraction
 
 
+def holding(kernel: object) -> object:
+    """Return a mechanism of something else than it was made with."""
+    mechanism = AddNoise(Counts.of("age"))
+    object.__setattr__(mechanism, "tallied", kernel)
+    return mechanism
+
+
 def stuffed(value: object) -> object:
     """Return a kernel with something inside."""
     kernel = Counts.of("age")
@@ -171,7 +178,7 @@ def stuffed(value: object) -> object:
         lambda: stuffed(Row()),
         lambda: stuffed((Text("age"),)),
         lambda: stuffed(((Text("age"),),)),
-        lambda: AddNoise(OwnCounts(("age",))),
+        lambda: holding(OwnCounts(("age",))),
         lambda: 2**65,
         lambda: {"a": 1},
         lambda: {1},

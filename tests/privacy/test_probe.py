@@ -137,11 +137,11 @@ NOTHING_SPENT: dict[str, tuple[Callable[[Probe], object], type[JostleError]]] = 
     "too little epsilon": (lambda db: db.count(Fraction(1, 2**53)), NoiseError),
     "a threshold below 0": (
         lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=-1),
-        ProbeError,
+        TableError,
     ),
     "a threshold beyond numbers": (
         lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=10**30),
-        ProbeError,
+        TableError,
     ),
     "a kernel of another kind": (lambda db: db.measure(SparseCounts(("age",)), "0.1"), ProbeError),  # type: ignore[arg-type]
     "a kernel of the other kind": (
@@ -151,7 +151,7 @@ NOTHING_SPENT: dict[str, tuple[Callable[[Probe], object], type[JostleError]]] = 
     "too little to pick with": (lambda db: db.commonest("age", Fraction(1, 2**53)), ProbeError),
     "a threshold at the end of numbers": (
         lambda db: db.measure_sparse(SparseCounts(("age",)), "0.1", threshold=2**63),
-        ProbeError,
+        TableError,
     ),
     "a function": (lambda db: db.measure(print, "0.1"), ProbeError),  # type: ignore[arg-type]
     "nothing to pick by": (lambda db: db.pick(None, "0.1"), ProbeError),  # type: ignore[arg-type]

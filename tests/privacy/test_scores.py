@@ -12,7 +12,8 @@ from attrs import frozen
 from openings import schema
 
 from jostle.errors import ProbeError
-from jostle.privacy.scores import SCORES, Fullest, check_score, pick_rate
+from jostle.privacy.score_lists import SCORES
+from jostle.privacy.scores import Fullest, pick_rate
 from jostle.tables.schema import Neighbours
 
 SCHEMA = schema()
@@ -91,7 +92,7 @@ def test_only_known_scores_may_look_at_tallies() -> None:
     class Own(Fullest):
         """Gives away what it sees."""
 
-    check_score(Fullest("region"))
+    SCORES.check(Fullest("region"))
     with pytest.raises(ProbeError, match="Own is not a known score"):
-        check_score(Own("region"))
+        SCORES.check(Own("region"))
     assert Own not in SCORES

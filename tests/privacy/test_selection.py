@@ -237,7 +237,7 @@ def test_a_selection_costs_2_plus_eta_runs() -> None:
     assert copied(event).candidate is not run  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("eta", [-1, Fraction(-1), Fraction(2), 0.5, None])
+@pytest.mark.parametrize("eta", [-1, Fraction(-1), Fraction(2), 1.5, "all", None])
 def test_an_event_of_no_known_shape_is_refused(eta: Any) -> None:
     with pytest.raises(JostleError):
         Selected(Laplace(1), eta)

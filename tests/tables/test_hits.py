@@ -165,5 +165,5 @@ def test_a_rule_needs_a_label() -> None:
 
 @pytest.mark.parametrize("table", [[1, 2, 3], [[0.5, 0, 0]], [[MOST_POINTS + 1, 0, 0]], [[-MOST_POINTS - 1, 0, 0]]])
 def test_points_are_a_table_of_whole_numbers_that_add_up(table: list[object]) -> None:
-    with pytest.raises(TableError, match="points"):
-        Points((), table)  # type: ignore[arg-type]  # that is what is wrong with it
+    with pytest.raises(TableError):
+        Points((), table)

@@ -18,7 +18,8 @@ from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block, code_type
 from jostle.tables.engines import BLOCK_ROWS, MemorySource, merge
 from jostle.tables.fingerprint import RowHashes
-from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, SparseTally, Sums, check_kernel
+from jostle.tables.kernel_list import KERNELS
+from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 
 SCHEMA = Schema(
     {
@@ -33,7 +34,7 @@ EVERY_ROW: list[Row] = list(product(*(range(SCHEMA[name].size) for name in SCHEM
 
 names = st.sampled_from(SCHEMA.names)
 groups = st.lists(names, max_size=3)
-weights = st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63, 10**30])
+weights = st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63 - 1])
 every_kernel: st.SearchStrategy[Any] = st.one_of(
     st.builds(Counts, st.lists(groups, min_size=1, max_size=4)),
     st.builds(
@@ -268,13 +269,13 @@ def test_mistakes_are_refused_before_any_row_is_seen(mistake: Callable[[], objec
 
 
 def refused(kernel: Any) -> None:
-    with pytest.raises(TableError, match="is not a kernel"):
-        check_kernel(kernel)
+    with pytest.raises(TableError, match="is not a known kernel"):
+        KERNELS.check(kernel)
 
 
 def test_the_kernels_themselves_pass() -> None:
     for kernel in (Counts((("a", "b"), ())), Sums("a", [1, 2, 3], 2, by="b"), Marks(["a"]), SparseCounts(["a"])):
-        check_kernel(kernel)
+        KERNELS.check(kernel)
 
 
 def test_a_kernel_of_the_asker_s_making_is_refused() -> None:

@@ -36,7 +36,7 @@ TREES = {
 
 
 def trees(**changed: object) -> Routing:
-    return Routing(**{**TREES, **changed})
+    return Routing(**{**TREES, **changed})  # type: ignore[arg-type]  # one of the fields
 
 
 def block(rows: Sequence[tuple[int, ...]]) -> Block:
@@ -120,7 +120,7 @@ ONE_LEAF = {"attribute": [-1], "first": [0], "children": [], "depth": 0}
 def test_trees_that_share_their_one_leaf_count_a_row_once_each(count: int) -> None:
     """A single cell: a row that becomes another changes nothing, but one that enters a part adds 1 per tree."""
     single = Schema({"n": Categorical(["0"]), "c": Categorical(["y"])}, label="c")
-    routing = Routing(("n",), roots=[0] * count, **ONE_LEAF)
+    routing = Routing(("n",), roots=[0] * count, **ONE_LEAF)  # type: ignore[arg-type]  # as above
     row = Block({"n": np.zeros(1, dtype=np.uint8), "c": np.zeros(1, dtype=np.uint8)}, 1)
     for kernel in (LeafCounts(routing), LeafCounts(routing, by_class=False), SplitCounts(routing, [0])):
         totals = np.zeros(kernel.cells(single), dtype=np.int64)

@@ -1,0 +1,23 @@
+"""The list of all mechanisms: the ways in which anything computed from rows may leave."""
+
+from __future__ import annotations
+
+from jostle.errors import ProbeError
+from jostle.privacy.fields import TYPES
+from jostle.privacy.levels import AddNoiseByLevel
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
+from jostle.privacy.partition import PickPartition
+from jostle.privacy.pick_each import PickEach
+from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.release import AddNoiseTo
+from jostle.tables.closed import Closed
+
+__all__ = ["MECHANISMS"]
+
+MECHANISMS = Closed(
+    "mechanism",
+    (AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, Pick, PickEach, PickLargest, PickPartition),
+    why="a mechanism sees un-noised tallies, so only those proved beforehand may be used",
+    error=ProbeError,
+    types=TYPES,
+)

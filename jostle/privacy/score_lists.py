@@ -1,0 +1,22 @@
+"""The lists of all scores: what may be picked by."""
+
+from __future__ import annotations
+
+from jostle.errors import ProbeError
+from jostle.privacy.fields import TYPES
+from jostle.privacy.misfit import Misfit
+from jostle.privacy.mixed_splits import MixedSplitScore
+from jostle.privacy.scores import Fullest
+from jostle.privacy.split_scores import LeafMajority, SplitScore
+from jostle.tables.closed import Closed
+
+__all__ = ["GROUP_SCORES", "SCORES"]
+
+WHY = "a score sees un-noised tallies, so only those proved beforehand may be used"
+
+SCORES = Closed("score", (Fullest, Misfit), why=WHY, error=ProbeError, types=TYPES)
+"""Scores of which one candidate is picked."""
+GROUP_SCORES = Closed(
+    "score for groups", (LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES
+)
+"""Scores of which one candidate is picked in each of many groups."""
