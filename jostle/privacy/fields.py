@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from jostle.errors import BudgetError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact
 from jostle.privacy.public_numbers import public_number
 from jostle.tables.fields import TYPES as TABLE_TYPES
 from jostle.tables.fields import listed, name, whole, wholes
 
 __all__ = ["TYPES", "Coarsening", "Condition", "coarsenings", "fraction", "fractions", "label_conditions", "positive"]
-
-MOST_BITS = 4096
-"""Longer numerators and denominators are not computed with."""
 
 Condition = tuple[str, tuple[str | int, ...]]
 Coarsening = tuple[str, int | tuple[int, ...]]
@@ -29,7 +24,7 @@ def fraction(value: Amount) -> Fraction:
 
     A subclass could compare and add as it likes, and whoever gave a fraction still holds it.
     """
-    return _new(exact(_plain(value), "a number"))
+    return exact(value, "a number")
 
 
 def fractions(values: Iterable[Amount]) -> tuple[Fraction, ...]:
@@ -39,7 +34,7 @@ def fractions(values: Iterable[Amount]) -> tuple[Fraction, ...]:
 
 def positive(value: Amount) -> Fraction:
     """Read an exact number above 0: an epsilon."""
-    return _new(epsilon_amount(_plain(value)))
+    return epsilon_amount(value)
 
 
 def label_conditions(values: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:
@@ -58,18 +53,6 @@ def _label(value: str | int) -> str | int:
 
 def _groups(value: int | Iterable[int]) -> int | tuple[int, ...]:
     return whole(value) if isinstance(value, int | float | np.integer | np.floating) else wholes(value)
-
-
-def _plain(value: Any) -> Amount:
-    given: Amount = value.item() if isinstance(value, np.generic) else value  # `exact` looks at it
-    return given
-
-
-def _new(number: Fraction) -> Fraction:
-    numerator, denominator = int(number.numerator), int(number.denominator)
-    if denominator < 1 or max(numerator.bit_length(), denominator.bit_length()) > MOST_BITS:
-        raise BudgetError(f"a number is a fraction of more than {MOST_BITS} bits, or none", fix="round it")
-    return Fraction(numerator, denominator)
 
 
 TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(
