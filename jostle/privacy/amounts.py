@@ -34,13 +34,17 @@ def exact(value: Amount, name: str) -> Fraction:
     if isinstance(given, bool) or not isinstance(given, float | Real | Decimal | str):
         raise AmountError(f"{name} is {type(given).__name__}, not a number", fix=_example(name))
     if isinstance(given, Rational):
+        # What a fraction is, and not what a class made from it says of itself.
+        parts = given.numerator, given.denominator
+        if isinstance(given, Fraction):
+            parts = Fraction.as_integer_ratio(given)
         # Python's own whole numbers: left as they are, numpy's would overflow.
-        number = Fraction(int(given.numerator), int(given.denominator))
+        number = Fraction(int(parts[0]), int(parts[1]))
         if _bits(number) > MOST_BITS:
             raise _too_long(name)
         return number
     # numpy's doubles are floats too, but their own repr names their type.
-    text = float.__repr__(given) if isinstance(given, float) else str(given)
+    text = float.__repr__(given) if isinstance(given, float) else _text(given)
     if not isinstance(given, str) and text.lower().lstrip("+-") in NOT_FINITE:
         raise AmountError(f"{name} is {text}, not a finite number", fix=_example(name))
     if len(text) > MOST_CHARACTERS or len(text.lower().partition("e")[2].strip().lstrip("+-")) > MOST_EXPONENT_DIGITS:
@@ -72,6 +76,10 @@ def recordable(amount: Fraction, name: str) -> Fraction:
             fix="use amounts with fewer digits",
         )
     return amount
+
+
+def _text(given: object) -> str:
+    return str.__str__(given) if isinstance(given, str) else str(given)
 
 
 def _bits(amount: Fraction) -> int:
