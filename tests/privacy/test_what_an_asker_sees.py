@@ -40,7 +40,8 @@ from jostle.options.models import model as models
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.mechanisms import MECHANISMS, AddNoise, AddNoiseAbove, Mechanism, Pick
+from jostle.privacy.mechanism_list import MECHANISMS
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
@@ -49,12 +50,14 @@ from jostle.privacy.pick_each import PickEach
 from jostle.privacy.pick_largest import PickLargest
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
-from jostle.privacy.scores import SCORES, Fullest
+from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import SELECTIONS
-from jostle.privacy.split_scores import GROUP_SCORES, GroupScore, LeafMajority, SplitScore
+from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
 from jostle.tables.hits import Hits, Points
-from jostle.tables.kernels import KERNELS, Counts, Marks, SparseCounts, Sums
+from jostle.tables.kernel_list import KERNELS
+from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Neighbours
