@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import shlex
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +24,7 @@ from typing import Protocol
 from jostle.errors import VaultError
 from jostle.privacy.account import Account, no_promise
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.vault_book import Book, Promise, Reservation
+from jostle.privacy.vault_book import NOTHING_COUNTED, Book, Promise, Reservation
 from jostle.privacy.vault_file import copied, gone, missing, reading, writing
 
 __all__ = ["FileVault", "MemoryVault", "Vault", "vault_beside"]
@@ -106,6 +108,8 @@ class FileVault:
         self._identity: bytes | None = None
         self._least = Fraction(0)
         """What the file said was spent when it was last looked at: it can only have become more."""
+        self._counted = NOTHING_COUNTED
+        """The reservations in it that were added up then."""
 
     @property
     def name(self) -> str:
@@ -162,6 +166,7 @@ class FileVault:
 
     def _look(self, book: Book) -> tuple[Account, bytes]:
         """Account and identity, if the file is still the one that was opened, and has forgotten nothing."""
+        book.check_form()
         book.bring_up_to_date()
         account, identity = book.account(), book.identity()
         if self._identity not in {None, identity}:
@@ -172,6 +177,7 @@ class FileVault:
                 why=f"it is an older copy, and epsilon {show_amount(self._least - account.spent)} is missing from it",
                 fix="put the newer one back",
             )
+        self._counted = book.check_amounts(NOTHING_COUNTED if self._identity is None else self._counted)
         return account, identity
 
     # For the data's owner
@@ -212,22 +218,30 @@ class FileVault:
         """Write a copy as the vault is at one moment, whoever spends from it meanwhile; return the copy's path."""
         return copied(self.path, Path(target).resolve())
 
+    @contextmanager
+    def _read(self) -> Iterator[Book]:
+        with reading(self.path) as connection:
+            book = Book(connection)
+            book.check_form()
+            book.check_amounts(NOTHING_COUNTED)
+            yield book
+
     def account(self) -> Account:
         """Promise and spending, as the file has them."""
-        with reading(self.path) as connection:
-            return Book(connection).account()
+        with self._read() as book:
+            return book.account()
 
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that the database was opened with so far."""
-        with reading(self.path) as connection:
-            return Book(connection).columns()
+        with self._read() as book:
+            return book.columns()
 
     def promises(self) -> tuple[Promise, ...]:
         """Every promise, in order: the first was made, each of the others raised it."""
-        with reading(self.path) as connection:
-            return Book(connection).promises()
+        with self._read() as book:
+            return book.promises()
 
     def reservations(self) -> tuple[Reservation, ...]:
         """Every reservation, in order."""
-        with reading(self.path) as connection:
-            return Book(connection).reservations()
+        with self._read() as book:
+            return book.reservations()

@@ -14,18 +14,23 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, TypeVar
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeVar, get_args
 
 from attrs import frozen
 
 from jostle.errors import AmountError, VaultError
 from jostle.privacy.account import Account
-from jostle.privacy.amounts import exact
+from jostle.privacy.amounts import exact, show_amount
 from jostle.privacy.vault_file import tables
+from jostle.tables.schema import Neighbours
 
-__all__ = ["Book", "Promise", "Reservation"]
+__all__ = ["NOTHING_COUNTED", "Book", "Counted", "Promise", "Reservation"]
 
 VERSION, FIRST_VERSION = 2, 1
+MOST_TABLES = 100
+"""A vault has fewer."""
 IDENTITY_BYTES = 32
 MADE_BEFORE = "made with an earlier version of Jostle"
 
@@ -55,6 +60,27 @@ CREATE TABLE IF NOT EXISTS reservations (
 )
 """
 
+FIRST_TABLES = """
+CREATE TABLE account (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    version INTEGER NOT NULL,
+    salt BLOB NOT NULL,
+    columns TEXT NOT NULL,
+    neighbours TEXT NOT NULL,
+    promise TEXT NOT NULL,
+    spent TEXT NOT NULL
+);
+CREATE TABLE seen (mark TEXT PRIMARY KEY);
+CREATE TABLE reservations (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    moment TEXT NOT NULL,
+    process INTEGER NOT NULL,
+    site TEXT NOT NULL,
+    epsilon TEXT NOT NULL
+)
+"""
+"""Those of version 1, which are still read."""
+
 Held = TypeVar("Held")
 
 
@@ -80,8 +106,24 @@ class Reservation:
 
 
 @frozen
+class Counted:
+    """Reservations that were added up."""
+
+    last: int = 0
+    """The number of the last one."""
+    total: Fraction = Fraction(0)
+
+
+NOTHING_COUNTED = Counted()
+
+
+@frozen
 class Book:
-    """What a vault file says, and what is written into it, within a transaction of the connection."""
+    """What a vault file says, and what is written into it, within a transaction of the connection.
+
+    Every amount that counts stands in it twice: what was spent is the sum of the reservations, and the promise is the
+    last of the promises. So a file that was damaged in one place does not give budget back; it is refused.
+    """
 
     connection: sqlite3.Connection
 
@@ -107,6 +149,37 @@ class Book:
         )
         self._note_promise(account.promise, reason)
 
+    def check_form(self) -> None:
+        """Refuse other tables than Jostle makes, word by word: a trigger or a default would write something else."""
+        form = _form(self.connection)
+        if form not in {_made_by(TABLES), _made_by(FIRST_TABLES)}:
+            raise _damaged("tables that Jostle did not make")
+        if self._version() != (VERSION if form == _made_by(TABLES) else FIRST_VERSION):
+            raise _damaged("the tables of another version than it says")
+
+    def check_amounts(self, counted: Counted) -> Counted:
+        """Refuse amounts that do not agree; return what was added up, for the next time to go on from."""
+        account, promises = self.account(), [each.epsilon for each in self.promises()]
+        if promises[-1:] != [account.promise] or any(former >= later for former, later in pairwise(promises)):
+            raise _damaged("a promise that is not the last one that was made")
+        rows = self.connection.execute(
+            "SELECT number, epsilon FROM reservations WHERE number > ? ORDER BY number", (counted.last,)
+        )
+        last, total = counted.last, counted.total
+        for number, epsilon in rows:
+            amount = _amount(epsilon)
+            if amount < 0:
+                raise _damaged("a reservation that gives budget back")
+            last, total = number, total + amount
+        if total != account.spent:
+            raise VaultError(
+                f"the vault says that epsilon {show_amount(account.spent)} was spent, and its reservations add up to "
+                f"{show_amount(total)}",
+                why="it was damaged, or something else has written to it",
+                fix="restore it from a copy",
+            )
+        return Counted(last, total)
+
     def bring_up_to_date(self) -> None:
         """Turn a book of version 1 into one of this version; what was read off rows is overwritten with zeros."""
         if self._version() == VERSION:
@@ -122,7 +195,7 @@ class Book:
         self._version()
         promise, spent, neighbours = self._row("SELECT promise, spent, neighbours FROM account")
         account = Account(_amount(promise), _amount(spent), _held(str, neighbours))
-        if not 0 <= account.spent <= account.promise:
+        if not 0 <= account.spent <= account.promise or account.neighbours not in get_args(Neighbours):
             raise _damaged("an account that nobody could have made")
         return account
 
@@ -193,10 +266,30 @@ class Book:
         return int(version)
 
     def _row(self, statement: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] | None = self.connection.execute(statement).fetchone()
-        if row is None:
-            raise _damaged("no account")
-        return row
+        rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchmany(2)
+        if len(rows) != 1:
+            raise _damaged("several accounts" if rows else "no account")
+        return rows[0]
+
+
+def _form(connection: sqlite3.Connection) -> frozenset[tuple[str | None, ...]]:
+    """Return the tables and indices of a file, by the words that they were made with."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchmany(MOST_TABLES)
+    return frozenset(
+        (kind, name, table, None if made is None else " ".join(_held(str, made).split()))
+        for kind, name, table, made in rows
+    )
+
+
+@cache
+def _made_by(statements: str) -> frozenset[tuple[str | None, ...]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in statements.split(";\n"):
+            connection.execute(statement)
+        return _form(connection)
+    finally:
+        connection.close()
 
 
 def _now() -> str:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jostle.errors import VaultError
+from jostle.errors import JostleError, VaultError
 
 __all__ = ["copied", "gone", "missing", "reading", "tables", "writing"]
 
@@ -32,6 +32,8 @@ PATIENCE = 60.0
 """Seconds to wait for other processes' reservations."""
 SMALLEST = 512
 """Bytes of the smallest page. SQLite takes anything shorter for an empty database, and would write over it."""
+MOST_LENGTH = 1 << 24
+"""Bytes of the longest text that is read."""
 PAUSE = 0.01
 """Seconds between attempts at what SQLite does not wait for by itself."""
 LOGS = ("-wal", "-shm", "-journal")
@@ -131,7 +133,9 @@ def missing(path: Path) -> VaultError:
 
 def _connected(path: Path, mode: str, *, like: str | None = None) -> sqlite3.Connection:
     uri = f"file:{_quoted(str(path))}?mode={mode}" + (f"&modeof={_quoted(like)}" if like else "")
-    return sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_LENGTH)
+    return connection
 
 
 def _made(path: Path) -> sqlite3.Connection:
@@ -213,10 +217,16 @@ def _check_names(path: Path) -> None:
 def _explained(path: Path) -> Iterator[None]:
     try:
         yield
-    except VaultError:
+    except JostleError:
         raise
-    except (sqlite3.Error, OSError) as mistake:
-        reason = mistake.strerror if isinstance(mistake, OSError) else mistake
+    except (sqlite3.Error, OSError, ValueError, OverflowError, MemoryError) as mistake:
+        reason = mistake.strerror if isinstance(mistake, OSError) else "it is damaged"
+        # What SQLite says of a file that it cannot make sense of quotes it.
+        if getattr(mistake, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in {
+            sqlite3.SQLITE_ERROR,
+            sqlite3.SQLITE_CORRUPT,
+        }:
+            reason = str(mistake)
         raise VaultError(
             f"the vault {path} cannot be used: {reason}",
             why="nothing is released before it is recorded",

@@ -251,7 +251,11 @@ def vault_files() -> Sequence[bytes]:
         vault.open(Fraction(1), "add_remove", ("age", "ill"))
         for site in ("count", "tree", "count"):
             vault.pay(Fraction(1, 7), site)
-        connection = sqlite3.connect(path)
+        connection = sqlite3.connect(path, isolation_level=None)
+        for table in ("promises", "reservations"):  # the same whenever, and by whomever, it was made
+            connection.execute(f"UPDATE {table} SET moment = '2026-01-02T03:04:05+00:00', process = 99")  # noqa: S608
+        connection.execute("UPDATE account SET identity = ?", (b"i" * 32,))
+        connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
         return [path.read_bytes()]

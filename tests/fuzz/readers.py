@@ -20,6 +20,7 @@ from mutations import (
     text_damaged,
     toml_damaged,
 )
+from vaults import vault_damaged
 
 __all__ = ["READERS", "Reader"]
 
@@ -80,6 +81,7 @@ READERS = (
     ),
     Reader("notes", good_files.note_files, lines_damaged(json_damaged), uses.use_notes, ".jsonl", forgives=True),
     Reader("trace", good_files.trace_files, lines_damaged(json_damaged), uses.use_trace, ".jsonl"),
+    Reader("vault", good_files.vault_files, vault_damaged, uses.use_vault, ".vault", native=True),
     Reader("csv", good_files.csv_files, text_damaged, uses.use_rows, ".csv", private=True, native=True),
     Reader(
         "packed csv",
