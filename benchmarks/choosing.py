@@ -24,10 +24,9 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner, ForestLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.choice.makers.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
-from jostle.choice.metafeatures.base import named
-from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.options import get
+from jostle.tasks.metafeature import named
 
 DOCS = Path(__file__).parent.parent / "docs"
 EVALUATED = {"classification": (0.03, 0.1, 0.3, 1.0, 3.0)}
@@ -68,7 +67,7 @@ def of_losses(cases: Cases, kept: Marks, losses: NDArray[np.float64], single: ND
 
 def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged, Judged]:
     """Return the figures of all ways of choosing that are compared, Jostle's own, and that with public rows."""
-    known = metafeatures_of(cases.task)
+    known = cases.task.metafeatures
     trained = shipped_maker(name)
     offered = named(known)
     looked_at = [offered[each] for each, _ in trained.metafeatures]
@@ -212,7 +211,7 @@ def main() -> int:
         shipped = SHIPPED[name]
         history = rehearsals_of(name)
         cases = cases_of(history, [get(each) for each in shipped.among])
-        kept = evaluated(cases, shipped.task)
+        kept = evaluated(cases, shipped.task.name)
         start = time.perf_counter()
         rows, chosen, declared = compared(
             cases, name, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True)

@@ -24,7 +24,6 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.training import best_way, fit_way, judge_all
-from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of
 from jostle.options import get
 from jostle.options.base import Option
@@ -106,7 +105,7 @@ def loading() -> None:
             for _ in range(3)
         ]
         maker = (shipped_folder() / f"{name}.json").stat().st_size
-        history = (shipped_folder() / f"{SHIPPED[name].task}.jsonl.gz").stat().st_size
+        history = (shipped_folder() / f"{SHIPPED[name].task.name}.jsonl.gz").stat().st_size
         print(f"| {name} | {maker / 1e3:.0f} | {history / 1e3:.0f} | {median(seconds) * 1e3:.0f} |")
     total = sum(path.stat().st_size for path in shipped_folder().iterdir() if path.is_file())
     print(f"\nAll files shipped for choosing: {total / 1e6:.2f} MB.")
@@ -119,7 +118,7 @@ def training() -> None:
     for name, shipped in SHIPPED.items():
         cases = cases_of(rehearsals_of(name), [get(each) for each in shipped.among])
         start = time.perf_counter()
-        tried = judge_all(cases, metafeatures_of(shipped.task))
+        tried = judge_all(cases, shipped.task.metafeatures)
         judged = time.perf_counter()
         fit_way(cases, best_way(cases, tried).way)
         print(f"| {name} | {len(cases):,} | {len(tried)} | {judged - start:.0f} | {time.perf_counter() - judged:.1f} |")

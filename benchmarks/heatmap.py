@@ -24,8 +24,8 @@ import pyarrow.csv
 import jostle
 from jostle import Numeric, Schema, Table, options
 from jostle.options.ranges.base import GridOption
-from jostle.options.ranges.metrics import scaled_l2
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.metrics import scaled_l2
+from jostle.tasks.ranges.workload import Workload
 
 
 def main() -> int:

@@ -27,8 +27,8 @@ import numpy as np
 import jostle
 from jostle import options
 from jostle.options.ranges.base import GridOption
-from jostle.options.ranges.metrics import scaled_l2
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.metrics import scaled_l2
+from jostle.tasks.ranges.workload import Workload
 
 FILES = {
     "ADULT": "1D/ADULTFRANK.n4096.npy",

@@ -26,13 +26,15 @@ import jostle
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.policies.learn import Lesson, lessons_of, train_labels
 from jostle.choice.policies.policy import write_policies
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.folders import read_folder
-from jostle.choice.public.instances import TableInstance, make_instance, possible_rows
-from jostle.choice.public.specs import TableSpec
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.folders import read_folder
+from jostle.corpora.parts import possible_rows
+from jostle.corpora.specs import TableSpec
 from jostle.options import get
 from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
 from jostle.sites import Policy, follow
+from jostle.tasks import make_instance
+from jostle.tasks.classification.instances import TableInstance
 
 NAMES = (
     "abalone",

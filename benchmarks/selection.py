@@ -32,14 +32,15 @@ from jostle.choice.learning.learners import ForestLearner
 from jostle.choice.learning.regret import honest_best
 from jostle.choice.makers.selecting import SelectPrivately
 from jostle.choice.makers.training import Judged, Way, judge, single_best, split_groups
-from jostle.choice.metafeatures.tables import BOUGHT, PUBLIC
 from jostle.choice.pretrained import SHIPPED, shipped_history
-from jostle.choice.public.databases import PublicTable
-from jostle.choice.public.folders import read_folder
-from jostle.choice.public.instances import make_instance, possible_rows
-from jostle.choice.public.specs import TableSpec
+from jostle.corpora.databases import PublicTable
+from jostle.corpora.folders import read_folder
+from jostle.corpora.parts import possible_rows
+from jostle.corpora.specs import TableSpec
 from jostle.options import get
 from jostle.privacy.selection import Stopping
+from jostle.tasks import CLASSIFICATION, make_instance
+from jostle.tasks.classification.metafeatures import BOUGHT, PUBLIC
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +111,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("docs/benchmarks/selection.json"))
     given = parser.parse_args()
     start = time.process_time()
-    history = read_history(given.history) if given.history else shipped_history("classification")
+    history = read_history(given.history) if given.history else shipped_history(CLASSIFICATION)
     cases = cases_of(history, [get(name) for name in SHIPPED["classification"].among])
     print(f"{len(cases)} cases of {len(cases.options)} Options, {cases.losses.shape[2]} repeats each")
     compared = dict(chosen(read_folder(given.directory).tables, cases, given.tables))

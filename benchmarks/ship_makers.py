@@ -11,21 +11,22 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import learn
-from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
 from jostle.options import get
+from jostle.tasks import Task
 
 
-def shipped_part(history: History, task: str) -> History:
+def shipped_part(history: History, task: Task[Any]) -> History:
     """Return what is known of one task's shipped Options as they are now: of older versions nobody learns."""
-    names = {name for shipped in SHIPPED.values() if shipped.task == task for name in shipped.among}
+    names = {name for shipped in SHIPPED.values() if shipped.task is task for name in shipped.among}
     current = {(name, get(name).version) for name in names}
-    digests = {digest for digest, database in history.databases.items() if database.task == task}
+    digests = {digest for digest, database in history.databases.items() if database.task == task.name}
     kept = {key for key, instance in history.instances.items() if instance.database in digests}
     return History(
         line
@@ -43,14 +44,14 @@ def main() -> int:
     whole = History()
     for path in arguments.histories:
         whole = whole | read_history(path)
-    for task in sorted({SHIPPED[name].task for name in arguments.only}):
-        shipped_part(whole, task).save(shipped_folder() / f"{task}.jsonl.gz")
+    for task in dict.fromkeys(SHIPPED[name].task for name in arguments.only):
+        shipped_part(whole, task).save(shipped_folder() / f"{task.name}.jsonl.gz")
     shipped_history.cache_clear()
     for name in arguments.only:
         shipped = SHIPPED[name]
         options = [get(each) for each in shipped.among]
         cases = cases_of(rehearsals_of(name), options)
-        known = metafeatures_of(shipped.task)
+        known = shipped.task.metafeatures
         trained = learn(cases, options, known, progress=lambda said: print(f"  {said}", flush=True))
         trained.save(shipped_folder() / f"{name}.json")
         print(f"{name}: {trained.summary}")

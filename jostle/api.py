@@ -7,13 +7,13 @@ from typing import Any, TypeVar, overload
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.metafeatures import grids, tables
-from jostle.choice.metafeatures.base import Metafeature, metafeature
 from jostle.choice.programs import shipped_choice
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.functions import FunctionOption, Predict, function_option
+from jostle.tasks import Task, task_of
+from jostle.tasks.metafeature import Metafeature, metafeature
 
 __all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "quickly"]
 
@@ -24,9 +24,9 @@ Kind = TypeVar("Kind", bound=type[base.Option])
 def option(kind: Kind, /) -> Kind: ...
 @overload
 def option(
-    function: None = None, /, *, task: str | None = None, predict: Predict | None = None
+    function: None = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None
 ) -> Callable[[Callable[..., Any]], FunctionOption]: ...
-def option(given: Any = None, /, *, task: str | None = None, predict: Predict | None = None) -> Any:
+def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None) -> Any:
     """Make a function of a probe an Option, or register a class that is one.
 
     A function says what it answers, asks the probe it is given, and may come with the programmer's own estimate of its
@@ -36,7 +36,7 @@ def option(given: Any = None, /, *, task: str | None = None, predict: Predict | 
     ... def Flat(db, workload, *, epsilon):
     ...     return db.count(epsilon)
     >>> Flat.name, Flat.task
-    ('Flat', 'grid')
+    ('Flat', <Task grid>)
     """
     if isinstance(given, type):
         if not issubclass(given, base.Option):
@@ -55,10 +55,10 @@ def pretrained(name: str) -> ChoiceMaker:
     return shipped_choice(name)
 
 
-def free_facts(task: str) -> tuple[Metafeature, ...]:
+def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
     """Return the metafeatures of a task that are public facts: looking at them costs nothing.
 
     >>> [each.name for each in free_facts("grid")]
     ['log_epsilon', 'axes', 'log_cells']
     """
-    return {"grid": grids.PUBLIC, "classification": tables.PUBLIC}.get(task, ())
+    return task_of(task).free

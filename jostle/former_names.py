@@ -17,6 +17,8 @@ FORMER = {
     "jostle.choice.train_labels": "jostle.choice.policies.learn",
     "jostle.options.classifiers": "jostle.options.classification",
     "jostle.options.histograms": "jostle.options.ranges",
+    "jostle.options.histograms.estimate": "jostle.tasks.ranges.estimate",
+    "jostle.options.histograms.workload": "jostle.tasks.ranges.workload",
     "jostle.options.model": "jostle.options.models",
     "jostle.options.trees": "jostle.options.classification",
 }

@@ -8,21 +8,18 @@ True
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jostle.choice.public.folders import public as folder
+from jostle.corpora.folders import public as folder
 
 if TYPE_CHECKING:
-    from jostle.choice.public.corpus import Corpus
-    from jostle.choice.public.databases import PublicDatabase
-    from jostle.choice.public.instances import PublicInstance
+    from jostle.corpora.corpus import Corpus
+    from jostle.corpora.databases import PublicDatabase
     from jostle.options.base import Option
+    from jostle.tasks import Instance, Task
 
 __all__ = ["CORPORA", "error_of", "example", "folder", "gridCorpus", "tableCorpus"]
 
-GENERATED = 24
-"""How many generated databases there are beside those that come with packages."""
 CORPORA = ("gridCorpus", "tableCorpus")
 
 gridCorpus: Corpus  # noqa: N816 - the word of the language; made when it is first asked for
@@ -35,27 +32,25 @@ def __getattr__(name: str) -> Corpus:
     return _corpus(name)
 
 
-@cache
 def _corpus(name: str) -> Corpus:
-    from jostle.choice.public.generators import generated_grids, generated_tables  # noqa: PLC0415 - for training only
-    from jostle.choice.public.packaged import packaged  # noqa: PLC0415
+    from jostle.tasks import CLASSIFICATION, RANGES  # noqa: PLC0415 - for training only
 
-    return generated_grids(GENERATED) if name == "gridCorpus" else packaged() | generated_tables(GENERATED)
+    return (RANGES if name == "gridCorpus" else CLASSIFICATION).corpus()
 
 
-def example(task: str) -> PublicInstance:
-    """Return a part of a public database to try things out on: of "classification", or "grid".
+def example(task: str | Task[Any]) -> Instance:
+    """Part of a public database to try things out on: of "classification", or "grid".
 
     It has a `table`, the `questions` that are asked beside it, and the `loss` of an answer.
     """
-    from jostle.choice.public.instances import make_instance  # noqa: PLC0415 - for trying out only
-    from jostle.lang.running import example_of  # noqa: PLC0415
+    from jostle.tasks import task_of  # noqa: PLC0415 - for trying out only
 
-    return make_instance(*example_of(task))
+    asked = task_of(task)
+    return asked.instance(*asked.example())
 
 
 def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: Any) -> float | None:
-    """Return the mean error of an Option on a public database with so many rows or records; None where it refuses."""
-    from jostle.lang.rehearsing import error_of as found  # noqa: PLC0415 - for trying out only
+    """Mean error of an Option on a public database with so many rows or records; None where it refuses."""
+    from jostle.choice.learning.rehearse import mean_error  # noqa: PLC0415 - for trying out only
 
-    return found(option, database, scale, Fraction(str(epsilon)))
+    return mean_error(option, database, scale, Fraction(str(epsilon)))

@@ -21,6 +21,7 @@ WRITTEN = {
     "jostle.options.classifiers.pooled_tree": ("PooledTree",),
     "jostle.options.histograms": ("Workload", "noisy_wavelet", "least_squares"),
     "jostle.options.histograms.workload": ("Workload",),
+    "jostle.options.histograms.estimate": ("Estimate",),
     "jostle.options.model": ("load_model",),
     "jostle.options.trees.published": ("SPLIT_BY", "SizeAboveNoise"),
 }

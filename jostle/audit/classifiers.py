@@ -19,10 +19,10 @@ from jostle.audit.counting import RawChoice
 from jostle.audit.pairs import Pair, Pairs, Relation, histogram_pairs
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
 from jostle.options.base import options_for
-from jostle.options.models.model import Model
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.opening import rehearse
 from jostle.tables import Categorical, Schema, Table
+from jostle.tasks.classification.model import Model
 
 __all__ = ["CLASSIFIERS", "TREE_CONTROLS", "reduced"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from jostle.audit.pairs import Relation, Vector, histogram_pairs
 from jostle.audit.subjects import Outputs, Sampler, Subject, register
 from jostle.options.base import options_for
-from jostle.options.ranges.workload import Workload
 from jostle.privacy.opening import rehearse
 from jostle.tables import Table
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["GRIDS"]
 

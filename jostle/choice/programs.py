@@ -15,10 +15,9 @@ from attrs import evolve, frozen
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
-from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.policies.train import Labelled
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.public.subsamples import default_jobs
+from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.base import get
 from jostle.options.functions import FunctionOption
@@ -126,7 +125,7 @@ def shipped_choice(name: str) -> ChoiceMaker:
         raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     shipped = SHIPPED[name]
     among = [get(each) for each in shipped.among]
-    maker = ChoiceMaker(among=among, informed_by=metafeatures_of(shipped.task), label=name)
+    maker = ChoiceMaker(among=among, informed_by=shipped.task.metafeatures, label=name)
     try:
         known = maker.with_trained(shipped_maker(name))
     except ChoiceError:

@@ -43,7 +43,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
     from jostle.choice.programs import load_trainable  # noqa: PLC0415
-    from jostle.choice.public.folders import public  # noqa: PLC0415
+    from jostle.corpora.folders import public  # noqa: PLC0415
 
     chosen, corpus, shown = load_trainable(program, maker, entry), public(databases), shown_progress()
     if not isinstance(chosen, ChoiceMaker):

@@ -20,9 +20,8 @@ def options(
 
     found = [catalogue.get(each) for each in catalogue.names(task)]
     if json_:
-        say_json(
-            [{"name": each.name, "task": each.task, "version": each.version, "paper": each.paper} for each in found]
-        )
+        facts = [(each.name, each.task.name, each.version, each.paper) for each in found]
+        say_json([dict(zip(("name", "task", "version", "paper"), each, strict=True)) for each in facts])
         return
-    rows = [(each.name, each.task, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
+    rows = [(each.name, each.task.name, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
     table("Options", ("name", "task", "what it does"), rows)

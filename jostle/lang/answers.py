@@ -13,24 +13,22 @@ import numpy as np
 from jostle.errors import JostleError
 from jostle.lang.showing import shown
 from jostle.lang.values import KnownAttribute, Leaf, Node
-from jostle.options.models.model import Model
-from jostle.options.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks import TASKS, Task
 
 __all__ = ["as_data", "as_text", "write_answer"]
 
-MOST_SHOWN = 12
+
+def _task(answer: Any) -> Task[Any] | None:
+    """The task that something is an answer to, or None."""
+    return next((task for task in TASKS.values() if task.gave(answer)), None)
 
 
 def as_text(answer: Any) -> str:
     """Return an answer for people."""
     if answer is None:
         return "the program gave nothing back"
-    if isinstance(answer, Model):
-        return answer.text()
-    if isinstance(answer, Estimate):
-        first = ", ".join(f"{cell:.4g}" for cell in answer.cells.ravel()[:MOST_SHOWN].tolist())
-        sides = " x ".join(map(str, answer.shape))
-        return f"an estimate of {sides} cells, {answer.total:.6g} records in all; the first cells: {first} ..."
+    if (task := _task(answer)) is not None:
+        return task.text(answer)
     if isinstance(answer, list) and answer and all(isinstance(each, list | tuple) for each in answer):
         return "\n".join("  ".join(row) for row in _aligned(answer))
     if isinstance(answer, Leaf | Node):
@@ -62,14 +60,10 @@ def _tree(tree: Any, indent: str) -> list[str]:
     return lines
 
 
-def as_data(answer: Any) -> Any:  # noqa: C901, PLR0911 - one per kind
+def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
     """Return an answer as plain data."""
-    if isinstance(answer, Model):
-        return json.loads(answer.to_json())
-    if isinstance(answer, Estimate):
-        return {"shape": list(answer.shape), "cells": answer.cells.tolist()}
-    if isinstance(answer, SparseEstimate):
-        return {"shape": list(answer.shape), "keys": answer.keys.tolist(), "values": answer.values.tolist()}
+    if (task := _task(answer)) is not None:
+        return task.data(answer)
     if isinstance(answer, Fraction):
         return float(answer)
     if isinstance(answer, Mapping):
@@ -90,12 +84,10 @@ def as_data(answer: Any) -> Any:  # noqa: C901, PLR0911 - one per kind
 
 
 def write_answer(answer: Any, path: Path) -> None:
-    """Write an answer to a file: a model as one, an estimate as .npy where that is asked for, all else as JSON."""
+    """Write an answer to a file, as its task does, and what answers no task as JSON."""
     try:
-        if isinstance(answer, Model):
-            answer.save(path)
-        elif isinstance(answer, Estimate) and path.suffix == ".npy":
-            np.save(path, answer.cells)
+        if (task := _task(answer)) is not None:
+            task.save(answer, path)
         else:
             path.write_text(json.dumps(as_data(answer), indent=2) + "\n", encoding="utf-8")
     except OSError as mistake:

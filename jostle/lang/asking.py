@@ -13,7 +13,7 @@ from jostle.lang.arithmetic import fraction, kind_of
 from jostle.lang.builtins import EPSILON
 from jostle.lang.frames import Frame
 from jostle.lang.functions import bound
-from jostle.lang.library import ASKED, LibraryOption, library_options
+from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.stops import Stop, broken_off
 from jostle.lang.values import Table
@@ -33,8 +33,8 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
     if not isinstance(table, Table):
         title, why = f"`{option.name}` is given {kind_of(table)} in place of a database", "an Option answers from one"
         raise Stop("J501", title, why, f"write {option.name}(db)")
-    if option.task == "grid" and not isinstance(option, ProgramOption):
-        _check_queries(option, questions)
+    if not isinstance(option, ProgramOption):
+        _check_questions(option, questions)
     budget = frame.budget() if epsilon is None else fraction(epsilon, EPSILON)
     try:
         return option(table.probe, *questions, epsilon=budget, **wanted)
@@ -73,15 +73,13 @@ def _leaves(option: Option) -> list[Any]:
 def _bound(option: Any, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(option, ProgramOption):
         return option.answer.bound(given, named)
-    names = ASKED[option.task]
+    names = (DATABASE, *option.task.asked)
     return bound(option.name, names, dict.fromkeys(names[1:]), given, named)
 
 
-def _check_queries(option: Option, questions: Sequence[Any]) -> None:
-    """Refuse questions that are no queries."""
-    from jostle.options.ranges.workload import Workload  # noqa: PLC0415 - for grids alone
-
-    for each in questions:
-        if each is not None and not isinstance(each, Workload):
-            title, why = f"`{option.name}` is given {kind_of(each)} in place of queries", "queries come from the caller"
-            raise Stop("J501", title, why, "def answer(db, queries):")
+def _check_questions(option: Option, questions: Sequence[Any]) -> None:
+    """Refuse questions that are not of the kind that the Option's task asks."""
+    for each, (name, kind) in zip(questions, option.task.asked.items(), strict=False):
+        if each is not None and not isinstance(each, kind):
+            title, why = f"`{option.name}` is given {kind_of(each)} in place of {name}", f"{name} come from the caller"
+            raise Stop("J501", title, why, f"def answer(db, {name}):")

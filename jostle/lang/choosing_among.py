@@ -8,7 +8,7 @@ from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.calls import callable_of, gives_parameters
-from jostle.lang.library import LibraryOption
+from jostle.lang.library import LibraryOption, library_tasks
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import Definition
 from jostle.lang.tasks import OF_A_PROGRAM, task_named
@@ -16,12 +16,6 @@ from jostle.lang.tasks import OF_A_PROGRAM, task_named
 __all__ = ["check_among"]
 
 LITERALS = (nodes.Number, nodes.Percent, nodes.String, nodes.Constant)
-ANSWERS = {
-    "grid": "answers queries of a grid",
-    "classification": "predicts a label",
-    OF_A_PROGRAM: "neither predicts a label nor answers queries of a grid",
-}
-"""What Options of each task do."""
 WHY = "a choice maker chooses among Options"
 
 
@@ -40,10 +34,17 @@ def check_among(module: nodes.Module, among: nodes.Expression, top: Mapping[str,
         task = task_named(module, named.name)
         first = first or (item, task)
         if task != first[1]:
+            answers = _answers()
             title = f"`{show_expression(item)}` answers another question than `{show_expression(first[0])}`"
-            why = f"one that is chosen stands in for all others; this one {ANSWERS[task]}"
-            others = (Label(first[0].span, ANSWERS[first[1]]),)
+            why = f"one that is chosen stands in for all others; this one {answers[task]}"
+            others = (Label(first[0].span, answers[first[1]]),)
             yield Diagnostic("J410", title, item.span, why, "make a choice maker for each question", others=others)
+
+
+def _answers() -> dict[str, str]:
+    """What Options of each task do."""
+    does = {task.name: task.does for task in library_tasks()}
+    return {**does, OF_A_PROGRAM: f"neither {' nor '.join(does.values())}"}
 
 
 def _called(node: nodes.Name, top: Mapping[str, Definition]) -> nodes.FunctionDefinition | LibraryOption | None:

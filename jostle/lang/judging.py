@@ -16,16 +16,15 @@ from jostle.lang.program_options import version_of
 from jostle.lang.stops import Stop, placed
 
 if TYPE_CHECKING:
-    from jostle.choice.learning.rehearse import Judge
-    from jostle.choice.public.instances import PublicInstance
     from jostle.lang.program import Program
+    from jostle.tasks import Instance, Judge
 
 __all__ = ["Verdict", "judge_of"]
 
 
 def judge_of(program: Program, given: Any) -> Judge | None:
     """Return a function of a program as a judge."""
-    from jostle.choice.learning.rehearse import Judge  # noqa: PLC0415 - needs what learns
+    from jostle.tasks import Judge  # noqa: PLC0415 - needs what learns
 
     if given is None:
         return None
@@ -42,13 +41,14 @@ class Verdict:
         self.program = program
         self.function = function
 
-    def __call__(self, instance: PublicInstance, answer: Any) -> float:
+    def __call__(self, instance: Instance, answer: Any) -> float:
         """Return what the function says of the answers and the truth."""
-        from jostle.choice.learning.judging import two_lists  # noqa: PLC0415 - needs what learns
+        from jostle.choice.learning.judging import told  # noqa: PLC0415 - needs what learns
 
         name = self.function.name
+        sure = len(self.function.parameters) - len(self.function.defaults) > 2
         try:
-            found = self.function.run(self.program, list(two_lists(instance, answer)), {}, None)
+            found = self.function.run(self.program, told(instance, answer, sure=sure), {}, None)
             if not is_number(found):
                 raise Stop("J501", f"`{name}` gives {kind_of(found)}", "a loss is a number", "return 0.1")  # noqa: TRY301 - given its place below
             if not math.isfinite(found) or found < 0:

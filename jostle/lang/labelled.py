@@ -12,10 +12,11 @@ from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.functions import Function
 from jostle.lang.program_options import ProgramOption, needed_by
-from jostle.lang.tasks import task_of
+from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, Node
 from jostle.privacy.probe import Probe
+from jostle.tasks import task_of
 
 if TYPE_CHECKING:
     from jostle.lang.program import Program
@@ -130,7 +131,7 @@ def labelled(program: Program, name: str | None = None) -> Any:
         name=called,
         mark=mark_of(program, called),
         program=_place(program),
-        task=task_of(program.module, definition),
+        task=task_of(told_task(program.module, definition)),
         run=EntryRun(program, called),
         labels=labels_of(program, called),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -18,43 +19,28 @@ from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
 from jostle.parameters import Parameter, shown
 
-__all__ = ["ASKED", "KEPT", "MODULES", "LibraryOption", "library_options", "made"]
+__all__ = ["DATABASE", "KEPT", "LibraryOption", "LibraryTask", "library_options", "library_tasks", "made", "modules"]
 
+CORPORA = ("gridCorpus", "tableCorpus")
 KEPT = Path(__file__).with_name("options.json")
 
-MODULES: dict[str, tuple[str, ...]] = {
-    "histograms": (
-        "AHP",
-        "AdaptiveGrid",
-        "DAWA",
-        "GreedyH",
-        "HierarchicalB",
-        "Identity",
-        "MWEM",
-        "PerturbedHistogram",
-        "Privelet",
-        "QuadTree",
-        "ShrunkTree",
-        "ThresholdedHistogram",
-        "Uniform",
-        "UniformGrid",
-    ),
-    "trees": (
-        "FletcherIslam",
-        "FriedmanSchuster",
-        "Jagannathan",
-        "JostledTree",
-        "Mohammed",
-        "PatilSingh",
-        "RandomForest",
-    ),
-    "classifiers": ("BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"),
-    "public": ("gridCorpus", "tableCorpus"),
-}
-"""The Options by kind, and public databases."""
+DATABASE = "db"
+"""What every Option is called with first."""
 
-ASKED: Mapping[str, tuple[str, ...]] = {"classification": ("db",), "grid": ("db", "queries")}
-"""What an Option of each task is called with, besides epsilon; all but the database can be left out."""
+
+@frozen
+class LibraryTask:
+    """A task, as far as it is known without being loaded."""
+
+    name: str
+    does: str
+    modules: tuple[str, ...]
+    asked: tuple[str, ...]
+    told_by: tuple[str, ...]
+
+    def is_told_by(self, word: str) -> bool:
+        """Whether a program that names this of a table asks it for this."""
+        return any(fnmatchcase(word, pattern) for pattern in self.told_by)
 
 
 @frozen
@@ -63,12 +49,9 @@ class LibraryOption:
 
     name: str
     task: str
+    asked: tuple[str, ...]
+    """What it is called with, the database first; all else can be left out."""
     parameters: Mapping[str, Parameter] = field(eq=False)
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Return what it is called with."""
-        return ASKED[self.task]
 
     @property
     def head(self) -> str:
@@ -105,13 +88,45 @@ class LibraryOption:
 
 
 @cache
+def _kept_facts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(KEPT.read_text("utf-8"))
+    return found
+
+
+@cache
+def library_tasks() -> tuple[LibraryTask, ...]:
+    """The tasks of the library."""
+    return tuple(
+        LibraryTask(name, facts["does"], tuple(facts["modules"]), tuple(facts["asked"]), tuple(facts["told_by"]))
+        for name, facts in _kept_facts()["tasks"].items()
+    )
+
+
+@cache
 def library_options() -> Mapping[str, LibraryOption]:
-    """Return the Options of the library, by name."""
-    kept = json.loads(KEPT.read_text("utf-8"))
+    """The Options of the library, by name."""
+    asked = {task.name: (DATABASE, *task.asked) for task in library_tasks()}
     return {
-        name: LibraryOption(name, facts["task"], {key: _parameter(known) for key, known in facts["parameters"].items()})
-        for name, facts in kept.items()
+        name: LibraryOption(
+            name,
+            facts["task"],
+            asked[facts["task"]],
+            {key: _parameter(known) for key, known in facts["parameters"].items()},
+        )
+        for name, facts in _kept_facts()["options"].items()
     }
+
+
+@cache
+def modules() -> Mapping[str, tuple[str, ...]]:
+    """What programs can import, by module: the Options of each task, all Options, and public databases."""
+    options = library_options()
+    of_tasks = {
+        module: tuple(name for name, each in options.items() if each.task == task.name)
+        for task in library_tasks()
+        for module in task.modules
+    }
+    return {**of_tasks, "options": tuple(options), "public": CORPORA}
 
 
 def _parameter(kept: dict[str, Any]) -> Parameter:
@@ -120,17 +135,29 @@ def _parameter(kept: dict[str, Any]) -> Parameter:
 
 
 def made() -> dict[str, Any]:
-    """Return what is to be kept of the Options that there are."""
-    from jostle.options import get, names  # noqa: PLC0415 - loads every algorithm
+    """What is to be kept of the tasks and Options that there are."""
+    from jostle.options import built_in  # noqa: PLC0415 - loads every algorithm
     from jostle.parameters import parameters_of  # noqa: PLC0415 - as above
 
-    options = [get(name) for name in names() if any(name in known for known in MODULES.values())]
+    options = {kind.__name__: kind for kind in built_in()}
+    tasks = {kind.task.name: kind.task for kind in options.values()}
     return {
-        each.name: {
-            "task": each.task,
-            "parameters": {name: _kept(known) for name, known in parameters_of(type(each)).items()},
-        }
-        for each in options
+        "tasks": {
+            name: {
+                "does": task.does,
+                "modules": list(task.modules),
+                "asked": list(task.asked),
+                "told_by": list(task.told_by),
+            }
+            for name, task in sorted(tasks.items())
+        },
+        "options": {
+            name: {
+                "task": kind.task.name,
+                "parameters": {key: _kept(known) for key, known in parameters_of(kind).items()},
+            }
+            for name, kind in sorted(options.items())
+        },
     }
 
 
@@ -139,6 +166,16 @@ def _kept(parameter: Parameter) -> dict[str, Any]:
     return {**facts, "default": str(parameter.default) if parameter.kind == "share" else parameter.default}
 
 
+def written() -> str:
+    """The same as a file of JSON, a task or an Option a line."""
+    parts = [
+        f"{json.dumps(part)}: {{\n"
+        + ",\n".join(f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in known.items())
+        + "\n}"
+        for part, known in made().items()
+    ]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 if __name__ == "__main__":
-    lines = [f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in made().items()]
-    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    KEPT.write_text(written(), "utf-8")

@@ -11,7 +11,7 @@ from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.describing import column_facts, describe
-from jostle.lang.library import MODULES, library_options
+from jostle.lang.library import library_options, modules
 from jostle.lang.printer_expressions import show_expression, show_parameters
 from jostle.lang.scopes import Definition, defined_in, target_names
 
@@ -104,7 +104,7 @@ def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) 
         case nodes.Noised():
             found = "`{{ ... }}`: a private value, released with noise", None
         case nodes.Import():
-            found = f"module `{name}`: {', '.join(MODULES.get(name, ()))}", None
+            found = f"module `{name}`: {', '.join(modules().get(name, ()))}", None
         case _:
             found = _meaning_where_defined(node, name, around)
     return found

@@ -6,10 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.metafeatures import grids, tables
-from jostle.choice.metafeatures.base import Metafeature
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.databases import PublicGrid, PublicTable
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
 from jostle.lang.arithmetic import kind_of
 from jostle.lang.functions import Function
 from jostle.lang.judging import judge_of
@@ -17,13 +15,13 @@ from jostle.lang.program_options import Measure, version_of
 from jostle.lang.quick_start import quickly
 from jostle.lang.stops import Stop
 from jostle.options.base import Option
+from jostle.tasks import UNTOLD, Task
+from jostle.tasks.metafeature import Metafeature
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
 
 __all__ = ["make", "metafeature_of"]
-
-FREE = {"grid": grids.PUBLIC, "classification": tables.PUBLIC}
 
 
 def make(  # noqa: PLR0917 - a clause each
@@ -41,7 +39,9 @@ def make(  # noqa: PLR0917 - a clause each
             raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
     maker = MkChoiceMaker(
         among=among,
-        informed_by=None if informed_by is None else _informed(program, informed_by, among[0].task if among else ""),
+        informed_by=None
+        if informed_by is None
+        else _informed(program, informed_by, among[0].task if among else UNTOLD),
         trained_on=_corpus(trained_on),
         spending=spending,
         judged_by=judge_of(program, judged_by),
@@ -50,11 +50,11 @@ def make(  # noqa: PLR0917 - a clause each
     return quickly(maker)
 
 
-def _informed(program: Any, given: list[Any], task: str) -> list[Metafeature]:
+def _informed(program: Any, given: list[Any], task: Task[Any]) -> list[Metafeature]:
     """Return what a program names, and the public facts that Jostle knows for the task: these are free."""
     named = [metafeature_of(program, each) for each in given]
     known = {each.name for each in named}
-    return [*named, *(each for each in FREE.get(task, ()) if each.name not in known)]
+    return [*named, *(each for each in task.free if each.name not in known)]
 
 
 def metafeature_of(program: Any, given: Any) -> Metafeature:
@@ -82,7 +82,7 @@ def _corpus(given: Any) -> Any:
     for each in given if isinstance(given, list | tuple) else [given]:
         if isinstance(each, Corpus):
             databases.extend(each)
-        elif isinstance(each, PublicTable | PublicGrid):
+        elif isinstance(each, PublicDatabase):
             databases.append(each)
         else:
             raise Stop("J501", f"{kind_of(each)} to train on", "makers learn from public databases", 'public("folder")')

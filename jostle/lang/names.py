@@ -10,7 +10,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON
 from jostle.lang.calls import callable_of, check_call
-from jostle.lang.library import MODULES
+from jostle.lang.library import modules
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
 from jostle.lang.spelling import near
 
@@ -76,26 +76,26 @@ class _Resolver:
         for statement in self.module.body:
             if not isinstance(statement, nodes.Import):
                 continue
-            if statement.module not in MODULES:
+            if statement.module not in modules():
                 self._unknown_module(statement)
                 continue
             for each in statement.names:
-                if each.name not in MODULES[statement.module]:
+                if each.name not in modules()[statement.module]:
                     self._unknown_import(statement.module, each)
 
     def _unknown_module(self, statement: nodes.Import) -> None:
-        match = near(statement.module, MODULES)
-        homes = [name for name, names in MODULES.items() if any(each.name in names for each in statement.names)]
+        match = near(statement.module, modules())
+        homes = [name for name, names in modules().items() if any(each.name in names for each in statement.names)]
         better = match or (homes[0] if homes else None)
-        fix = f"write from {better} import ..." if better else f"import from one of {_listed(MODULES)}"
+        fix = f"write from {better} import ..." if better else f"import from one of {_listed(modules())}"
         why = "programs import from the library alone, so that nothing else ever touches a database"
         title = f"the library has no module `{statement.module}`"
         self.found.append(Diagnostic("J103", title, statement.module_span, why, fix))
 
     def _unknown_import(self, module: str, name: nodes.ImportedName) -> None:
-        homes = [home for home, names in MODULES.items() if name.name in names]
-        match = near(name.name, MODULES[module])
-        why = f"`{module}` holds {_listed(MODULES[module])}"
+        homes = [home for home, names in modules().items() if name.name in names]
+        match = near(name.name, modules()[module])
+        why = f"`{module}` holds {_listed(modules()[module])}"
         if homes:
             why, fix = f"`{name.name}` is in `{homes[0]}`", f"write from {homes[0]} import {name.name}"
         elif match:
@@ -250,7 +250,7 @@ class _Resolver:
 
     def _unknown(self, node: nodes.Name, scope: _Scope) -> None:
         name = node.name
-        homes = [module for module, names in MODULES.items() if name in names]
+        homes = [module for module, names in modules().items() if name in names]
         match = near(name, [*scope.own, *self.top, *BUILTINS, *self.symbols])
         if homes:
             fix = f"write from {homes[0]} import {name} at the top"

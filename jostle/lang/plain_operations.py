@@ -149,7 +149,7 @@ def _fail(message: Any) -> None:
 
 
 def _public(path: Any) -> Any:
-    from jostle.choice.public.folders import public  # noqa: PLC0415 - reads Arrow, which most programs need not
+    from jostle.corpora.folders import public  # noqa: PLC0415 - reads Arrow, which most programs need not
 
     if not isinstance(path, str):
         raise Stop("J501", f"a path is {kind_of(path)}", "it is a text", 'public("folder")')

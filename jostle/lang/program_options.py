@@ -14,17 +14,18 @@ from jostle.lang.functions import Function
 from jostle.lang.operations import holds_private
 from jostle.lang.scopes import defined_in
 from jostle.lang.stops import Stop, placed
-from jostle.lang.tasks import task_of
+from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Features, Leaf, Node, Table
 from jostle.options.base import Option
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks import Task, task_of
 
 if TYPE_CHECKING:
-    from jostle.choice.metafeatures.base import View
     from jostle.lang.program import Program
+    from jostle.tasks.metafeature import View
 
 __all__ = ["Measure", "ProgramOption", "needed_by", "version_of"]
 
@@ -39,7 +40,7 @@ class ProgramOption(Option):
         self._name = name
         self.answer = answer
         self._predict = predict
-        self._task: str | None = None
+        self._task: Task[Any] | None = None
         if predict is not None:
             self.predict = self._predicted
 
@@ -49,10 +50,10 @@ class ProgramOption(Option):
         return self._name
 
     @property
-    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
+    def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
         """Return what it answers, as far as its text tells."""
         if self._task is None:
-            self._task = task_of(self.program.module, self.answer.definition)
+            self._task = task_of(told_task(self.program.module, self.answer.definition))
         return self._task
 
     @property
@@ -92,14 +93,8 @@ class ProgramOption(Option):
         return self.perform(db, epsilon, run, site=site)
 
     def _wanted(self, probe: Probe, questions: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield what it is asked beside the table: where that is nothing, the usual workload of grids."""
-        if questions or self.task != "grid" or len(self.answer.parameters) < 2:
-            yield from questions
-            return
-        from jostle.options.ranges.base import grid_shape  # noqa: PLC0415 - for grids alone
-        from jostle.options.ranges.workload import Workload  # noqa: PLC0415
-
-        yield Workload.random_ranges(grid_shape(probe.schema))
+        """Yield what it is asked beside the table: where that is nothing, what its task asks."""
+        yield from questions or self.task.questions(probe.schema)[: len(self.answer.parameters) - 1]
 
     def _predicted(self, seen: Mapping[str, float]) -> float:
         """Return the programmer's own prediction of the loss."""

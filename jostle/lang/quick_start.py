@@ -5,7 +5,6 @@ So that a program that was never trained answers within a minute. `jostle train`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from attrs import evolve, fields, frozen
@@ -15,16 +14,11 @@ from jostle.choice.makers.kept import keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained
-from jostle.choice.public.databases import PublicDatabase, PublicTable
-from jostle.choice.public.instances import possible_rows
-from jostle.choice.public.specs import GridSpec, Spec, TableSpec
+from jostle.corpora.subsamples import few_jobs
 
-__all__ = ["QuickStart", "few_jobs", "quickly"]
+__all__ = ["QuickStart", "quickly"]
 
-ROWS = (300, 2000)
-RECORDS = (1000, 30_000)
 EPSILONS = ("1/10", "1", "10")
-SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (32, 32)}
 
 
 @frozen(kw_only=True, eq=False)
@@ -52,16 +46,3 @@ def quickly(maker: ChoiceMaker) -> ChoiceMaker:
 
 def _shared(training: Training) -> dict[str, Any]:
     return {str(each.alias): getattr(training, each.name) for each in fields(Training)}
-
-
-def few_jobs(databases: Iterable[PublicDatabase]) -> list[tuple[PublicDatabase, Spec]]:
-    """Return few instances of public databases, and small ones."""
-    return [(database, spec) for database in databases for spec in _few(database)]
-
-
-def _few(database: PublicDatabase) -> list[Spec]:
-    if isinstance(database, PublicTable):
-        return [TableSpec(rows=rows) for rows in possible_rows(database, ROWS) if rows is not None]
-    shape = SHAPES.get(len(database.shape))
-    fits = shape is not None and all(whole % side == 0 for whole, side in zip(database.shape, shape, strict=True))
-    return [GridSpec(records=records, shape=shape if fits else None) for records in RECORDS]

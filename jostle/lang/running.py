@@ -17,7 +17,7 @@ from jostle.lang.labelled import check_forced
 from jostle.lang.price import prices
 from jostle.lang.program import Program, load
 from jostle.lang.program_options import ProgramOption
-from jostle.lang.tasks import task_of
+from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import Option
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.opening import protect, rehearse
@@ -25,13 +25,13 @@ from jostle.privacy.probe import Probe
 from jostle.sites import force
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks import CLASSIFICATION, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Record, Trace
 
 __all__ = ["Outcome", "run_program"]
 
 GRID_ENDING = ".npy"
-EXAMPLE_TABLE, EXAMPLE_SEED = "nursery", 1
-EXAMPLE_RECORDS, EXAMPLE_SHAPE = 30_000, (64, 64)
+EXAMPLE_SEED = 1
 
 
 @frozen(eq=False)
@@ -83,7 +83,7 @@ class _Opened:
     questions: tuple[Any, ...]
     private: bool
     example: str | None
-    loss: Callable[[Any], float] | None
+    loss: Callable[[Any], float | None] | None
 
 
 def run_program(
@@ -141,7 +141,7 @@ def run_program(
     check_price(program, name, opened.probe.schema, budget)
     with forcing:
         answer = program.run(name, opened.probe, *questions, epsilon=budget)
-    loss = _loss(opened, answer)
+    loss = None if opened.loss is None else opened.loss(answer)
     return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
 
 
@@ -170,7 +170,7 @@ def _needed(target: Any) -> int:
     if isinstance(target, Function):
         return len(target.parameters) - len(target.defaults)
     if isinstance(target, Option):
-        return 2 if target.task == "grid" else 1
+        return 1 + len(target.task.asked)
     raise JostleError("only functions, Options and choice makers run", fix="--entry NAME")
 
 
@@ -207,52 +207,28 @@ def read_table(data: Path, schema: Path | None) -> Table:
 
 
 def questions_of(schema: Schema) -> tuple[Any, ...]:
-    """Return what is asked of a grid: 2,000 random ranges, the same each time."""
-    from jostle.options.ranges.workload import Workload  # noqa: PLC0415 - for grids alone
-    from jostle.tables.columns import Numeric  # noqa: PLC0415
+    """What is asked of a table that looks as if it were there to be asked something; the same each time."""
+    found = (task.questions(schema) for task in TASKS.values() if task.asked and task.suits(schema))
+    return next(found, ())
 
-    if schema.label is not None or not all(isinstance(schema[name], Numeric) for name in schema.names):
-        return ()
-    return (Workload.random_ranges(tuple(schema[name].size for name in schema.names)),)
+
+def task_of_target(program: Program, target: Any) -> Task[Any]:
+    """What a function or an Option of a program answers."""
+    told: Task[Any] = (
+        target.task if isinstance(target, Option) else task_of(told_task(program.module, target.definition))
+    )
+    return told
 
 
 def _example(program: Program, target: Any, epsilon: Fraction, trace: Trace) -> _Opened:
-    from jostle.choice.public.instances import make_instance  # noqa: PLC0415 - for rehearsals alone
-
-    database, spec = example_of(_task(program, target))
-    instance = make_instance(database, spec)
+    told = task_of_target(program, target)
+    task: Task[Any] = CLASSIFICATION if told is UNTOLD else told  # rows with a label, where nothing tells
+    database, spec = task.example()
+    instance = task.instance(database, spec)
     probe = rehearse(instance.table, epsilon=epsilon, seed=EXAMPLE_SEED, trace=trace)
-    loss: Callable[[Any], float] = instance.loss
+
+    def loss(answer: Any) -> float | None:
+        return instance.loss(answer) if task.gave(answer) else None
+
     name = f"{database.name} ({instance.rows:,} rows)"
     return _Opened(probe, instance.questions, private=False, example=name, loss=loss)
-
-
-def _task(program: Program, target: Any) -> str:
-    if isinstance(target, Function):
-        return task_of(program.module, target.definition)
-    task: str = target.task
-    return task
-
-
-def example_of(task: str) -> tuple[Any, Any]:
-    """Return a public database to try a program on, and which part of it."""
-    from jostle.choice.public.generators import generated_grids, generated_tables  # noqa: PLC0415 - for rehearsals alone
-    from jostle.choice.public.packaged import packaged  # noqa: PLC0415
-    from jostle.choice.public.specs import GridSpec, TableSpec  # noqa: PLC0415
-
-    if task == "grid":
-        grid = next(each for each in generated_grids(12) if each.name.startswith("mixture") and "256x256" in each.name)
-        return grid, GridSpec(records=EXAMPLE_RECORDS, shape=EXAMPLE_SHAPE)
-    corpus = packaged()
-    return (corpus[EXAMPLE_TABLE] if EXAMPLE_TABLE in corpus else next(iter(generated_tables(1)))), TableSpec()
-
-
-def _loss(opened: _Opened, answer: Any) -> float | None:
-    from jostle.options.models.model import Model  # noqa: PLC0415
-    from jostle.options.ranges.estimate import Estimate, SparseEstimate  # noqa: PLC0415 - for rehearsals alone
-
-    if opened.loss is None or not isinstance(answer, Estimate | SparseEstimate | Model):
-        return None
-    if isinstance(answer, Model) is bool(opened.questions):
-        return None
-    return float(opened.loss(answer))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from jostle.lang import nodes
-from jostle.lang.library import library_options
+from jostle.lang.library import library_options, library_tasks
 from jostle.lang.scopes import Definition, defined_in
 
 __all__ = ["OF_A_PROGRAM", "task_named", "task_of"]
 
 OF_A_PROGRAM = "program"
-"""The task of what answers neither queries of a grid nor predicts a label."""
+"""The task of what answers to none that is known."""
+OVER = "over"
+"""What a program says of a table that gives a workload its answers."""
 
 
 def task_named(module: nodes.Module, name: str) -> str:
@@ -29,10 +31,10 @@ def task_of(module: nodes.Module, definition: nodes.Node) -> str:
             continue
         seen.add(id(current))
         for node in nodes.walk(current):
-            if isinstance(node, nodes.Over) or (isinstance(node, nodes.Attribute) and node.name.endswith("_range")):
-                return "grid"
-            if isinstance(node, nodes.Attribute) and node.name in {"label", "attributes"}:
-                return "classification"
+            word = OVER if isinstance(node, nodes.Over) else node.name if isinstance(node, nodes.Attribute) else ""
+            told = next((task.name for task in library_tasks() if task.is_told_by(word)), None)
+            if told is not None:
+                return told
             if not isinstance(node, nodes.Name) or node.name not in top:
                 continue
             known = top[node.name]

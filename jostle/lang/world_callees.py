@@ -8,7 +8,7 @@ from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.calls import callable_of, check_call
-from jostle.lang.library import ASKED, LibraryOption
+from jostle.lang.library import DATABASE, LibraryOption
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in
 from jostle.lang.world import UNKNOWN, World
@@ -31,7 +31,7 @@ def first_parameter(checker: Checker, name: str) -> str:
     """Return what the database is called that an Option is given."""
     known = _option(checker, name)
     own = known.parameters[:1] if isinstance(known, nodes.FunctionDefinition) else ()
-    return own[0].name if own else ASKED["grid"][0]
+    return own[0].name if own else DATABASE
 
 
 def _option(checker: Checker, name: str) -> nodes.FunctionDefinition | LibraryOption | None:

@@ -22,18 +22,25 @@ from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
+from jostle.tasks import Task, task_of
 
-__all__ = ["Option", "get", "names", "option", "options_for", "per_part"]
+__all__ = ["Option", "built_in", "get", "names", "option", "options_for", "per_part"]
 
 
 class Option(ABC):
     """An algorithm that could answer."""
 
-    task: ClassVar[str]
-    """What it answers: Options of one task can stand in for each other."""
+    task: ClassVar[Task[Any]]
+    """What it answers: Options of one task can stand in for each other. A class may say it by name."""
     version: ClassVar[int] = 1
     """Raised whenever its answers' distribution changes, so that what was learned of it is learned anew."""
     paper: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        said = cls.__dict__.get("task")
+        if isinstance(said, str):
+            cls.task = task_of(said)
 
     @property
     def name(self) -> str:
@@ -104,13 +111,20 @@ def option(kind: Class) -> Class:
     return kind
 
 
-def names(task: str | None = None) -> tuple[str, ...]:
-    """Return the names of all registered Options, or those of one task."""
+def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
+    """Names of all registered Options, or of those of one task."""
+    wanted = None if task is None else task_of(task)
     _load()
-    return tuple(sorted(name for name, kind in _registered.items() if task in {None, kind.task}))
+    return tuple(sorted(name for name, kind in _registered.items() if wanted in {None, kind.task}))
 
 
-def options_for(task: str) -> Iterator[Option]:
+def built_in() -> tuple[type[Option], ...]:
+    """The Options that come with Jostle."""
+    _load()
+    return tuple(kind for kind in _registered.values() if kind.__module__.startswith("jostle.options."))
+
+
+def options_for(task: str | Task[Any]) -> Iterator[Option]:
     """Yield every registered Option of a task, with its default parameters."""
     return (_registered[name]() for name in names(task))
 

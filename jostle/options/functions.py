@@ -21,6 +21,7 @@ from jostle.privacy.probe import Probe
 from jostle.sites import Policy
 from jostle.sites.learned import learned_for
 from jostle.tables.schema import Schema
+from jostle.tasks import Task, task_of
 
 __all__ = ["FunctionOption", "function_option"]
 
@@ -37,13 +38,13 @@ class FunctionOption(Option):
 
     function: Callable[..., Any] = field(repr=False)
     called: str
-    answers: str
+    answers: Task[Any]
     """The task."""
     predict: Predict | None = field(default=None, repr=False)
     """The programmer's own estimate of the loss, from metafeatures by name: where training begins."""
 
     @property
-    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its function
+    def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its function
         """Return what it answers."""
         return self.answers
 
@@ -95,7 +96,9 @@ def _mark(function: Callable[..., Any]) -> str:
     return text_mark(function)
 
 
-def function_option(function: Callable[..., Any], *, task: str | None, predict: Predict | None) -> FunctionOption:
+def function_option(
+    function: Callable[..., Any], *, task: str | Task[Any] | None, predict: Predict | None
+) -> FunctionOption:
     """Return a function as an Option; refuse one that is not told its budget."""
     name = function.__name__
     if task is None:
@@ -107,4 +110,4 @@ def function_option(function: Callable[..., Any], *, task: str | None, predict: 
     parameters = inspect.signature(function).parameters
     if "epsilon" not in parameters:
         raise OptionError(f"{name} is not told its budget", fix=f"def {name}(db, ..., *, epsilon)")
-    return FunctionOption(function=function, called=name, answers=task, predict=predict)
+    return FunctionOption(function=function, called=name, answers=task_of(task), predict=predict)

@@ -9,14 +9,14 @@ from functools import cache
 import numpy as np
 
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.metafeatures.base import Metafeature, View, key_of, metafeature
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.databases import PublicGrid, PublicTable
-from jostle.choice.public.generators_grids import GeneratedGrid
-from jostle.choice.public.generators_tables import BayesNet
-from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable
+from jostle.corpora.generators_grids import GeneratedGrid
+from jostle.corpora.generators_tables import BayesNet
+from jostle.corpora.specs import GridSpec, Spec, TableSpec
 from jostle.options.base import Option, get
 from jostle.privacy.expressions import cells
+from jostle.tasks.metafeature import Metafeature, View, key_of, metafeature
 
 EPSILONS = ("1/10", "1", "10")
 LABEL = "label"
@@ -41,7 +41,7 @@ def grid(seed: int) -> PublicGrid:
     return PublicGrid(f"g{seed}", made)
 
 
-def jobs_of(corpus: Corpus) -> list[tuple[PublicTable | PublicGrid, TableSpec | GridSpec]]:
+def jobs_of(corpus: Corpus) -> list[tuple[PublicDatabase, Spec]]:
     """Return one instance of each database: what a test rehearses on."""
     return [(each, TableSpec() if isinstance(each, PublicTable) else GridSpec(records=1000)) for each in corpus]
 

@@ -28,9 +28,9 @@ from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.policy import read_policies
 from jostle.choice.policies.work import Part, Taught, Teach, Try
-from jostle.choice.public.folders import public, read_folder
-from jostle.choice.public.packaged import _arff
-from jostle.choice.public.points import points_grid
+from jostle.corpora.folders import public, read_folder
+from jostle.corpora.packaged import _arff
+from jostle.corpora.points import points_grid
 from jostle.errors import JostleError
 from jostle.lang.check import check
 from jostle.lang.parser import parse_text, read_source

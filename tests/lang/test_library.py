@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from inspect import signature
@@ -10,33 +9,44 @@ from pathlib import Path
 
 import pytest
 
-from jostle import options
+from jostle import options, public
 from jostle.lang.builtins import BUILTINS
-from jostle.lang.library import KEPT, MODULES, library_options, made
+from jostle.lang.library import CORPORA, KEPT, library_options, library_tasks, modules, written
 from jostle.lang.tokens import FOREIGN, KEYWORDS
 from jostle.parameters import parameters_of
+from jostle.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("task", "modules"), [("grid", ["histograms"]), ("classification", ["trees", "classifiers"])])
-def test_the_modules_hold_the_registered_options(task: str, modules: list[str]) -> None:
+@pytest.mark.parametrize("task", TASKS)
+def test_the_modules_hold_the_registered_options(task: str) -> None:
     registered = {name for name in options.names(task) if type(options.get(name)).__module__.startswith("jostle.")}
-    assert {name for module in modules for name in MODULES[module]} == registered
+    for module in TASKS[task].modules:
+        assert set(modules()[module]) == registered
+    assert registered <= set(modules()["options"])
+
+
+def test_old_names_of_modules_hold_what_they_held() -> None:
+    assert {"FletcherIslam", "FriedmanSchuster", "JostledTree", "PooledTree"} <= set(modules()["trees"])
+    assert {"BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"} <= set(modules()["classifiers"])
+    assert {"AHP", "DAWA", "UniformGrid"} <= set(modules()["histograms"])
+    assert modules()["public"] == CORPORA == public.CORPORA
 
 
 def test_what_is_kept_of_the_options_is_what_they_are() -> None:
     """Made anew by python -m jostle.lang.library."""
-    assert json.loads(KEPT.read_text("utf-8")) == json.loads(json.dumps(made()))
+    assert KEPT.read_text("utf-8") == written()
+    assert {task.name for task in library_tasks()} == set(TASKS)
     for name, known in library_options().items():
         option = options.get(name)
-        assert (known.task, dict(known.parameters)) == (option.task, dict(parameters_of(type(option))))
+        assert (known.task, dict(known.parameters)) == (option.task.name, dict(parameters_of(type(option))))
         asked = list(signature(option).parameters)
         assert len(known.asked) == sum(each not in {"epsilon", "site"} for each in asked)
 
 
 def test_names_are_names() -> None:
-    for name in [*BUILTINS, *MODULES, *(name for names in MODULES.values() for name in names)]:
+    for name in [*BUILTINS, *modules(), *(name for names in modules().values() for name in names)]:
         assert name.isidentifier()
         assert name not in KEYWORDS
         assert name not in FOREIGN

@@ -11,12 +11,13 @@ import pytest
 from small_tables import opened
 
 from jostle import Table, load, rehearse
-from jostle.choice.metafeatures.base import read_raw
-from jostle.choice.public.generators import generated_grids
-from jostle.choice.public.instances import GridInstance, make_instance
-from jostle.choice.public.specs import GridSpec
+from jostle.choice.learning.markets import read_raw
+from jostle.corpora.generators import generated_grids
+from jostle.corpora.specs import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source
+from jostle.tasks import make_instance
+from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Chosen, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

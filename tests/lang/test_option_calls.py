@@ -13,13 +13,13 @@ from small_tables import opened, program, table_of_rows
 from jostle import JostleError, Probe, Table, Trace, options, rehearse
 from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
-from jostle.lang.library import MODULES, library_options
+from jostle.lang.library import library_options, modules
 from jostle.lang.price import prices
 from jostle.options.classification.majority import Majority
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.workload import Workload
 from jostle.trace.records import Charged
 
-HOMES = {name: module for module, names in MODULES.items() for name in names if module != "public"}
+HOMES = {name: module for module, names in modules().items() for name in names if module != "public"}
 SHAPE = (8, 8)
 
 

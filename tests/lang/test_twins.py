@@ -17,12 +17,13 @@ from tables_of_labels import correlated, table_of
 
 import jostle
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.public.databases import PublicGrid
-from jostle.choice.public.instances import GridInstance, make_instance
-from jostle.choice.public.specs import GridSpec
+from jostle.corpora.databases import PublicGrid
+from jostle.corpora.specs import GridSpec
 from jostle.errors import Source
 from jostle.lang.program import Program, load_source
 from jostle.sites import explore, record, replay
+from jostle.tasks import make_instance
+from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Charged, Chosen, Released, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

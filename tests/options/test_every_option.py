@@ -15,9 +15,10 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import Option, get, names
-from jostle.options.models.model import Model
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
+from jostle.tasks import CLASSIFICATION
+from jostle.tasks.classification.model import Model
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
@@ -42,7 +43,7 @@ EVERYONE = (*names(), *VARIANTS)
 
 def tables(option: Option, relation: Neighbours, rows: int | None = None) -> list[Table]:
     """Return tables that the Option's task is about and that it does not refuse."""
-    if option.task == "classification":
+    if option.task is CLASSIFICATION:
         schema, data = correlated(120, neighbours=relation, rows=rows and 120)
         made = [table_of(data, schema)]
     else:
@@ -77,13 +78,13 @@ def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> 
 
 
 def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
-    run = option.run(probe, budget) if option.task == "classification" else option.run(probe, _workload(probe), budget)
+    run = option.run(probe, budget) if option.task is CLASSIFICATION else option.run(probe, _workload(probe), budget)
     assert probe.spent == declared
     return run
 
 
 def _workload(probe: jostle.Probe) -> Any:
-    from jostle.options.ranges.workload import Workload  # noqa: PLC0415 - used here alone
+    from jostle.tasks.ranges.workload import Workload  # noqa: PLC0415 - used here alone
 
     return Workload.random_ranges(tuple(probe.schema[name].size for name in probe.schema.names))
 

@@ -26,6 +26,7 @@ from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.room import QUESTIONS
 from jostle.privacy.scores import Fullest
 from jostle.tables.kernels import Counts, SparseCounts
+from jostle.tasks import CLASSIFICATION
 
 TENTH = Fraction(1, 10)
 
@@ -41,7 +42,7 @@ class GreedyMechanism(AddNoise):
 class Hostile(Option):
     """An Option that does everything but answer."""
 
-    task = "looking"
+    task = CLASSIFICATION
 
     def cost(self, schema: object, epsilon: Fraction) -> Event:
         return Laplace(epsilon)

@@ -26,17 +26,15 @@ import jostle
 from jostle import Categorical, Numeric, Probe, Schema, Table, options
 from jostle.choice.learning.forest import Forest
 from jostle.choice.learning.learners import FittedForest
+from jostle.choice.learning.markets import Purchases
 from jostle.choice.learning.regret import Figures
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.selecting import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.choice.makers.trained import Trained
-from jostle.choice.metafeatures.base import Purchases, View, distinct
-from jostle.choice.metafeatures.known import KNOWN
 from jostle.choice.pretrained import SHIPPED
 from jostle.errors import JostleError, TableError
 from jostle.lang import running
 from jostle.lang.program import Program, load
-from jostle.options.models import model as models
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.levels import AddNoiseByLevel
@@ -62,6 +60,9 @@ from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Neighbours
 from jostle.tables.stacks import Layer, Stack
+from jostle.tasks import TASKS
+from jostle.tasks.classification import model as models
+from jostle.tasks.metafeature import View, distinct
 from jostle.trace.records import Chosen, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -330,10 +331,10 @@ def test_all_that_is_registered_has_a_case() -> None:
     assert set(NODE_CASES) == set(NODES)
     assert set(MECHANISM_CASES) == set(MECHANISMS) == set(PLANS)
     assert {name for _, name in SELECTIONS} == {TriedClassifiers.__name__}
-    assert set(TABLES) == {options.get(name).task for name in options.names()} | {
-        each.task for each in SHIPPED.values()
+    assert set(TABLES) == {options.get(name).task.name for name in options.names()} | {
+        each.task.name for each in SHIPPED.values()
     }
-    assert set(KNOWN) <= set(TABLES)
+    assert set(TASKS) <= set(TABLES)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -396,7 +397,7 @@ def of_option(option: Any) -> Callable[[Table, Trace], Any]:
 @pytest.mark.parametrize("name", options.names())
 def test_an_option(name: str) -> None:
     option = options.get(name)
-    tables, pairs = TABLES[option.task]
+    tables, pairs = TABLES[option.task.name]
     moved = []
     for pair in pairs:
         for relation in RELATIONS:
@@ -423,22 +424,22 @@ def test_all_kinds_of_models_are_answers_of_some_option() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_maker(name: str) -> None:
     maker = jostle.pretrained(name)
-    tables, pairs = TABLES[maker.task]
+    tables, pairs = TABLES[maker.task.name]
     for pair in pairs:
         one, other = tables(pair, "add_remove")
         if len(one.schema.names) in (SHIPPED[name].axes or {len(one.schema.names)}):
             assert same(pair, of_option(maker), one, other)[0].trace
 
 
-@pytest.mark.parametrize("task", KNOWN)
+@pytest.mark.parametrize("task", TASKS)
 def test_metafeatures(task: str) -> None:
     tables, pairs = TABLES[task]
 
     def run(table: Table, trace: Trace) -> list[float]:
         db = jostle.protect(table, epsilon=1, trace=trace)
-        listed = distinct(KNOWN[task], db.schema)
+        listed = distinct(TASKS[task].metafeatures, db.schema)
         view = View(db.schema, 1.0, Purchases(db, Fraction(1, len(listed)), listed))
-        return [each(view) for each in KNOWN[task]]
+        return [each(view) for each in TASKS[task].metafeatures]
 
     for pair in pairs:
         for relation in RELATIONS:
@@ -561,7 +562,7 @@ def taught(maker: ChoiceMaker) -> ChoiceMaker:
     )
     return maker.with_trained(
         Trained(
-            task=maker.task,
+            task=maker.task.name,
             options=[(each.name, each.version) for each in maker.among],
             metafeatures=seen,
             share=Fraction(1, 10),
@@ -593,7 +594,7 @@ def questions(program: Program) -> str:
     target = program[program.entry or ""]
     if not running._needed(target):
         return ""
-    return running._task(program, target)
+    return running.task_of_target(program, target).name
 
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.jst")), ids=lambda path: path.stem)

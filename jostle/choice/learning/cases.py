@@ -8,27 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.history import KnownInstance
+from jostle.choice.learning.markets import Replica, Stall, seeded
 from jostle.choice.learning.regret import LEAST, weights_of
-from jostle.choice.metafeatures.base import Metafeature, Replica, Stall, View, distinct, seeded
+from jostle.tasks import Task
+from jostle.tasks.metafeature import Metafeature, View, distinct
 
-__all__ = ["Cases", "floor_of"]
+__all__ = ["Cases"]
 
 Floats = NDArray[np.float64]
 ARTIFICIAL = 0.25
 """What a generated database says, next to a real one."""
-FLOORS = {"classification": 0.01}
-"""Losses below this count as this: of a share of wrong predictions nobody notices less. Other losses have no floor."""
-
-
-def floor_of(task: str) -> float:
-    """Return below which losses of a task do not count as different."""
-    return FLOORS.get(task, 0.0)
 
 
 def _texts(values: Iterable[str]) -> NDArray[np.str_]:
@@ -43,7 +39,7 @@ def _marks(values: Iterable[bool]) -> NDArray[np.bool_]:
 class Cases:
     """Instances by budgets; a case's number is instance * (number of budgets) + budget."""
 
-    task: str
+    task: Task[Any]
     options: tuple[str, ...]
     instances: tuple[KnownInstance, ...]
     epsilons: tuple[str, ...]
@@ -58,6 +54,8 @@ class Cases:
     """Which cases are of databases that a generator made."""
     rows_known: bool = False
     """Whether schemas declare the number of rows, as a public fact."""
+    judge: str | None = None
+    """Of the task's, by whose losses it goes; None for its own, or for a programmer's."""
     stalls: dict[str, Stall] = field(factory=dict)
     """What was read off each instance, by its key, with what was worked out of it."""
 
@@ -66,8 +64,9 @@ class Cases:
 
     @property
     def floor(self) -> float:
-        """Return below which losses do not count as different."""
-        return floor_of(self.task)
+        """Below which losses do not count as different."""
+        own = None if self.judge is None else self.task.judge(self.judge).floor
+        return self.task.floor if own is None else own
 
     @property
     def mean(self) -> Floats:
@@ -151,6 +150,7 @@ class Cases:
             self.databases[rows],
             self.artificial[rows],
             self.rows_known,
+            self.judge,
             self.stalls,
         )
 

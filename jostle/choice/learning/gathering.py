@@ -37,22 +37,22 @@ class Gathered:
     """Budgets by Options by repeats."""
 
 
-def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[str] | None = None) -> Cases:
-    """Return the cases of all instances on which all these Options were rehearsed, or could not be.
+def cases_of(
+    history: History, options: Sequence[Option], *, epsilons: Iterable[str] | None = None, judge: str | None = None
+) -> Cases:
+    """The cases of all instances on which all these Options were rehearsed, or could not be.
 
     An Option that failed somewhere counts there as the worst of those that did not.
     """
-    task = options[0].task
     names = tuple((option.name, option.version) for option in options)
-    of_task = [each for each in history.instances.values() if history.databases[each.database].task == task]
     if epsilons is None:
-        wanted = _common(history, of_task, names)
+        wanted = _common(history, names, judge)
     else:
         wanted = tuple(str(Fraction(epsilon)) for epsilon in epsilons)
     cuts: dict[str, list[KnownInstance]] = {}
-    for instance in of_task:
+    for instance in history.instances.values():
         cuts.setdefault(SEED.sub("", instance.key), []).append(instance)
-    gathered = [_gathered(history, each, names, wanted) for each in cuts.values()]
+    gathered = [_gathered(history, each, names, wanted, judge) for each in cuts.values()]
     found = [each for each in gathered if each is not None]
     if not found or not wanted:
         raise ChoiceError(
@@ -63,7 +63,7 @@ def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[
     repeats = max(each.losses.shape[2] for each in found)
     databases = [history.databases[each.instance.database] for each in found]
     return Cases(
-        task,
+        options[0].task,
         tuple(name for name, _ in names),
         tuple(each.instance for each in found),
         wanted,
@@ -71,14 +71,19 @@ def cases_of(history: History, options: Sequence[Option], *, epsilons: Iterable[
         [database.group for database in databases for _ in wanted],
         [database.name for database in databases for _ in wanted],
         [database.artificial for database in databases for _ in wanted],
+        judge=judge,
     )
 
 
 def _gathered(
-    history: History, cuts: list[KnownInstance], names: Sequence[Versioned], wanted: Sequence[str]
+    history: History,
+    cuts: list[KnownInstance],
+    names: Sequence[Versioned],
+    wanted: Sequence[str],
+    judge: str | None,
 ) -> Gathered | None:
     """Return an instance's losses, or None if some budget was not rehearsed with all Options."""
-    parts = [_losses(history, cut.key, names, wanted) for cut in cuts]
+    parts = [_losses(history, cut.key, names, wanted, judge) for cut in cuts]
     losses = parts[0] if len(parts) == 1 else np.stack([_mean(part) for part in parts], axis=2)
     if not losses.size or np.isnan(losses[:, 0]).all(axis=1).any():
         return None
@@ -86,9 +91,9 @@ def _gathered(
     return Gathered(cuts[0], losses[:, :, kept])
 
 
-def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequence[str]) -> Floats:
+def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequence[str], judge: str | None) -> Floats:
     """Return budgets by Options by repeats: NaN for a repeat that not all Options have, or in which all failed."""
-    known = [history.losses(key, name, version) for name, version in names]
+    known = [history.losses(key, name, version, judge) for name, version in names]
     repeats = max((repeat + 1 for losses in known for _, repeat in losses), default=0)
     found = np.full((len(wanted), len(names), repeats), np.nan)
     for option, losses in enumerate(known):
@@ -114,10 +119,10 @@ def _padded(losses: Floats, repeats: int) -> Floats:
     return np.pad(losses, ((0, 0), (0, 0), (0, repeats - losses.shape[2])), constant_values=np.nan)
 
 
-def _common(history: History, instances: Iterable[KnownInstance], names: Sequence[Versioned]) -> tuple[str, ...]:
+def _common(history: History, names: Sequence[Versioned], judge: str | None) -> tuple[str, ...]:
     """Return the budgets that every Option was rehearsed at somewhere."""
     seen: dict[Versioned, set[str]] = {name: set() for name in names}
-    for instance in instances:
+    for instance in history.instances.values():
         for name, version in names:
-            seen[name, version].update(epsilon for epsilon, _ in history.losses(instance.key, name, version))
+            seen[name, version].update(epsilon for epsilon, _ in history.losses(instance.key, name, version, judge))
     return tuple(sorted(set.intersection(*seen.values()), key=Fraction))

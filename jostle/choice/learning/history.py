@@ -60,6 +60,10 @@ def _losses(values: Iterable[float | None]) -> tuple[float | None, ...]:
     return tuple(values)
 
 
+def _by_judge(given: Mapping[str, Iterable[float | None]]) -> Mapping[str, tuple[float | None, ...]]:
+    return {name: tuple(values) for name, values in given.items()}
+
+
 def _read(given: Mapping[str, Iterable[float]]) -> Mapping[str, tuple[float, ...]]:
     return {name: tuple(values) for name, values in given.items()}
 
@@ -112,6 +116,7 @@ class KnownDatabase:
     group: str
     """Databases that share people have one group, and stay on one side of every split."""
     task: str
+    """The task that it was first rehearsed for."""
     artificial: bool = False
     """Whether a generator made it."""
 
@@ -126,6 +131,11 @@ class KnownInstance:
     sketch: Sketch = field(converter=_sketch)
     read: Mapping[str, tuple[float, ...]] = field(factory=dict, converter=_read)
     """What metafeatures bought there, without noise, by the name of what was bought (public data only)."""
+
+    @property
+    def schema(self) -> Schema:
+        """A schema that looks like the instance's."""
+        return self.sketch.schema()
 
 
 @frozen
@@ -142,10 +152,13 @@ class Runs:
     seconds: tuple[float, ...] = field(converter=_numbers)
     failures: tuple[str, ...] = field(default=(), converter=_texts)
     """Why runs failed: each reason once, for the losses that are None."""
+    others: Mapping[str, tuple[float | None, ...]] = field(factory=dict, converter=_by_judge)
+    """What the task's other judges say, by their names: one answer is judged by all of them at once."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse lists of different lengths, and what is no budget or repeat."""
-        if not len(self.epsilons) == len(self.losses) == len(self.seconds):
+        lengths = {len(self.epsilons), len(self.losses), len(self.seconds), *map(len, self.others.values())}
+        if len(lengths) > 1:
             raise ChoiceError("the runs of a history have lists of different lengths")
         if not all(map(_is_amount, self.epsilons)) or not 0 <= self.repeat < MOST_REPEATS:
             raise ChoiceError("the runs of a history have a budget or a repeat that cannot be")
@@ -160,6 +173,10 @@ def _is_amount(text: str) -> bool:
 
 
 Line = KnownDatabase | KnownInstance | Runs
+Ran = tuple[str, str, int]
+"""An instance, an Option and its version."""
+Losses = dict[tuple[str, int], float | None]
+"""By epsilon and repeat."""
 KINDS: dict[str, type[Line]] = {"database": KnownDatabase, "instance": KnownInstance, "runs": Runs}
 NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -171,7 +188,8 @@ class History:
         self.path = None if path is None else Path(path)
         self.databases: dict[str, KnownDatabase] = {}
         self.instances: dict[str, KnownInstance] = {}
-        self._losses: dict[tuple[str, str, int], dict[tuple[str, int], float | None]] = defaultdict(dict)
+        self._losses: dict[Ran, Losses] = defaultdict(dict)
+        self._others: dict[Ran, dict[str, Losses]] = {}
         self._seconds: dict[tuple[str, str, int], list[float]] = defaultdict(list)
         self.failures: dict[tuple[str, str, int], tuple[str, ...]] = {}
         for line in lines:
@@ -235,20 +253,30 @@ class History:
             losses = self._losses[key]
             for epsilon, loss in zip(line.epsilons, line.losses, strict=True):
                 losses[epsilon, line.repeat] = loss
+            for judge, said in line.others.items():
+                others = self._others.setdefault(key, {}).setdefault(judge, {})
+                others.update({(epsilon, line.repeat): loss for epsilon, loss in zip(line.epsilons, said, strict=True)})
             self._seconds[key].extend(line.seconds)
             if line.failures:
                 self.failures[key] = tuple(dict.fromkeys((*self.failures.get(key, ()), *line.failures)))
 
-    def missing(
-        self, instance: str, option: str, version: int, epsilons: Iterable[str], repeat: int
+    def missing(  # noqa: PLR0917 - what a run is known by
+        self,
+        instance: str,
+        option: str,
+        version: int,
+        epsilons: Iterable[str],
+        repeat: int,
+        judge: str | None = None,
     ) -> tuple[str, ...]:
-        """Return the budgets at which an Option was not run yet, for this repeat."""
-        done = self._losses.get((instance, option, version), {})
+        """Budgets at which an Option was not run yet for this repeat, or was not judged by a judge of its task."""
+        done = self.losses(instance, option, version, judge)
         return tuple(epsilon for epsilon in epsilons if (epsilon, repeat) not in done)
 
-    def losses(self, instance: str, option: str, version: int) -> Mapping[tuple[str, int], float | None]:
-        """Return the losses of an Option on an instance, by epsilon and repeat."""
-        return self._losses.get((instance, option, version), {})
+    def losses(self, instance: str, option: str, version: int, judge: str | None = None) -> Losses:
+        """Losses of an Option on an instance, by epsilon and repeat: those of its task's own judge, or of another."""
+        key = (instance, option, version)
+        return self._losses.get(key, {}) if judge is None else self._others.get(key, {}).get(judge, {})
 
     def seconds(self, instance: str, option: str, version: int) -> float | None:
         """Return the median time of an Option's runs on an instance."""
@@ -286,8 +314,14 @@ class History:
         for (instance, option, version), losses in self._losses.items():
             median = round(self.seconds(instance, option, version) or 0.0, 5)
             failures = self.failures.get((instance, option, version), ())
-            for repeat in sorted({repeat for _, repeat in losses}):
-                epsilons = sorted((epsilon for epsilon, each in losses if each == repeat), key=Fraction)
+            others = self._others.get((instance, option, version), {})
+            # What the same judges judged goes into one line.
+            together: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
+            for epsilon, repeat in losses:
+                judged_by = tuple(sorted(judge for judge, said in others.items() if (epsilon, repeat) in said))
+                together[repeat, judged_by].append(epsilon)
+            for (repeat, judges), unordered in sorted(together.items()):
+                epsilons = sorted(unordered, key=Fraction)
                 yield Runs(
                     instance,
                     option,
@@ -297,6 +331,7 @@ class History:
                     [_short(losses[epsilon, repeat]) for epsilon in epsilons],
                     [median] * len(epsilons),
                     failures,
+                    {judge: [_short(others[judge][epsilon, repeat]) for epsilon in epsilons] for judge in judges},
                 )
 
     def save(self, path: str | Path) -> None:
@@ -322,6 +357,8 @@ def _short(loss: float | None) -> float | None:
 def to_json(line: Line) -> str:
     """Return a line of a history as JSON."""
     facts = asdict(line)
+    if not facts.get("others", True):
+        del facts["others"]
     if isinstance(line, KnownInstance):
         facts["read"] = {name: [float(f"{value:.9g}") for value in values] for name, values in line.read.items()}
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))

@@ -1,29 +1,29 @@
 """Judges that a programmer writes: functions of an Option's answer and of the truth, as two lists.
 
 On a grid these are the answers to the workload's queries, estimated and true; on a table the classes of the held-out
-rows, predicted and true. Both are of public databases, where judging happens, and nowhere else.
+rows, predicted and true. A judge that takes three values is also told how sure the answers are: on a table the chance
+of each class, a dictionary for each row. All are of public databases, where judging happens, and nowhere else.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
-from jostle.choice.learning.rehearse import Judge
-from jostle.choice.metafeatures.base import version_of
-from jostle.choice.public.instances import GridInstance, PublicInstance
 from jostle.errors import ChoiceError, JostleError
+from jostle.tasks import Instance, Judge, Task
+from jostle.tasks.metafeature import version_of
 
-__all__ = ["Judging", "Loss", "judge_of", "two_lists"]
+__all__ = ["Judging", "Loss", "judge_of", "told", "two_lists"]
 
-Loss = Callable[[Sequence[Any], Sequence[Any]], Any]
-"""From the answers and the truth: from 0, the less the better."""
+Loss = Callable[..., Any]
+"""From the answers and the truth, and perhaps how sure the answers are: from 0, the less the better."""
 NUMBERS = (int, float, Fraction, np.integer, np.floating)
 
 
@@ -32,10 +32,12 @@ class Judging:
     """The loss of a judge, from an instance and an answer on it."""
 
     loss: Loss
+    sure: bool = False
+    """Whether the function is told how sure answers are."""
 
-    def __call__(self, instance: PublicInstance, answer: Any) -> float:
-        """Return what the function says of the two lists."""
-        lists = two_lists(instance, answer)
+    def __call__(self, instance: Instance, answer: Any) -> float:
+        """What the function says of the lists."""
+        lists = told(instance, answer, sure=self.sure)
         try:
             found = self.loss(*lists)
         except JostleError:
@@ -56,30 +58,47 @@ class Judging:
         return number
 
 
-def two_lists(instance: PublicInstance, answer: Any) -> tuple[list[Any], list[Any]]:
-    """Return what an Option answered, and what would have been right."""
-    if isinstance(instance, GridInstance):
-        return answer.answers(instance.workload).tolist(), instance.truth.tolist()
-    classes = instance.schema.classes
-    predicted = np.argmax(answer.chances(instance.codes), axis=1)
-    return [classes[code] for code in predicted.tolist()], [classes[code] for code in instance.labels.tolist()]
+def two_lists(instance: Instance, answer: Any) -> tuple[list[Any], list[Any]]:
+    """What an Option answered, and what would have been right."""
+    return instance.lists(answer)
 
 
-def judge_of(given: Judge | Loss | None) -> Judge | None:
-    """Return a judge, made of a function of two lists if it is none yet."""
+def told(instance: Instance, answer: Any, *, sure: bool) -> list[list[Any]]:
+    """What a judge is told: two lists, and how sure the answers are if it takes that."""
+    chances = instance.chances(answer) if sure else []
+    if chances is None:
+        raise ChoiceError(
+            "a judge asks how sure answers are that do not say",
+            why="only a model says how likely each class is",
+            fix="def loss(answers, truth):",
+        )
+    return [*two_lists(instance, answer), chances] if sure else [*two_lists(instance, answer)]
+
+
+def judge_of(given: Judge | Loss | str | None, task: Task[Any] | None = None) -> Judge | None:
+    """A judge: the one of a task that a name stands for, or one made of a function."""
     if given is None or isinstance(given, Judge):
         return given
+    if isinstance(given, str) and task is not None:
+        return task.judge(given)
     if not callable(given):
         raise ChoiceError(
             f"judged_by is {type(given).__name__}", why="a judge is a function", fix="def loss(answers, truth):"
         )
+    takes = inspect.signature(given)
     try:
-        inspect.signature(given).bind((), ())
+        takes.bind((), ())
+        sure = False
     except TypeError:
-        raise ChoiceError(
-            f"{getattr(given, '__name__', 'the judge')} does not take two values",
-            why="a judge is called with the answers and the truth, as two lists",
-            fix="def loss(answers, truth):",
-        ) from None
+        sure = True
+    if sure:
+        try:
+            takes.bind((), (), ())
+        except TypeError:
+            raise ChoiceError(
+                f"{getattr(given, '__name__', 'the judge')} does not take two values",
+                why="a judge is called with the answers and the truth, as two lists, and if it takes them with chances",
+                fix="def loss(answers, truth):",
+            ) from None
     # Histories know judges by name, so the name says which text it has.
-    return Judge(f"{getattr(given, '__name__', 'judge')}-{version_of(given)}", Judging(given))
+    return Judge(f"{getattr(given, '__name__', 'judge')}-{version_of(given)}", Judging(given, sure))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-__all__ = ["here", "shipped_folder"]
+from jostle.tasks import Task
+
+__all__ = ["here", "histories_of", "shipped_folder"]
 
 
 def shipped_folder() -> Path:
@@ -18,3 +21,8 @@ def here(*names: str) -> Path:
     home = os.environ.get("JOSTLE_HOME")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return (Path(home) if home else cache / "jostle").joinpath(*names)
+
+
+def histories_of(task: Task[Any]) -> Path:
+    """The file of the rehearsals of a task that are run here."""
+    return here("histories", f"{task.name}.jsonl")

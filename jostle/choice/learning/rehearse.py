@@ -12,36 +12,33 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
+from jostle.choice.learning.markets import read_raw
 from jostle.choice.learning.workers import in_processes
-from jostle.choice.metafeatures.base import Metafeature, read_raw
-from jostle.choice.public.instances import PublicDatabase, PublicInstance, Spec, make_instance
-from jostle.errors import ChoiceError, JostleError
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.specs import Spec
+from jostle.errors import ChoiceError, JostleError, OptionError
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
+from jostle.tasks import Instance, Judge, Task
+from jostle.tasks.metafeature import Metafeature
 from jostle.trace.records import Trace
 
-__all__ = ["EPSILONS", "Judge", "Plan", "judge_in", "rehearse_all", "run_once", "seed_of"]
+__all__ = ["EPSILONS", "Plan", "judge_in", "mean_error", "rehearse_all", "run_once", "seed_of"]
 
 EPSILONS = ("1/100", "3/100", "1/10", "3/10", "1", "3", "10")
 """Budgets that are rehearsed; in between, losses are interpolated."""
+TRIALS = 3
+"""Runs that the error of an Option is the mean of, where a program asks for it."""
 
 
 def _epsilons(epsilons: Iterable[object]) -> tuple[str, ...]:
     return tuple(str(Fraction(str(epsilon))) for epsilon in epsilons)
-
-
-@frozen
-class Judge:
-    """Another way to say how bad an answer is than its task's own."""
-
-    name: str
-    loss: Callable[[PublicInstance, Any], float]
-    """From an instance and an Option's answer on it."""
 
 
 def _options(options: Iterable[Option]) -> tuple[Option, ...]:
@@ -61,19 +58,23 @@ class Plan:
     repeats: int = 4
     metafeatures: tuple[Metafeature, ...] = field(default=(), converter=_metafeatures)
     judged_by: Judge | None = None
-    """None for the task's own loss."""
+    """None for the task's own judge."""
 
     def key(self, database: PublicDatabase, spec: Spec) -> str:
-        """Return what an instance is called in histories: losses of another judge are of another instance."""
+        """What an instance is called in histories: losses of a programmer's own judge are of another instance.
+
+        The judges of the task judge every answer at once.
+        """
         key = database.key(spec)
-        return key if self.judged_by is None else f"{key}{JUDGED}{self.judged_by.name}"
+        own = self.judged_by is None or any(option.task.knows(self.judged_by) for option in self.options)
+        return key if own or self.judged_by is None else f"{key}{JUDGED}{self.judged_by.name}"
 
 
 JUDGED = " judged by "
 
 
 def judge_in(key: str) -> str | None:
-    """Return the name of the judge in an instance's key; None for the task's own."""
+    """Name of the programmer's judge in an instance's key; None where the task's own judge."""
     _, marked, name = key.partition(JUDGED)
     return name if marked else None
 
@@ -82,6 +83,7 @@ def judge_in(key: str) -> str | None:
 class Batch:
     """What one worker does at a time: all that is missing for one instance and one repeat."""
 
+    task: Task[Any]
     database: PublicDatabase
     spec: Spec
     key: str
@@ -89,6 +91,7 @@ class Batch:
     runs: tuple[tuple[Option, tuple[str, ...]], ...]
     reads: tuple[Metafeature, ...]
     judged_by: Judge | None
+    """A programmer's own; None where the task's judge."""
 
 
 def rehearse_all(
@@ -108,11 +111,9 @@ def rehearse_all(
     batches = list(_batches(jobs, plan, history))
     total = sum(_size(batch) for batch in batches)
     done = 0
-    for database in {batch.database.digest: batch.database for batch in batches}.values():
+    for task, database in {batch.database.digest: (batch.task, batch.database) for batch in batches}.values():
         if database.digest not in history.databases:
-            history.add(
-                KnownDatabase(database.digest, database.name, database.group, database.task, database.artificial)
-            )
+            history.add(KnownDatabase(database.digest, database.name, database.group, task.name, database.artificial))
     # As known here: a worker on another machine may not have the text of a function that is an Option.
     versions = {option.name: option.version for option in plan.options}
     for batch, lines in _performed(batches, engine, workers):
@@ -127,24 +128,28 @@ def rehearse_all(
 
 def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: History) -> Iterator[Batch]:
     versions = {option.name: option.version for option in plan.options}
+    tasks = dict.fromkeys(option.task for option in plan.options)
     # Repeat by repeat, so that a history that was interrupted knows a little of everything.
-    for repeat in range(plan.repeats):
-        for database, spec in jobs:
-            options = [(option, versions[option.name]) for option in plan.options if option.task == database.task]
-            key = plan.key(database, spec)
-            missing = [
-                (option, history.missing(key, option.name, version, plan.epsilons, repeat))
-                for option, version in options
-            ]
-            runs = tuple((option, epsilons) for option, epsilons in missing if epsilons)
-            known = history.instances.get(key)
-            reads = tuple(
-                metafeature
-                for metafeature in plan.metafeatures
-                if repeat == 0 and (known is None or not metafeature.is_read(known))
-            )
-            if runs or reads:
-                yield Batch(database, spec, key, repeat, runs, reads, plan.judged_by)
+    for repeat, (database, spec), task in product(range(plan.repeats), jobs, tasks):
+        if not task.takes(database):
+            continue
+        key = plan.key(database, spec)
+        judge = task.other(plan.judged_by)
+        missing = [
+            (option, history.missing(key, option.name, versions[option.name], plan.epsilons, repeat, judge))
+            for option in plan.options
+            if option.task is task
+        ]
+        runs = tuple((option, epsilons) for option, epsilons in missing if epsilons)
+        known = history.instances.get(key)
+        reads = tuple(
+            metafeature
+            for metafeature in plan.metafeatures
+            if repeat == 0 and (known is None or not metafeature.is_read(known))
+        )
+        if runs or reads:
+            own = plan.judged_by is None or task.knows(plan.judged_by)
+            yield Batch(task, database, spec, key, repeat, runs, reads, None if own else plan.judged_by)
 
 
 def _size(batch: Batch) -> int:
@@ -183,7 +188,7 @@ def _on_dask(batches: list[Batch], engine: str) -> Iterator[tuple[Batch, list[Li
 
 def perform(batch: Batch) -> list[Line]:
     """Return what a batch shows: run in a worker."""
-    instance = make_instance(batch.database, batch.spec)
+    instance = batch.task.instance(batch.database, batch.spec)
     lines: list[Line] = []
     if batch.repeat == 0:
         read = read_raw(batch.reads, instance.table)
@@ -194,47 +199,101 @@ def perform(batch: Batch) -> list[Line]:
     return lines
 
 
-def _runs(option: Option, instance: PublicInstance, batch: Batch, epsilons: tuple[str, ...]) -> Runs:
+def _runs(option: Option, instance: Instance, batch: Batch, epsilons: tuple[str, ...]) -> Runs:
+    judges = batch.task.judges[1:] if batch.judged_by is None else ()
     losses: list[float | None] = []
+    others: dict[str, list[float | None]] = {judge.name: [] for judge in judges}
     seconds: list[float] = []
     failures: list[str] = []
     for epsilon in epsilons:
         start = time.perf_counter()
         seed = seed_of(batch.key, f"{option.name} {option.version}", epsilon, batch.repeat)
-        loss, failure = run_once(option, instance, epsilon, seed, batch.judged_by)
+        run = _run(option, instance, epsilon, seed, batch.judged_by)
         seconds.append(round(time.perf_counter() - start, 5))
-        losses.append(loss)
-        if failure is not None:
-            failures.append(failure)
+        losses.append(run.loss)
+        for judge in judges:
+            others[judge.name].append(None if run.loss is None else float(judge.loss(instance, run.answer)))
+        if run.failure is not None:
+            failures.append(run.failure)
     return Runs(
-        batch.key, option.name, option.version, batch.repeat, epsilons, losses, seconds, tuple(dict.fromkeys(failures))
+        batch.key,
+        option.name,
+        option.version,
+        batch.repeat,
+        epsilons,
+        losses,
+        seconds,
+        tuple(dict.fromkeys(failures)),
+        others,
     )
+
+
+@frozen(eq=False)
+class Run:
+    """One run of an Option: its answer, and how bad it is, or why there is none."""
+
+    answer: Any
+    loss: float | None
+    failure: str | None = None
+
+
+def _run(
+    option: Option,
+    instance: Instance,
+    epsilon: str,
+    seed: int,
+    judge: Judge | None,
+    *,
+    trace: Trace | None = None,
+) -> Run:
+    db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
+    try:
+        answer = option(db, *instance.questions, epsilon=epsilon)
+        if not option.task.gave(answer):
+            said = f"it gave {type(answer).__name__}, where {option.task.gives} is judged"
+            return Run(answer, None, f"crashed: {said}")
+        loss = instance.loss(answer)
+    except JostleError as mistake:
+        return Run(None, None, f"refused: {mistake.title}")
+    except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
+        return Run(None, None, f"crashed: {type(mistake).__name__}: {mistake}")
+    if judge is not None and math.isfinite(loss):
+        # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
+        loss = float(judge.loss(instance, answer))
+    return Run(answer, loss) if math.isfinite(loss) else Run(answer, None, f"crashed: its loss is {loss}")
 
 
 def run_once(
     option: Option,
-    instance: PublicInstance,
+    instance: Instance,
     epsilon: str,
     seed: int,
     judge: Judge | None = None,
     *,
     trace: Trace | None = None,
 ) -> tuple[float | None, str | None]:
-    """Return the loss of one run, or None and why there is none.
+    """Loss of one run, by the task's judge or another, or None and why there is none."""
+    run = _run(option, instance, epsilon, seed, judge, trace=trace)
+    return run.loss, run.failure
 
-    Whatever the task can judge, a *judge* has to: where it fails, it is not the Option that did, and this fails.
+
+def mean_error(option: Option, database: PublicDatabase, size: int, epsilon: Fraction) -> float | None:
+    """Mean loss of an Option on so many rows or records of a public database; None where it refuses.
+
+    Which noise its runs have is fixed, so that tables of such errors are the same each time.
     """
-    db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
-    try:
-        answer = option(db, *instance.questions, epsilon=epsilon)
-        loss = float(instance.loss(answer))
-    except JostleError as mistake:
-        return None, f"refused: {mistake.title}"
-    except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
-        return None, f"crashed: {type(mistake).__name__}: {mistake}"
-    if judge is not None and math.isfinite(loss):
-        loss = float(judge.loss(instance, answer))
-    return (loss, None) if math.isfinite(loss) else (None, f"crashed: its loss is {loss}")
+    spec = database.sized(size)
+    instance = option.task.instance(database, spec)
+    losses = []
+    for trial in range(TRIALS):
+        seed = seed_of(database.key(spec), f"{option.name} {option.version}", str(epsilon), trial)
+        db = rehearse(instance.table, epsilon=epsilon, seed=seed)
+        try:
+            answer = option(db, *instance.questions, epsilon=epsilon)
+        except OptionError:
+            return None
+        losses.append(instance.loss(answer))
+    return sum(losses) / TRIALS
 
 
 def seed_of(key: str, option: str, epsilon: str, repeat: int) -> int:

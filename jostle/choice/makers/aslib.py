@@ -20,8 +20,8 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import FOLDS, split_groups
-from jostle.choice.metafeatures.base import Metafeature
 from jostle.errors import ChoiceError
+from jostle.tasks.metafeature import Metafeature
 
 __all__ = ["write_scenario"]
 
@@ -64,7 +64,7 @@ def write_scenario(folder: str | Path, cases: Cases, maker: ChoiceMaker, trained
         raise ChoiceError(
             "the scenario would have no features", why="a selector has nothing to go by", fix="informed_by=..."
         )
-    scenario = f"JOSTLE-{cases.task.upper()}"
+    scenario = f"JOSTLE-{cases.task.name.upper()}"
     try:
         place.mkdir(parents=True, exist_ok=True)
         for name, text in _files(scenario, cases, maker, steps, share):
@@ -83,11 +83,9 @@ def _files(
     yield (
         "readme.txt",
         README.format(
-            task=cases.task,
+            task=cases.task.name,
             versions=", ".join(f"{option.name} {option.version}" for option in maker.among),
-            loss="the share of held-out rows predicted wrongly"
-            if cases.task == "classification"
-            else "the scaled L2 error of range queries",
+            loss=(cases.task.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
             free=FREE,
             bought=BOUGHT,
             share=share,

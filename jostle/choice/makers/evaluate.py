@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from jostle.choice.learning.cases import floor_of
 from jostle.choice.learning.regret import Figures, figures, honest_best
 from jostle.choice.learning.rehearse import run_once, seed_of
 from jostle.choice.learning.workers import in_processes
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import DIGEST, Trained
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.databases import PublicDatabase
-from jostle.choice.public.instances import make_instance
-from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
 from jostle.errors import ChoiceError, JostleError
 from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.tasks import Judge
 from jostle.trace.records import Chosen, Trace
 
 __all__ = ["Cell", "Evaluation", "evaluate"]
@@ -117,6 +115,7 @@ class Trial:
     maker: ChoiceMaker
     epsilons: tuple[Fraction, ...]
     number: int
+    judge: Judge
 
 
 @frozen
@@ -152,15 +151,17 @@ def evaluate(
             fix="--trials 5",
         )
     trained = maker.trained
-    kept = [database for database in databases if database.task == maker.task]
+    judge = _judge(maker, trained)
+    floor = maker.task.floor if judge.floor is None else judge.floor
+    kept = [database for database in databases if maker.task.takes(database)]
     if not kept or not budgets:
         raise ChoiceError(
-            f"there is no database of the task {maker.task!r} to evaluate on",
+            f"there is no database of the task {maker.task.name!r} to evaluate on",
             fix="--databases a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
         )
     # What it learned goes along; how it learns stays here.
     sent = evolve(maker, known=[trained], trainer=None)
-    parts = [Trial(database, sent, budgets, number) for number in range(trials) for database in kept]
+    parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
     found: dict[tuple[str, int], list[Outcome] | str] = {}
     for place, outcome in in_processes(_attempt, parts, workers=workers):
         found[parts[place].database.name, parts[place].number] = outcome
@@ -175,7 +176,7 @@ def evaluate(
             problems.append(next(each for each in outcomes if isinstance(each, str)))
             continue
         for place, epsilon in enumerate(budgets):
-            cell = _cell(database.name, epsilon, [each[place] for each in whole], maker, trained)
+            cell = _cell(database.name, epsilon, [each[place] for each in whole], maker, trained, floor=floor)
             if cell is None:
                 problems.append(f"no Option runs on {database.name} at epsilon {epsilon}")
             else:
@@ -184,7 +185,7 @@ def evaluate(
         raise ChoiceError("none of the databases could be used", why=problems[0] if problems else None)
     return Evaluation(
         maker=maker.label,
-        task=maker.task,
+        task=maker.task.name,
         options=[option.name for option in maker.among],
         single_best=maker.among[trained.single].name,
         trials=trials,
@@ -193,11 +194,19 @@ def evaluate(
             np.array([cell.loss for cell in cells]),
             np.array([cell.single for cell in cells]),
             np.array([cell.hindsight for cell in cells]),
-            floor=floor_of(maker.task),
+            floor=floor,
         ),
         seen_before=[each.name for each in kept if _readable(each) and each.digest[:DIGEST] in trained.digests],
         problems=problems,
     )
+
+
+def _judge(maker: ChoiceMaker, trained: Trained) -> Judge:
+    """The judge that a maker learned by."""
+    if trained.judge is not None:
+        return maker.task.judge(trained.judge)
+    given: Judge | None = getattr(maker.trainer, "judged_by", None)
+    return given or maker.task.judges[0]
 
 
 def _readable(database: PublicDatabase) -> bool:
@@ -210,8 +219,7 @@ def _readable(database: PublicDatabase) -> bool:
 def _attempt(trial: Trial) -> list[Outcome] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
     try:
-        spec = TableSpec(seed=trial.number) if trial.database.task == "classification" else GridSpec()
-        instance = make_instance(trial.database, spec)
+        instance = trial.maker.task.instance(trial.database, trial.database.cut(trial.number))
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[Outcome] = []
@@ -223,11 +231,11 @@ def _attempt(trial: Trial) -> list[Outcome] | str:
             return seed_of(f"{instance.key} evaluated", what, epsilon, trial.number)
 
         for option in trial.maker.among:
-            loss, failure = run_once(option, instance, epsilon, seed(option.name))
+            loss, failure = run_once(option, instance, epsilon, seed(option.name), trial.judge)
             losses.append(loss)
             failures += [] if failure is None else [f"{option.name} {failure}"]
         trace = Trace()
-        loss, failure = run_once(trial.maker, instance, epsilon, seed(MAKER), trace=trace)
+        loss, failure = run_once(trial.maker, instance, epsilon, seed(MAKER), trial.judge, trace=trace)
         failures += [] if failure is None else [f"{MAKER} {failure}"]
         outcomes.append(Outcome(tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures)))
     return outcomes
@@ -242,7 +250,13 @@ def _taken(trace: Trace, label: str) -> str | None:
 
 
 def _cell(
-    database: str, epsilon: Fraction, outcomes: Sequence[Outcome], maker: ChoiceMaker, trained: Trained
+    database: str,
+    epsilon: Fraction,
+    outcomes: Sequence[Outcome],
+    maker: ChoiceMaker,
+    trained: Trained,
+    *,
+    floor: float,
 ) -> Cell | None:
     """Return what the trials show; what failed counts as the worst that did not. None if nothing ran."""
     raw = np.array([outcome.losses for outcome in outcomes], dtype=np.float64).T
@@ -253,7 +267,7 @@ def _cell(
     answered = [worst if outcome.loss is None else outcome.loss for outcome in outcomes]
     hindsight = float(honest_best(losses[None])[0])
     loss = float(np.mean(answered))
-    least = max(floor_of(maker.task), np.finfo(np.float64).tiny)
+    least = max(floor, np.finfo(np.float64).tiny)
     chosen = Counter(outcome.chosen for outcome in outcomes if outcome.chosen is not None)
     names = [option.name for option in maker.among]
     ran = [not np.isnan(row).all() for row in raw]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from jostle.choice.learning.history import to_json
 from jostle.choice.learning.places import here, shipped_folder
 from jostle.choice.makers.trained import Trained
-from jostle.choice.metafeatures.base import version_of
-from jostle.choice.public.databases import ArrayCells, FrameRows, PublicDatabase
-from jostle.choice.public.specs import VERSION as INSTANCES
+from jostle.corpora.databases import ArrayCells, FrameRows, PublicDatabase
+from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.errors import JostleError
+from jostle.tasks.metafeature import version_of
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
@@ -61,13 +61,14 @@ def keep(training: Training, maker: ChoiceMaker, trained: Trained) -> Path:
 
 def _facts(training: Training, maker: ChoiceMaker) -> Iterator[object]:
     """Yield all that a maker's learning depends on."""
-    yield LEARNING, INSTANCES, maker.task
+    yield LEARNING, INSTANCES, maker.task.name
     yield [(option.name, option.version) for option in maker.among]
     yield [(each.name, each.version) for each in maker.informed_by]
     yield [_code(prior) for prior in maker.priors()]
     yield [str(share) for share in training.shares]
     judge = training.judged_by
-    yield None if judge is None else (judge.name, _code(judge.loss))
+    own = judge is None or judge.name == maker.task.judges[0].name
+    yield None if own or judge is None else (judge.name, _code(judge.loss))
     if training.corpus is not None:
         yield training.epsilons, training.repeats, _code(training.jobs)
         for database in training.corpus:
@@ -75,7 +76,7 @@ def _facts(training: Training, maker: ChoiceMaker) -> Iterator[object]:
     elif training.history is not None:
         yield from map(to_json, training.history.lines())
     else:
-        path = shipped_folder() / f"{maker.task}.jsonl.gz"
+        path = shipped_folder() / f"{maker.task.name}.jsonl.gz"
         yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
 
 

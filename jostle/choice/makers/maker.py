@@ -15,14 +15,16 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from jostle.choice.learning.learners import Predict
+from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
-from jostle.choice.metafeatures.base import Metafeature, Purchases, View, distinct
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks import Task
+from jostle.tasks.metafeature import Metafeature, View, distinct
 from jostle.trace.records import Chosen
 
 __all__ = ["ChoiceMaker", "Choosing"]
@@ -66,7 +68,7 @@ class ChoiceMaker(Option):
         """Refuse Options that do not answer one question."""
         if not self.among:
             raise ChoiceError("there are no Options to choose among", fix="among=[...]")
-        tasks = sorted({option.task for option in self.among})
+        tasks = sorted({option.task.name for option in self.among})
         if len(tasks) > 1:
             raise ChoiceError(
                 f"the Options answer different questions: {', '.join(tasks)}",
@@ -79,7 +81,7 @@ class ChoiceMaker(Option):
             raise ChoiceError(f"{twice} is offered twice", fix="offer each Option once")
 
     @property
-    def task(self) -> str:  # type: ignore[override]  # of other Options a fact of the class, of this one of its Options
+    def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its Options
         """Return what its Options answer."""
         return self.among[0].task
 

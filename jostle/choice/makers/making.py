@@ -14,24 +14,24 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.judging import Loss, judge_of
 from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
-from jostle.choice.learning.places import here
+from jostle.choice.learning.places import histories_of
 from jostle.choice.learning.progress import Progress, shown_progress
-from jostle.choice.learning.rehearse import EPSILONS, Judge, Plan, judge_in, rehearse_all
+from jostle.choice.learning.rehearse import EPSILONS, Plan, judge_in, rehearse_all
 from jostle.choice.makers.kept import keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained, learn
 from jostle.choice.makers.training import SHARES
-from jostle.choice.metafeatures.base import Metafeature
-from jostle.choice.metafeatures.known import metafeatures_of
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.databases import PublicDatabase, PublicGrid, PublicTable
-from jostle.choice.public.folders import public
-from jostle.choice.public.specs import Spec
-from jostle.choice.public.subsamples import default_jobs
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.folders import public
+from jostle.corpora.specs import Spec
+from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError
 from jostle.options.base import Option, get
 from jostle.privacy.amounts import Amount, exact
+from jostle.tasks import Judge
+from jostle.tasks.metafeature import Metafeature
 
 __all__ = ["MkChoiceMaker", "Training"]
 
@@ -77,7 +77,8 @@ class Training:
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """Return what is learned from."""
-        return cases_of(history, maker.among, epsilons=self.epsilons if self.corpus is not None else None)
+        epsilons = self.epsilons if self.corpus is not None else None
+        return cases_of(history, maker.among, epsilons=epsilons, judge=maker.task.other(self.judged_by))
 
     def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
         """Return who may learn: the programmer's own predictions as well, if there are any."""
@@ -89,13 +90,13 @@ class Training:
     def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
         """Return a history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
-            return self._judged(self._known(maker))
-        history = self.history if self.history is not None else History.open(here("histories", f"{maker.task}.jsonl"))
+            return self._judged(maker, self._known(maker))
+        history = self.history if self.history is not None else History.open(histories_of(maker.task))
         # Databases that share people are to be one group, whoever put them together.
-        jobs = [job for job in self.jobs(self.corpus.grouped()) if job[0].task == maker.task]
+        jobs = [job for job in self.jobs(self.corpus.grouped()) if maker.task.takes(job[0])]
         if not jobs:
             raise ChoiceError(
-                f"there is no public database of the task {maker.task!r} to learn from",
+                f"there is no public database of the task {maker.task.name!r} to learn from",
                 fix="trained_on=a folder of tables (*.csv.gz with a column label) or of grids (*.npy)",
             )
         plan = Plan(
@@ -115,9 +116,10 @@ class Training:
             return self.history
         return rehearsals_of(maker.label) if maker.label in SHIPPED else shipped_history(maker.task)
 
-    def _judged(self, history: History) -> History:
-        """Return the part of a history that was judged as this training judges."""
-        name = None if self.judged_by is None else self.judged_by.name
+    def _judged(self, maker: ChoiceMaker, history: History) -> History:
+        """The part of a history that was judged as this training judges."""
+        own = self.judged_by is None or maker.task.knows(self.judged_by)
+        name = None if own or self.judged_by is None else self.judged_by.name
         keys = [key for key in history.instances if judge_in(key) == name]
         if not keys and name is not None:
             raise ChoiceError(
@@ -134,7 +136,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     informed_by: Iterable[Metafeature] | None = None,
     trained_on: Sources | None = None,
     spending: Amount | None = None,
-    judged_by: Judge | Loss | None = None,
+    judged_by: Judge | Loss | str | None = None,
     label: str = "choice",
 ) -> ChoiceMaker:
     """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
@@ -142,14 +144,15 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
     rehearsals that came with Jostle, which have all built-in Options; it can be given databases, a folder of them, a
     history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
-    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* gives the loss of an answer: a
-    function of two lists, the answers and the truth (see `jostle.choice.learning.judging`); otherwise the task does. It
-    learns when it is first called, or beforehand with `jostle train`.
+    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* says how bad an answer is: one
+    of the task's judges by name ("auc"), or a function of two lists, the answers and the truth (see
+    `jostle.choice.learning.judging`); otherwise the first of the task's judges does. It learns when it is first called,
+    or beforehand with `jostle train`.
     """
     options = tuple(_option(each) for each in among)
     if not options:
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
-    looked_at = metafeatures_of(options[0].task) if informed_by is None else tuple(informed_by)
+    looked_at = options[0].task.metafeatures if informed_by is None else tuple(informed_by)
     shares = SHARES if spending is None else (_share(spending),)
     file = str(trained_on) if isinstance(trained_on, str | Path) else ""
     if file.endswith(".json"):
@@ -157,7 +160,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         return maker.with_trained(Trained.read(file, maker.priors()))
     if file.endswith((".jsonl", ".jsonl.gz")):
         trained_on = read_history(file)
-    judge = judge_of(judged_by)
+    judge = judge_of(judged_by, options[0].task)
     if isinstance(trained_on, History):
         training = Training(history=trained_on, shares=shares, judged_by=judge)
     else:
@@ -184,4 +187,4 @@ def _corpus(given: Corpus | PublicDatabase | str | Path | Iterable[PublicDatabas
         return given
     if isinstance(given, str | Path):
         return public(given)
-    return Corpus([given] if isinstance(given, PublicTable | PublicGrid) else given)
+    return Corpus([given] if isinstance(given, PublicDatabase) else given)

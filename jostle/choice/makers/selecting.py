@@ -31,7 +31,6 @@ from jostle.options.classification.patil_singh import PatilSingh
 from jostle.options.classification.pooled_bayes import PooledBayes
 from jostle.options.classification.pooled_tree import PooledTree
 from jostle.options.classification.random_forest import RandomForest
-from jostle.options.models.model import Model
 from jostle.options.models.rules import hits_of
 from jostle.parameters import share
 from jostle.privacy.amounts import Amount
@@ -39,6 +38,7 @@ from jostle.privacy.events import Allotment, Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.privacy.selection import ETA, GAMMA, Scored, Selection, Stopping
 from jostle.tables.schema import Schema
+from jostle.tasks.classification import CLASSIFICATION, Model
 from jostle.trace.records import Chosen
 
 __all__ = ["CANDIDATES", "SelectPrivately", "TriedClassifiers"]
@@ -121,7 +121,7 @@ class TriedClassifiers(Selection):
 class SelectPrivately(Option):
     """Run a random number of Options unseen, and keep the one whose model predicts the most rows right."""
 
-    task: ClassVar[str] = "classification"
+    task = CLASSIFICATION
     paper: ClassVar[str] = "Liu, Talwar, STOC 2019; Papernot, Steinke, ICLR 2022"
 
     among: tuple[Option, ...] = field(converter=_candidates)

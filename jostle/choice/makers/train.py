@@ -10,14 +10,14 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from jostle.choice.learning.history import History
-from jostle.choice.learning.places import here
+from jostle.choice.learning.places import histories_of
 from jostle.choice.learning.progress import shown_progress
 from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.kept import keep
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained
-from jostle.choice.public.folders import public
+from jostle.corpora.folders import public
 from jostle.errors import ChoiceError
 
 __all__ = ["Learned", "train_maker"]
@@ -99,7 +99,7 @@ def train_maker(
         training = evolve(training, repeats=repeats)
     place: Path | None = None
     if databases is not None:
-        place = here("histories", f"{maker.task}.jsonl") if history is None else history
+        place = histories_of(maker.task) if history is None else history
         training = evolve(training, history=History.open(place))
     elif history is not None:
         if not history.exists():

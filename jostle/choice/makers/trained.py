@@ -30,12 +30,12 @@ from jostle.choice.makers.training import (
     single_best,
     with_lead,
 )
-from jostle.choice.metafeatures.base import Metafeature, named
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
+from jostle.tasks.metafeature import Metafeature, named
 
 __all__ = ["DIGEST", "Prediction", "Trained", "learn", "trained_on"]
 
@@ -76,6 +76,7 @@ class Trained:
     """What a maker learned: among which Options, from what it looks at, and how well that does."""
 
     task: str
+    """The name of the task."""
     options: tuple[tuple[str, int], ...] = field(converter=_pairs)
     """Names and versions."""
     metafeatures: tuple[tuple[str, str], ...] = field(converter=_pairs)
@@ -99,6 +100,8 @@ class Trained:
     groups: int
     figures: Figures
     """On databases left out of training."""
+    judge: str | None = None
+    """By which of the task's judges it learned; None for its own, or for a programmer's."""
     with_rows: Trained | None = None
     """What it learned for tables whose schema declares the number of rows, which is free to look at there."""
 
@@ -199,6 +202,7 @@ class Trained:
         """Return what a file of JSON holds of it."""
         return {
             "task": self.task,
+            **({} if self.judge is None else {"judge": self.judge}),
             "options": self.options,
             "metafeatures": self.metafeatures,
             "share": str(self.share),
@@ -266,6 +270,7 @@ class TrainedFacts:
     kind: str
     fitted: Mapping[str, Any]
     with_rows: TrainedFacts | None
+    judge: str | None = None
 
 
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
@@ -291,7 +296,8 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         rows, chosen, lowest, np.ones(len(rows)), most_leaves=EXPLAINED if rows.shape[1] else 1, least_share=0.02
     )
     return Trained(
-        task=cases.task,
+        task=cases.task.name,
+        judge=cases.judge,
         options=[(option.name, option.version) for option in options],
         metafeatures=[(each.name, each.version) for each in way.metafeatures],
         share=way.share,
@@ -321,6 +327,7 @@ def _trained(held: TrainedFacts, priors: tuple[Predict | None, ...]) -> Trained:
     names = tuple(name for name, _ in held.metafeatures)
     return Trained(
         task=held.task,
+        judge=held.judge,
         options=held.options,
         metafeatures=held.metafeatures,
         share=held.share,

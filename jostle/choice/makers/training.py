@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
-from jostle.choice.metafeatures.base import Metafeature, distinct
 from jostle.errors import ChoiceError
+from jostle.tasks.metafeature import Metafeature, distinct
 
 __all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
 

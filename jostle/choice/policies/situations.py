@@ -9,34 +9,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from importlib import import_module
 from math import prod
 from typing import Any
 
-import numpy as np
 from attrs import field, frozen
 
-from jostle.choice.learning.rehearse import Judge
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.databases import PublicDatabase, PublicTable
-from jostle.choice.public.instances import PublicInstance, TableInstance, make_instance, possible_rows
-from jostle.choice.public.specs import GridSpec, Spec, TableSpec
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.specs import Spec
 from jostle.errors import ChoiceError, JostleError
-from jostle.options.models.model import Model
-from jostle.options.ranges.estimate import Estimate, SparseEstimate
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks import Instance, Judge, Task, task_of
 
-__all__ = ["PublicSituation", "corpus_for", "halves", "situations_of"]
+__all__ = ["PublicSituation", "halves", "situations_of"]
 
-ROWS = (300, 1000, 3000)
-RECORDS = (1000, 30_000)
-SHAPES: dict[int, tuple[int, ...]] = {1: (256,), 2: (32, 32)}
-ATTRIBUTES, BINS = 6, 4
 MOST_CELLS = 600
 """Combinations of values of the four widest attributes."""
-MOST_MAJORITY = 0.8
-"""Share of the commonest class. There are many public tables where it is larger, which teach to do nothing."""
+MOST_SAME = 0.8
+"""Of tables, the share of the commonest class. There are many where it is larger, which teach to do nothing."""
 MOST_DATABASES = 24
 """Of those that come with Jostle and other packages."""
 EVERY, ENOUGH = 3, 9
@@ -47,6 +38,7 @@ EVERY, ENOUGH = 3, 9
 class PublicSituation:
     """An instance of a public database, made where it is needed."""
 
+    task: Task[Any] = field(eq=False)
     database: PublicDatabase = field(eq=False)
     spec: Spec = field(eq=False)
     key: str
@@ -54,12 +46,13 @@ class PublicSituation:
     """None for the task's own loss."""
 
     @classmethod
-    def of(cls, database: PublicDatabase, spec: Spec, judge: Judge | None = None) -> PublicSituation:
+    def of(cls, task: Task[Any], database: PublicDatabase, spec: Spec, judge: Judge | None = None) -> PublicSituation:
         """Return the situation."""
-        return cls(database, spec, database.key(spec) + ("" if judge is None else f" judged by {judge.name}"), judge)
+        key = database.key(spec) + ("" if judge is None else f" judged by {judge.name}")
+        return cls(task, database, spec, key, judge)
 
     @property
-    def instance(self) -> PublicInstance:
+    def instance(self) -> Instance:
         """Return the instance."""
         return _made(self)
 
@@ -74,50 +67,36 @@ class PublicSituation:
         return self.instance.questions
 
     def loss(self, answer: Any, /) -> float:
-        """Return how bad an answer is: the share of held-out rows a model gets wrong, or the error of an estimate."""
-        wanted: Any = Model if self.database.task == "classification" else (Estimate, SparseEstimate)
-        if not isinstance(answer, wanted):
-            what = "a model or a tree" if wanted is Model else "an estimate of the cells"
-            raise ChoiceError(
-                f"an answer is {type(answer).__name__}, which has no loss on a {self.database.task} task",
-                why=f"what is learned from is the loss of {what}",
-                fix="let the entry return one",
-            )
+        """How bad an answer is, as the task's judge or another one says; refuse what is no answer."""
         if self.judge is not None:
             return float(self.judge.loss(self.instance, answer))
         return float(self.instance.loss(answer))
 
 
 @lru_cache(maxsize=8)
-def _made(situation: PublicSituation) -> PublicInstance:
-    return make_instance(situation.database, situation.spec)
-
-
-def corpus_for(task: str) -> Corpus:
-    """Return the public databases that are learned from if nobody names others."""
-    public: Any = import_module("jostle.public")  # by name: it is built on this
-    found: Corpus = public.gridCorpus if task == "grid" else public.tableCorpus
-    return found
+def _made(situation: PublicSituation) -> Instance:
+    return situation.task.instance(situation.database, situation.spec)
 
 
 def situations_of(
-    corpus: Corpus, task: str, *, most: int | None = None, judge: Judge | None = None
+    corpus: Corpus, task: str | Task[Any], *, most: int | None = None, judge: Judge | None = None
 ) -> tuple[tuple[PublicSituation, ...], tuple[str, ...]]:
     """Return a situation of each database of the task that is small enough, and what is said of the others.
 
     With *most*, of so many databases, in an order that has nothing to do with them; then those are left out as well
     where nearly all rows are of one class.
     """
+    asked = task_of(task)
     found: list[PublicSituation] = []
     problems = [str(problem) for problem in corpus.problems]
-    databases = [each for each in corpus if each.task == task]
+    databases = [each for each in corpus if asked.takes(each)]
     for number, database in enumerate(sorted(databases, key=_order) if most is not None else databases):
         if most is not None and len(found) >= most:
             break
         try:
-            situation = PublicSituation.of(database, _spec(database, number), judge)
+            situation = PublicSituation.of(asked, database, database.small(number), judge)
             wide = _too_wide(situation.instance.schema)
-            dull = most is not None and _majority(situation.instance) > MOST_MAJORITY
+            dull = most is not None and situation.instance.sameness > MOST_SAME
         except JostleError as mistake:
             problems.append(str(mistake))
             continue
@@ -127,7 +106,7 @@ def situations_of(
             problems.append(f"{database.name} is left out: its attributes have more than {MOST_CELLS:,} combinations")
     if not found:
         raise ChoiceError(
-            f"there is no public database of the task {task!r} to learn from",
+            f"there is no public database of the task {asked.name!r} to learn from",
             fix="--corpus a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
         )
     return tuple(found), tuple(problems)
@@ -150,31 +129,11 @@ def halves(
     )
 
 
-def _spec(database: PublicDatabase, number: int) -> Spec:
-    if isinstance(database, PublicTable):
-        sizes: list[int | None] = [rows for rows in possible_rows(database, ROWS) if rows is not None]
-        return TableSpec(rows=_turn(sizes or [None], number), attributes=ATTRIBUTES, bins=BINS, seed=1)
-    shape = SHAPES.get(len(database.shape))
-    fits = shape is not None and all(whole % side == 0 for whole, side in zip(database.shape, shape, strict=True))
-    return GridSpec(records=_turn(RECORDS, number), shape=shape if fits else None)
-
-
-def _turn(sizes: Sequence[Any], number: int) -> Any:
-    return sizes[number % len(sizes)]
-
-
 def _too_wide(schema: Schema) -> bool:
     if schema.label is None:
         return False
     sizes: Iterable[int] = sorted((schema[name].size for name in schema.attributes), reverse=True)
     return prod(list(sizes)[:4]) > MOST_CELLS
-
-
-def _majority(instance: PublicInstance) -> float:
-    """Return the share of held-out rows that are of the commonest class; 0 of a grid."""
-    return (
-        float(np.bincount(instance.labels).max() / len(instance.labels)) if isinstance(instance, TableInstance) else 0
-    )
 
 
 def _order(database: PublicDatabase) -> bytes:

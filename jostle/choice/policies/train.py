@@ -9,25 +9,23 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.choice.learning.cases import floor_of
 from jostle.choice.learning.places import here
 from jostle.choice.learning.progress import shown_progress
-from jostle.choice.learning.rehearse import Judge
 from jostle.choice.policies.kept import Kept, keep_policies, policies_for
 from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.policy import LearnedPolicy
-from jostle.choice.policies.situations import MOST_DATABASES, corpus_for, halves, situations_of
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.folders import public
+from jostle.choice.policies.situations import MOST_DATABASES, halves, situations_of
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.folders import public
 from jostle.errors import ChoiceError
 from jostle.privacy.amounts import epsilon_amount
+from jostle.tasks import UNTOLD, Judge, Task
 
 __all__ = ["Labelled", "LearnedPolicies", "evaluate_policies", "train_policies"]
 
 EPSILONS = ("1/10", "3/10", "1", "3")
 ROUNDS, RUNS, TRIALS = 2, 8, 2
-TASKS = ("classification", "grid")
 LEARNING = 1
 """Of the code that learns: raised when the same runs come to teach something else."""
 LEAST_FLOOR = 1e-9
@@ -43,7 +41,7 @@ class Labelled:
     """Changes with the text of it and of what it uses."""
     program: str
     """The file it stands in."""
-    task: str
+    task: Task[Any]
     run: Callable[..., Any]
     """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
     labels: tuple[str, ...] | None = None
@@ -70,7 +68,7 @@ class LearnedPolicies:
         """Return it as plain data."""
         return {
             "entry": self.entry.name,
-            "task": self.entry.task,
+            "task": self.entry.task.name,
             "learned_on": self.learned_on,
             "tried_on": self.tried_on,
             "epsilons": list(self.epsilons),
@@ -138,7 +136,7 @@ def train_policies(
     """
     if entry.labels == ():
         raise _no_choice(entry)
-    if entry.task not in TASKS:
+    if entry.task is UNTOLD:
         raise ChoiceError(
             f"it cannot be told what {entry.name} answers from: a table with a label, or a grid",
             why="that says which public databases its choices are learned on",
@@ -147,7 +145,7 @@ def train_policies(
     budgets = tuple(str(epsilon_amount(each)) for each in epsilons)
     given = public(corpus) if isinstance(corpus, Path) else corpus
     most = MOST_DATABASES if given is None else None
-    databases = (corpus_for(entry.task) if given is None else given).grouped()
+    databases = (entry.task.corpus() if given is None else given).grouped()
     situations, problems = situations_of(databases, entry.task, most=most, judge=judge)
     learnt, tried = halves(situations)
     tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
@@ -164,7 +162,7 @@ def train_policies(
         runs=runs,
         trials=TRIALS,
         settled_on=tried,
-        floor=max(floor_of(entry.task), LEAST_FLOOR),
+        floor=max(entry.task.floor, LEAST_FLOOR),
         perform=notes,
         told=worths.append,
         rare_left_out=True,
@@ -207,7 +205,7 @@ def evaluate_policies(
         policies,
         trials=trials,
         seed=(1, 0),
-        floor=max(floor_of(entry.task), LEAST_FLOOR),
+        floor=max(entry.task.floor, LEAST_FLOOR),
         perform=Notebook(None, "processes", workers, shown_progress()),
         told=worths.append,
         give_way=False,

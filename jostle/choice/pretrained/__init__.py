@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from attrs import frozen
 
@@ -13,6 +14,7 @@ from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import Trained
 from jostle.errors import ChoiceError
+from jostle.tasks import CLASSIFICATION, RANGES, Task
 
 __all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_maker"]
 
@@ -21,7 +23,7 @@ __all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_ma
 class Shipped:
     """A maker that came with Jostle."""
 
-    task: str
+    task: Task[Any]
     among: tuple[str, ...]
     axes: tuple[int, ...] = ()
     """For grids, the numbers of axes it is for."""
@@ -63,19 +65,19 @@ GRIDS = (
 )
 
 SHIPPED = {
-    "classification": Shipped("classification", CLASSIFIERS),
-    "ranges-1d": Shipped("grid", GRIDS, axes=(1,)),
-    "ranges-2d": Shipped("grid", GRIDS, axes=(2,)),
+    "classification": Shipped(CLASSIFICATION, CLASSIFIERS),
+    "ranges-1d": Shipped(RANGES, GRIDS, axes=(1,)),
+    "ranges-2d": Shipped(RANGES, GRIDS, axes=(2,)),
 }
 
 
 @lru_cache(maxsize=4)
-def shipped_history(task: str) -> History:
+def shipped_history(task: Task[Any]) -> History:
     """Return the rehearsals of a task that came with Jostle."""
-    path = shipped_folder() / f"{task}.jsonl.gz"
+    path = shipped_folder() / f"{task.name}.jsonl.gz"
     if not path.exists():
         raise ChoiceError(
-            f"no rehearsals of the task {task!r} came with Jostle",
+            f"no rehearsals of the task {task.name!r} came with Jostle",
             fix="trained_on=a folder of public databases",
         )
     return read_history(path)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import ClassVar
 
 from jostle.options.base import Option
-from jostle.options.models.model import Model
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.classification import CLASSIFICATION, Model
 
 __all__ = ["Classifier", "bought_rows", "rows_cost", "rows_share"]
 
@@ -22,7 +21,7 @@ MOST_CELLS = 2**26
 class Classifier(Option):
     """An Option that learns to predict a table's label: `option(db, epsilon=1)` gives a model."""
 
-    task: ClassVar[str] = "classification"
+    task = CLASSIFICATION
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
         """Return a model learnt from the probe's table with *epsilon* of its budget."""

@@ -35,13 +35,13 @@ from jostle.options.classification.pooled_tree import grown
 from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove, longest_path
 from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.model import Model
 from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
+from jostle.tasks.classification.model import Model
 
 __all__ = ["PooledBayes"]
 

@@ -5,7 +5,7 @@ Every kind is imported here, so that a file of any kind can be read wherever mod
 
 from jostle.options.models.additive import AdditiveModel, Term
 from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.model import Model, load_model
 from jostle.options.models.trees import TreeModel
+from jostle.tasks.classification.model import Model, load_model
 
 __all__ = ["AdditiveModel", "BayesTreeModel", "Model", "Term", "TreeModel", "load_model"]

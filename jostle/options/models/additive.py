@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
-from jostle.options.models.model import Model, check_numbers
 from jostle.tables.schema import Schema
+from jostle.tasks.classification.model import Model, check_numbers
 
 __all__ = ["AdditiveModel", "Term"]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
-from jostle.options.models.model import Model, check_numbers
 from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Schema
+from jostle.tasks.classification.model import Model, check_numbers
 
 __all__ = ["BayesTreeModel"]
 

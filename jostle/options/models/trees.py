@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
-from jostle.options.models.model import Model, check_numbers
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
+from jostle.tasks.classification.model import Model, check_numbers
 
 __all__ = ["TreeModel"]
 

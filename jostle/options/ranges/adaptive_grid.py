@@ -21,14 +21,14 @@ from jostle.options.ranges.base import (
     paid_total,
     total_cost,
 )
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import Tree, tree_of_cuts
 from jostle.options.ranges.uniform_grid import even_cuts, root_of
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import flag, positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["AdaptiveGrid", "cut_further", "reconcile"]
 

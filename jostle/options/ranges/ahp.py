@@ -23,15 +23,15 @@ from jostle.options.ranges.base import (
     grid_shape,
     noise_variance,
 )
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import Tree, halving_tree
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["AHP", "gather"]
 

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.options.base import Option
-from jostle.options.ranges.estimate import Estimate, SparseEstimate
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
-from jostle.options.ranges.workload import Workload
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
@@ -23,6 +21,9 @@ from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.ranges.task import RANGES, grid_shape
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = [
     "GridOption",
@@ -40,15 +41,10 @@ MOST_CELLS = 2**24
 """Cells of an array of estimates: 128 MB of them."""
 
 
-def grid_shape(schema: Schema) -> tuple[int, ...]:
-    """Return the sides of the grid that a schema's columns span."""
-    return tuple(schema[name].size for name in schema.names)
-
-
 class GridOption(Option):
     """An Option that estimates the cells of a grid: of all columns of a table, one axis each."""
 
-    task = "grid"
+    task = RANGES
 
     def __call__(self, db: Probe, workload: Workload | None = None, *, epsilon: Amount) -> Estimate | SparseEstimate:
         """Return an estimate of the grid's cells, for the sake of a workload of range queries.

@@ -15,18 +15,18 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, grid_shape
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.hilbert import hilbert_order
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import reading_shares
 from jostle.options.ranges.tree import Tree, chain_tree
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import positive, share
 from jostle.privacy.amounts import exact
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.partition import PickPartition
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["DAWA", "private_parts"]
 

@@ -24,15 +24,15 @@ from jostle.options.ranges.base import (
     paid_total,
     total_cost,
 )
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import Tree
 from jostle.options.ranges.weights import Weights, cut_around
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import share, whole
 from jostle.privacy.events import Allotment, Event, in_turn
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["MWEM", "suitable_rounds"]
 

@@ -13,12 +13,12 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.identity import noisy_cells
-from jostle.options.ranges.workload import Workload
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["PerturbedHistogram"]
 

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.shares import exact_shares
 from jostle.options.ranges.wavelet import haar_variances, inverse_haar, join_levels, level_loads
-from jostle.options.ranges.workload import Workload
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.regions import Haar
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["Privelet", "noisy_wavelet"]
 

@@ -11,14 +11,14 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, grid_shape
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.shares import exact_shares
 from jostle.options.ranges.tree import grid_tree
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import flag, positive
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["QuadTree"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.options.ranges.tree import Tree
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["best_shares", "coarseness", "evenness", "exact_shares", "reading_shares", "tree_shares"]
 

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import coarseness, evenness, reading_shares
 from jostle.options.ranges.tree import halving_tree
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["ShrunkTree"]
 

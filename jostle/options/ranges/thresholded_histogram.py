@@ -13,13 +13,13 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, counts_cost, grid_shape, paid_total
-from jostle.options.ranges.estimate import SparseEstimate
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import LARGEST_KEY, SparseCounts
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import SparseEstimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["ThresholdedHistogram", "threshold"]
 

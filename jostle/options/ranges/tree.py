@@ -16,7 +16,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = [
     "Tree",

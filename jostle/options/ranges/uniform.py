@@ -10,11 +10,11 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, grid_shape, paid_total, total_cost
-from jostle.options.ranges.estimate import Estimate
-from jostle.options.ranges.workload import Workload
 from jostle.privacy.events import Event, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["Uniform"]
 

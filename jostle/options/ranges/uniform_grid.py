@@ -21,13 +21,13 @@ from jostle.options.ranges.base import (
     grid_shape,
     paid_total,
 )
-from jostle.options.ranges.estimate import Estimate
 from jostle.options.ranges.tree import tree_of_cuts
-from jostle.options.ranges.workload import Workload
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["UniformGrid", "even_cuts", "root_of"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle.options.ranges.workload import Workload
 from jostle.tables.regions import haar_side
+from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["haar_variances", "inverse_haar", "join_levels", "level_loads", "level_weights"]
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
 
-from jostle.choice.learning.cases import Cases, floor_of
+from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.metafeatures.base import key_of
 from jostle.errors import ChoiceError
+from jostle.tasks import CLASSIFICATION, RANGES
+from jostle.tasks.metafeature import key_of
 
 AMONG = options()
 SKETCH = Sketch([("a", 3, False), ("label", 2, False)], "label")
@@ -47,8 +48,8 @@ def test_a_case_is_an_instance_and_a_budget() -> None:
     assert cases.budgets.tolist() == [0.1, 1, 10] * 2
     assert cases.databases.tolist() == ["one"] * 3 + ["two"] * 3
     assert set(cases.groups.tolist()) == {"people"}
-    assert cases.floor == floor_of("classification") == 0.01
-    assert floor_of("grid") == 0
+    assert cases.floor == CLASSIFICATION.floor == 0.01
+    assert RANGES.floor == 0
 
 
 def test_what_failed_counts_as_the_worst_that_did_not() -> None:

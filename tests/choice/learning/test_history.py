@@ -26,9 +26,9 @@ from jostle.choice.learning.history import (
     read_history,
     to_json,
 )
-from jostle.choice.public.instances import make_instance
-from jostle.choice.public.specs import TableSpec
+from jostle.corpora.specs import TableSpec
 from jostle.errors import ChoiceError
+from jostle.tasks import make_instance
 
 BASE = KnownDatabase("0c5f", "nursery", "nursery", "classification")
 INSTANCE = KnownInstance("0c5f v1", "0c5f", 300, Sketch([("a", 3, False), ("label", 2, False)], "label"))

@@ -13,11 +13,11 @@ from small import grid, tables
 
 import jostle
 from jostle.choice.learning.judging import judge_of, two_lists
-from jostle.choice.learning.rehearse import Judge, run_once
+from jostle.choice.learning.rehearse import run_once
 from jostle.choice.makers.making import Training
-from jostle.choice.public.instances import make_instance
-from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError
+from jostle.tasks import Judge, make_instance
 
 
 def wrong(predicted: Sequence[str], truth: Sequence[str]) -> float:

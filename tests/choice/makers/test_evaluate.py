@@ -19,14 +19,14 @@ from jostle.choice.learning.regret import figures, honest_best
 from jostle.choice.learning.rehearse import Plan, rehearse_all, run_once, seed_of
 from jostle.choice.makers.evaluate import MAKER, evaluate
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.public.corpus import Corpus
-from jostle.choice.public.folders import read_folder
-from jostle.choice.public.instances import make_instance
-from jostle.choice.public.specs import GridSpec, TableSpec
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.folders import read_folder
+from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError
 from jostle.options.base import get
 from jostle.options.functions import function_option
 from jostle.privacy.probe import Probe
+from jostle.tasks import make_instance
 
 AMONG = options()
 BUDGETS = ("1/10", "10")

@@ -24,10 +24,8 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker, Training
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import judge_all
-from jostle.choice.metafeatures.base import Market, View, key_of, metafeature
-from jostle.choice.public.folders import public
-from jostle.choice.public.instances import TableInstance, make_instance
-from jostle.choice.public.specs import TableSpec
+from jostle.corpora.folders import public
+from jostle.corpora.specs import TableSpec
 from jostle.errors import BudgetError, ChoiceError, OptionError
 from jostle.options.base import Option, get
 from jostle.options.functions import function_option
@@ -37,6 +35,9 @@ from jostle.privacy.probe import Probe
 from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks import CLASSIFICATION, make_instance
+from jostle.tasks.classification.instances import TableInstance
+from jostle.tasks.metafeature import Market, View, key_of, metafeature
 from jostle.trace.records import Charged, Chosen, Record, Released, Trace, to_json
 
 AMONG = options()
@@ -96,7 +97,7 @@ def chooser() -> ChoiceMaker:
 
 def test_it_declares_an_allotment(maker: ChoiceMaker) -> None:
     assert maker.cost(instance(1).schema, Fraction(1, 3)) == Allotment(Fraction(1, 3))
-    assert maker.task == "classification"
+    assert maker.task is CLASSIFICATION
     assert maker.name == "classifier(Majority, NaiveBayes)"
     assert maker.refuses(instance(1).schema) is None
 
@@ -230,7 +231,7 @@ def test_a_maker_may_be_among_anothers_options(maker: ChoiceMaker) -> None:
 class Newer(Option):
     """An Option under an old name, whose answers have changed."""
 
-    task: ClassVar[str] = "classification"
+    task = CLASSIFICATION
     version: ClassVar[int] = 7
 
     @property
@@ -267,7 +268,7 @@ def test_changed_options_and_metafeatures_are_refused_with_a_way_out(maker: Choi
 class Picky(Option):
     """An Option that does not run on what these tests have."""
 
-    task: ClassVar[str] = "classification"
+    task = CLASSIFICATION
 
     def refuses(self, schema: Schema) -> str | None:
         return "it has too few columns" if len(schema.names) < 5 else None

@@ -15,10 +15,10 @@ from jostle.choice.makers.selecting import CANDIDATES, SelectPrivately
 from jostle.errors import BudgetError, ChoiceError, JostleError, OptionError
 from jostle.options import get
 from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.model import Model
 from jostle.options.models.rules import hits_of
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
+from jostle.tasks.classification.model import Model
 from jostle.trace.records import Chosen, Trace
 
 ALL = sorted(kind.__name__ for kind in CANDIDATES)

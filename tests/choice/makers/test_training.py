@@ -16,13 +16,14 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownInstance, Line, Runs
 from jostle.choice.learning.learners import ConstantLearner, ForestLearner, TreeLearner
 from jostle.choice.learning.progress import silent
-from jostle.choice.learning.rehearse import JUDGED, Judge
+from jostle.choice.learning.rehearse import JUDGED
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import Judged, Way, best_way, judge, judge_all, nested, single_best, split_groups
-from jostle.choice.metafeatures.base import Metafeature
 from jostle.errors import ChoiceError
+from jostle.tasks import Judge
+from jostle.tasks.metafeature import Metafeature
 
 AMONG = options()
 SHARES = (Fraction(1, 50), Fraction(1, 10))

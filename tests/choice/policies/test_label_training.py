@@ -24,10 +24,11 @@ from jostle.choice.policies.situations import halves, situations_of
 from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
 from jostle.choice.policies.work import Part
 from jostle.choice.programs import load_maker, load_trainable
-from jostle.choice.public.folders import public
 from jostle.cli import main
+from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
 from jostle.sites import CHANGED, force, nothing_learned
+from jostle.tasks import RANGES
 from jostle.trace.records import Chosen, Trace
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
@@ -379,7 +380,7 @@ def Either(db, queries):
         np.save(tmp_path / "grids" / f"g{number}.npy", random.integers(50, 60, (8, 8)))
     entry = load_trainable(tmp_path / "p.jst")
     assert isinstance(entry, Labelled)
-    assert (entry.name, entry.task, entry.labels) == ("Either", "grid", ("How",))
+    assert (entry.name, entry.task, entry.labels) == ("Either", RANGES, ("How",))
     done = train_policies(entry, corpus=tmp_path / "grids", epsilons=("1",), engine="threads", runs=12)
     losses = {name: loss for name, loss, _ in done.worths[0].losses}
     assert losses["learned"] <= losses["flat"] < losses["nothing"]

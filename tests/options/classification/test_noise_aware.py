@@ -18,12 +18,12 @@ from jostle.options.classification.pooled_bayes import _drawn, _fitting_weight, 
 from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove
 from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.model import Model
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.amounts import Amount
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
+from jostle.tasks.classification.model import Model
 
 NOISE_AWARE = ("PooledTree", "PooledBayes")
 SIZES = np.array([3, 2], dtype=np.int64)

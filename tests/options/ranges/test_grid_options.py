@@ -12,9 +12,9 @@ import jostle
 from jostle import Numeric, Schema, Table, options
 from jostle.errors import JostleError, OptionError, TableError
 from jostle.options.ranges.base import GridOption
-from jostle.options.ranges.estimate import Estimate, SparseEstimate
-from jostle.options.ranges.workload import Workload
 from jostle.tables.schema import Neighbours
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.ranges.workload import Workload
 
 NAMES = options.names("grid")
 SHAPES = [(37,), (13, 7), (4, 5, 3), (1,), (1, 1)]

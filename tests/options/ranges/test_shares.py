@@ -19,7 +19,7 @@ from jostle.options.ranges.shares import (
     tree_shares,
 )
 from jostle.options.ranges.tree import Tree, grid_tree, halving_tree, least_squares, variances
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.workload import Workload
 
 
 @pytest.mark.parametrize("tree", [grid_tree((32,), 2), grid_tree((8, 8), 2)])

@@ -7,10 +7,10 @@ import pytest
 
 import jostle
 from jostle import Numeric, Schema, Table
-from jostle.options.ranges.estimate import SparseEstimate
 from jostle.options.ranges.identity import Identity
 from jostle.options.ranges.thresholded_histogram import ThresholdedHistogram, threshold
 from jostle.tables.schema import Neighbours
+from jostle.tasks.ranges.estimate import SparseEstimate
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])

@@ -27,7 +27,7 @@ from jostle.options.ranges.tree import (
     variances,
 )
 from jostle.options.ranges.uniform_grid import even_cuts
-from jostle.options.ranges.workload import Workload
+from jostle.tasks.ranges.workload import Workload
 
 Floats = NDArray[np.float64]
 

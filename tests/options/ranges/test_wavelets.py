@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import jostle
 from jostle.options.ranges.privelet import Privelet
 from jostle.options.ranges.wavelet import haar_variances, inverse_haar, join_levels, level_loads, level_weights
-from jostle.options.ranges.workload import Workload
 from jostle.tables.regions import Haar, haar, haar_side
+from jostle.tasks.ranges.workload import Workload
 
 shapes = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
 

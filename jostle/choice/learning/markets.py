@@ -1,0 +1,129 @@
+"""Where what metafeatures buy comes from: a probe, which charges for it, or what was read off public databases."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ChoiceError
+from jostle.privacy.expressions import Expression, known_of, sensitivity
+from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.opening import raw
+from jostle.privacy.probe import Probe
+from jostle.privacy.tallied import Tally
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.tasks.metafeature import Market, Metafeature, distinct, key_of
+
+__all__ = ["Purchases", "Replica", "Stall", "read_raw", "seeded"]
+
+Floats = NDArray[np.float64]
+STEPS = 1000
+"""Training noise is a whole number of so many steps per unit."""
+
+
+@frozen(eq=False)
+class Purchases(Market):
+    """Buys from a probe, each thing once, all at the same price."""
+
+    db: Probe
+    each: Fraction
+    listed: Mapping[str, Expression]
+    bought: dict[str, Floats] = field(factory=dict)
+
+    def buy(self, wanted: Expression) -> Floats:
+        """Return what was bought before, or buy it."""
+        key = key_of(wanted)
+        if key not in self.listed:
+            raise ChoiceError(
+                "a metafeature buys something that it did not buy when it was priced",
+                why="what it costs is fixed before the data are touched",
+                fix="buy first, and decide afterwards, whatever the numbers are",
+            )
+        if key not in self.bought:
+            self.bought[key] = self.db.release_cells(wanted, self.each, site="metafeature")
+        return self.bought[key]
+
+    def rows(self, sure: float) -> int | None:
+        """Return how many rows there are, if what was bought tells: counts of all rows, as exactly as asked for.
+
+        The sum of m counts with Laplace noise of scale s on each has a standard deviation of sqrt(2m) s. What is so
+        often that, *sure*, is taken for the number itself.
+        """
+        found: list[tuple[float, float]] = []
+        for key, numbers in self.bought.items():
+            wanted = self.listed[key]
+            if isinstance(wanted, Tally) and wanted.weighted is None and not wanted.conditions:
+                scale = float(sensitivity(wanted, self.db.schema) / self.each)
+                found.append((math.sqrt(2 * numbers.size) * scale, float(numbers.sum())))
+        if not found:
+            return None
+        deviation, rows = min(found)
+        return round(rows) if rows >= max(1.0, sure * deviation) else None
+
+
+@frozen(eq=False)
+class Stall:
+    """What was read off one public database, with what is worked out for each purchase only once."""
+
+    read: Mapping[str, tuple[float, ...]]
+    schema: Schema
+    worked_out: dict[int, tuple[Expression, Floats, Fraction]] = field(factory=dict)
+    """By the expression's identity; the expression is held with it, so that its place is not taken by another."""
+
+    def values(self, wanted: Expression) -> tuple[Floats, Fraction]:
+        """Return an expression's numbers, and its sensitivity."""
+        known = self.worked_out.get(id(wanted))
+        if known is None:
+            key = key_of(wanted)
+            if key not in self.read:
+                raise ChoiceError(
+                    "what a metafeature buys was not read off all databases",
+                    fix="train again, with the databases at hand",
+                )
+            values = np.array(self.read[key]).reshape(known_of(wanted, self.schema).shape)
+            known = (wanted, values, sensitivity(wanted, self.schema))
+            self.worked_out[id(wanted)] = known
+        return known[1], known[2]
+
+
+@frozen(eq=False)
+class Replica(Market):
+    """Puts noise on what was read off a public database, as it would be bought there; none where *each* is None."""
+
+    stall: Stall
+    each: Fraction | None
+    noise: Noise
+    bought: dict[str, Floats] = field(factory=dict)
+
+    def buy(self, wanted: Expression) -> Floats:
+        """Return what was read, noised once."""
+        values, moved = self.stall.values(wanted)
+        if self.each is None:
+            return values
+        key = key_of(wanted)
+        if key not in self.bought:
+            # In steps a thousandth of what a row changes: fine enough for training.
+            scale = max(Fraction(1), Fraction(round(STEPS * moved / self.each)))
+            self.bought[key] = values + self.noise.discrete_laplace(scale, values.size).reshape(values.shape) / STEPS
+        return self.bought[key]
+
+
+def read_raw(metafeatures: Iterable[Metafeature], table: Table) -> dict[str, tuple[float, ...]]:
+    """Return what metafeatures buy on a public table, without noise; a table opened as private is refused."""
+    wanted = distinct(metafeatures, table.schema)
+    numbers = raw(table, wanted.values())
+    return {key: tuple(map(float, found)) for key, found in zip(wanted, numbers, strict=True)}
+
+
+def seeded(seed: Any) -> Noise:
+    """Return a noise that is a function of a seed, for training."""
+    digest = hashlib.blake2b(repr(seed).encode(), digest_size=8).digest()
+    return Noise(SeededBits(int.from_bytes(digest, "big")))

@@ -1,1 +1,0 @@
-"""Metafeatures: what about a database may decide which Option is best."""

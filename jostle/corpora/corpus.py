@@ -1,0 +1,171 @@
+"""Corpora: public databases in a fixed order, each name once, and who shares people with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, pairwise
+
+from attrs import evolve, field, frozen
+
+from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
+from jostle.corpora.relatives import RowMarks, related
+from jostle.errors import CorpusError, JostleError
+
+__all__ = ["Corpus"]
+
+
+def _named_once(databases: Iterable[PublicDatabase]) -> tuple[PublicDatabase, ...]:
+    given = tuple(databases)
+    names = [database.name for database in given]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise CorpusError(f"two databases are called {twice!r}", fix="corpus | corpus gives the second another name")
+    return given
+
+
+@frozen(repr=False)
+class Corpus:
+    """Public databases, and what could not be read.
+
+    >>> corpus = Corpus([PublicGrid.of("a", [1, 2]), PublicGrid.of("b", [3, 4], group="a")])
+    >>> len(corpus), corpus.groups, len(corpus.without("a"))
+    (2, {'a': ('a', 'b')}, 0)
+    """
+
+    databases: tuple[PublicDatabase, ...] = field(default=(), converter=_named_once)
+    problems: tuple[JostleError, ...] = ()
+    """Why some files are not among them, each naming its file."""
+
+    @property
+    def tables(self) -> tuple[PublicTable, ...]:
+        """Return the tables."""
+        return tuple(database for database in self.databases if isinstance(database, PublicTable))
+
+    @property
+    def grids(self) -> tuple[PublicGrid, ...]:
+        """Return the grids."""
+        return tuple(database for database in self.databases if isinstance(database, PublicGrid))
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of each group's databases."""
+        found: dict[str, tuple[str, ...]] = {}
+        for database in self.databases:
+            found[database.group] = (*found.get(database.group, ()), database.name)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.databases)
+
+    def __iter__(self) -> Iterator[PublicDatabase]:
+        return iter(self.databases)
+
+    def __contains__(self, name: object) -> bool:
+        return any(database.name == name for database in self.databases)
+
+    def __getitem__(self, name: str) -> PublicDatabase:
+        for database in self.databases:
+            if database.name == name:
+                return database
+        raise CorpusError(f"there is no database {name!r} among these {len(self)}")
+
+    def __or__(self, other: Corpus) -> Corpus:
+        """Return both corpora's databases: what is in both once, and of two with one name the second renamed.
+
+        A group of one is a group of the other if it has the same name: better apart than on both sides of a split.
+        """
+        databases = list(self.databases)
+        for database in other.databases:
+            same = [known for known in databases if _said_name(known) == _said_name(database)]
+            if any(known is database or _equal(known, database) for known in same):
+                continue
+            name = f"{database.name} ({len(same) + 1})" if same else database.name
+            databases.append(changed(database, name=name))
+        return Corpus(databases, self.problems + other.problems)
+
+    def without(self, group: str) -> Corpus:
+        """Return the databases of all other groups."""
+        return evolve(self, databases=[database for database in self.databases if database.group != group])
+
+    def only(self, *names: str) -> Corpus:
+        """Return the databases of these names, in this order."""
+        return evolve(self, databases=[self[name] for name in names])
+
+    def in_groups(self, groups: Mapping[str, Iterable[str]]) -> Corpus:
+        """Return the same databases, those listed together in one group, with whatever was in a group with them.
+
+        A name that no database has becomes a problem.
+        """
+        pairs: list[tuple[str, str]] = []
+        called: dict[str, str] = {}
+        problems = list(self.problems)
+        for group, listed in groups.items():
+            given = list(listed)
+            names = [name for name in given if name in self]
+            problems += [_unknown(name, group) for name in given if name not in self]
+            called.update(dict.fromkeys(names, group))
+            pairs += pairwise(names)
+        return _joined(evolve(self, problems=tuple(problems)), pairs, called)
+
+    def grouped(self) -> Corpus:
+        """Return the same databases, tables that share rows in one group; reads them all.
+
+        Those of which more than half of the different rows, without labels, are the same: see `related`. What a
+        generator made shares rows with nobody. What cannot be read moves to the problems.
+        """
+        readable: list[PublicDatabase] = []
+        problems = list(self.problems)
+        marks: dict[str, RowMarks] = {}
+        for database in self.databases:
+            try:
+                _ = database.digest  # worked out while the database is in memory anyway
+                if isinstance(database, PublicTable) and not database.artificial:
+                    marks[database.name] = RowMarks.of(database)
+            except JostleError as mistake:
+                problems.append(mistake)
+            else:
+                readable.append(database)
+        pairs = [(one, other) for one, other in combinations(marks, 2) if related(marks[one], marks[other])]
+        return _joined(Corpus(readable, tuple(problems)), pairs, {})
+
+    def __repr__(self) -> str:
+        unread = f", {len(self.problems)} not read" if self.problems else ""
+        return f"<Corpus of {len(self.tables)} tables and {len(self.grids)} grids{unread}>"
+
+
+def _said_name(database: PublicDatabase) -> str:
+    """Return a database's name without the number that a union may have given it."""
+    name, bracket, number = database.name.rpartition(" (")
+    return name if bracket and number[:-1].isdigit() else database.name
+
+
+def _equal(one: PublicDatabase, other: PublicDatabase) -> bool:
+    if type(one) is not type(other):
+        return False
+    return one.reader == other.reader or one.digest == other.digest
+
+
+def _unknown(name: str, group: str) -> CorpusError:
+    return CorpusError(f"the group {group!r} names {name!r}, which is no database here", fix="check the name")
+
+
+def _joined(corpus: Corpus, pairs: Iterable[tuple[str, str]], named: Mapping[str, str]) -> Corpus:
+    """Return the same databases, the groups of each pair made one: called as said, or as its first."""
+    group = {database.name: database.group for database in corpus.databases}
+    renamed: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while name in renamed:
+            name = renamed[name]
+        return name
+
+    for one, other in pairs:
+        if one in group and other in group and root(group[one]) != root(group[other]):
+            renamed[root(group[other])] = root(group[one])
+    called = {root(group[name]): text for name, text in named.items() if name in group}
+    groups = {name: called.get(root(said), root(said)) for name, said in group.items()}
+    databases = [
+        database if database.group == groups[database.name] else changed(database, group=groups[database.name])
+        for database in corpus.databases
+    ]
+    return evolve(corpus, databases=databases)

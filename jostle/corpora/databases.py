@@ -1,0 +1,231 @@
+"""Public databases: what is rehearsed on. Each is a name, a way to read it, and who else has the same people in it.
+
+Nothing here is private, and nothing here is read before it is needed: a corpus of many files is a list of names. What
+was read is kept for a few databases at a time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+from attrs import Factory, evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from jostle.corpora.cells import grid_digest, plain_table, table_digest
+from jostle.corpora.parts import GridParts, Parts, TableParts
+from jostle.corpora.specs import GridSpec, Spec, TableSpec, instance_key
+from jostle.errors import CorpusError, JostleError
+from jostle.tables.frames import frame_columns
+
+__all__ = ["CellReader", "PublicDatabase", "PublicGrid", "PublicTable", "RowReader", "changed", "whole_counts"]
+
+KEPT = 8
+"""Databases that are kept in memory after they were read."""
+WORKED_OUT = frozenset({"attributes", "digest", "length", "shape", "total"})
+"""What is found out about a database once, and does not depend on its name or group."""
+
+
+class RowReader(Protocol):
+    """Where a public table's rows come from: a frozen value, which can be hashed, sent to another process and asked."""
+
+    def __hash__(self) -> int: ...
+
+    def read(self) -> pa.Table:
+        """Return the rows in one form, as `plain_table` makes them."""
+
+
+class CellReader(Protocol):
+    """Where a public grid's counts come from."""
+
+    def __hash__(self) -> int: ...
+
+    def read(self) -> NDArray[np.int64]:
+        """Return the counts."""
+
+
+@frozen(eq=False, repr=False)
+class FrameRows:
+    """Rows that are in memory."""
+
+    table: pa.Table
+
+    def read(self) -> pa.Table:
+        """Return them."""
+        return self.table
+
+
+@frozen(eq=False, repr=False)
+class ArrayCells:
+    """Counts that are in memory."""
+
+    counts: NDArray[np.int64]
+
+    def read(self) -> NDArray[np.int64]:
+        """Return them."""
+        return self.counts
+
+
+@lru_cache(maxsize=KEPT)
+def _rows(reader: RowReader) -> pa.Table:
+    return reader.read()
+
+
+@lru_cache(maxsize=KEPT)
+def _cells(reader: CellReader) -> NDArray[np.int64]:
+    counts = reader.read()
+    counts.setflags(write=False)
+    return counts
+
+
+class PublicDatabase(Parts):
+    """A public database, by name."""
+
+    spec: ClassVar[type[Spec]]
+    """What says which part of it."""
+
+    name: str
+    reader: Any
+    group: str
+    artificial: bool
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """A hash of what it says, the same on every machine and from every way to read it."""
+
+    def key(self, spec: Spec) -> str:
+        """The text that identifies the instance this spec makes of it; refuse a spec of something else."""
+        if not isinstance(spec, self.spec):
+            raise CorpusError(f"{type(spec).__name__} says nothing about a {type(self).__name__}")
+        return instance_key(self.digest, spec)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+@frozen(eq=False, repr=False, slots=False)  # without slots, what was worked out once travels with it
+class PublicTable(TableParts, PublicDatabase):
+    """A public table with a column of classes to predict.
+
+    >>> import pyarrow as pa
+    >>> table = PublicTable.of("toy", pa.table({"x": [1, 2, 3], "label": ["a", "b", "a"]}))
+    >>> len(table), table.attributes, table.group
+    (3, ('x',), 'toy')
+    """
+
+    spec = TableSpec
+
+    name: str
+    reader: RowReader
+    label: str = "label"
+    """The column to predict."""
+    group: str = field(default=Factory(lambda self: self.name, takes_self=True))
+    """Databases that share people have one group; they are never on two sides of a split."""
+    artificial: bool = False
+    """Whether a generator made it, so that it shares people with no other, however alike the rows."""
+
+    @classmethod
+    def of(cls, name: str, frame: Any, *, label: str = "label", group: str | None = None) -> PublicTable:
+        """Return a table of a public dataframe's rows: pandas, polars, Arrow, whatever narwhals reads."""
+        table = plain_table(frame_columns(frame)[0], label)
+        return cls(name, FrameRows(table), label, name if group is None else group)
+
+    @property
+    def columns(self) -> pa.Table:
+        """Return the columns, in memory: floats for numbers, dictionaries for texts and the label."""
+        try:
+            return _rows(self.reader)
+        except CorpusError:
+            raise
+        except JostleError as mistake:
+            raise CorpusError(f"{self.name}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the names of all columns but the label."""
+        return tuple(name for name in self.columns.column_names if name != self.label)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a hash of what the table says, the same on every machine and from every way to read it."""
+        return table_digest(self.columns, self.label)
+
+    @cached_property
+    def length(self) -> int:
+        """Return how many rows there are."""
+        return len(self.columns)
+
+    def __len__(self) -> int:
+        return self.length
+
+
+@frozen(eq=False, repr=False, slots=False)
+class PublicGrid(GridParts, PublicDatabase):
+    """A public grid of counts, with any number of axes.
+
+    >>> grid = PublicGrid.of("toy", [[1, 0], [2, 3]])
+    >>> grid.shape, grid.total
+    ((2, 2), 6)
+    """
+
+    spec = GridSpec
+
+    name: str
+    reader: CellReader
+    group: str = field(default=Factory(lambda self: self.name, takes_self=True))
+    """Databases that share people have one group; they are never on two sides of a split."""
+    artificial: bool = False
+    """Whether a generator made it."""
+
+    @classmethod
+    def of(cls, name: str, counts: ArrayLike, *, group: str | None = None) -> PublicGrid:
+        """Return a grid of counts."""
+        return cls(name, ArrayCells(whole_counts(counts, name)), name if group is None else group)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Return the counts, in memory, not to be written to."""
+        return _cells(self.reader)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Return the sides."""
+        return self.counts.shape
+
+    @cached_property
+    def total(self) -> int:
+        """Return how many records there are."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a hash of shape and counts, the same on every machine."""
+        return grid_digest(self.counts)
+
+
+def changed(database: Any, **facts: Any) -> Any:
+    """Return a database with another name or group, and with what was worked out about it before."""
+    made = evolve(database, **facts)
+    vars(made).update({name: found for name, found in vars(database).items() if name in WORKED_OUT})
+    return made
+
+
+def whole_counts(counts: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Return counts as whole numbers of 64 bits, a copy; refuse what is none."""
+    try:
+        given = np.asarray(counts)
+    except ValueError:
+        raise CorpusError(f"{name} has sides of different lengths", fix="give an array") from None
+    if given.ndim == 0 or not given.size:
+        raise CorpusError(f"{name} is no grid: it has no cells")
+    if given.dtype.kind not in "iuf":
+        raise CorpusError(f"{name} holds {given.dtype}, not counts")
+    if not np.all(np.isfinite(given)) or np.any(given < 0) or np.any(given != np.floor(given)):
+        raise CorpusError(f"{name} holds something other than counts", why="a count is a whole number from 0 up")
+    if not 0 < given.sum(dtype=np.float64) < 2.0**53:
+        raise CorpusError(f"{name} holds no records, or more than can be added up")
+    return np.array(given, dtype=np.int64, order="C")

@@ -1,0 +1,200 @@
+"""Read public databases from files: tables from CSV and Parquet, grids from .npy.
+
+Listing a folder reads names and first lines; the rest of a file is read when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from jostle.corpora.cells import plain_table
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed, whole_counts
+from jostle.corpora.relatives import KNOWN_RELATIVES
+from jostle.errors import CorpusError, JostleError, shown
+from jostle.files.kinds import FileKind
+from jostle.tables.csv_lines import CSV_ENDINGS
+from jostle.tables.readers import PARQUET_ENDINGS, header, read_batches
+
+__all__ = ["GROUPS", "FileCells", "FileRows", "public", "read_folder"]
+
+GROUPS = "groups.toml"
+"""A file that says which of a folder's databases share people: lines such as census = ["adult", "adult_1995"]."""
+GROUPS_FILE = FileKind("list of groups", CorpusError, 'write lines such as group = ["a", "b"]', most_bytes=1 << 25)
+TABLE_ENDINGS = CSV_ENDINGS + PARQUET_ENDINGS
+GRID_ENDING = ".npy"
+
+
+@frozen
+class FileRows:
+    """Rows of a CSV or Parquet file."""
+
+    path: Path
+    label: str
+
+    def read(self) -> pa.Table:
+        """Return them in one form."""
+        try:
+            names = header(self.path)
+            batches = list(read_batches(self.path, names))
+            if not batches:
+                raise CorpusError(f"the file {self.path} has no rows")
+            columns = {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names)}
+            table = plain_table(columns, self.label)
+        except JostleError as mistake:
+            raise _naming(self.path, mistake) from None
+        if not len(table):
+            raise CorpusError(f"the file {self.path} has no rows with a label")
+        return table
+
+
+@frozen
+class FileCells:
+    """Counts of a grid in a .npy file."""
+
+    path: Path
+
+    def read(self) -> NDArray[np.int64]:
+        """Return them."""
+        try:
+            counts = np.load(self.path, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            raise CorpusError(f"the file {self.path} cannot be read as a NumPy array") from None
+        return whole_counts(counts, f"the file {self.path}")
+
+
+def read_folder(
+    folder: str | Path,
+    *,
+    label: str = "label",
+    subfolders: bool = False,
+    groups: Mapping[str, Iterable[str]] | None = None,
+) -> Corpus:
+    """Return the public databases in a folder's files, and a problem for each file that cannot be one.
+
+    Tables are CSV or Parquet files with a column that is called as *label* says; grids are .npy files of counts. Other
+    files are passed over. Databases that share people are put in one group as the folder's groups.toml says, as
+    *groups* does, and where they are known to; `grouped` finds out who else shares rows, and reads them all for that.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise CorpusError(f"there is no folder {root}", fix="check the path")
+    databases: dict[str, PublicDatabase] = {}
+    problems: list[JostleError] = []
+    for path in _files(root, subfolders=subfolders):
+        try:
+            database = _database(path, label)
+        except JostleError as mistake:
+            problems.append(mistake)
+            continue
+        name = database.name
+        if name in databases:  # nursery.csv and nursery.parquet, or two of one name in two subfolders
+            name = path.relative_to(root).as_posix()
+        databases[name] = database if name == database.name else changed(database, name=name)
+    corpus = Corpus(tuple(databases.values()), tuple(problems))
+    return _in_all_groups(corpus, root / GROUPS, groups or {})
+
+
+def public(
+    path: str | Path,
+    *,
+    label: str = "label",
+    subfolders: bool = False,
+    groups: Mapping[str, Iterable[str]] | None = None,
+) -> Corpus:
+    """Return the public databases in a folder, or the one in a file.
+
+    >>> public("no/such/folder")
+    Traceback (most recent call last):
+    jostle.errors.CorpusError: there is no file or folder no/such/folder
+      fix: check the path
+    """
+    place = Path(path)
+    if place.is_dir():
+        return read_folder(place, label=label, subfolders=subfolders, groups=groups)
+    if not place.exists():
+        raise CorpusError(f"there is no file or folder {place}", fix="check the path")
+    if _stem(place) is None:
+        raise CorpusError(
+            f"the file {place} has no ending that says how to read it",
+            fix=f"one of {', '.join((*TABLE_ENDINGS, GRID_ENDING))}",
+        )
+    return Corpus((_database(place, label),))
+
+
+def _files(root: Path, *, subfolders: bool) -> Iterator[Path]:
+    found = root.rglob("*") if subfolders else root.iterdir()
+    yield from sorted(path for path in found if _stem(path) is not None and path.is_file())
+
+
+def _stem(path: Path) -> str | None:
+    """Return a file's name without the ending that says what it is, or None if it has no such ending."""
+    name = path.name
+    for ending in sorted((*TABLE_ENDINGS, GRID_ENDING), key=len, reverse=True):
+        if name.lower().endswith(ending) and len(name) > len(ending) and not name.startswith("."):
+            return name[: -len(ending)]
+    return None
+
+
+def _database(path: Path, label: str) -> PublicDatabase:
+    """Return the database in a file, after a look at how it begins."""
+    stem = _stem(path) or path.name
+    if path.suffix.lower() == GRID_ENDING:
+        _check_array(path)
+        return PublicGrid(stem, FileCells(path.absolute()))
+    try:
+        names = header(path)
+    except JostleError as mistake:
+        raise _naming(path, mistake) from None
+    if names.count(label) != 1 or len(set(names)) != len(names):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        raise CorpusError(
+            f"the file {path} has no column {label!r} to predict"
+            if twice is None
+            else f"the file {path} has two columns {twice!r}",
+            fix='public(path, label="..."), or of points, points_grid(path, shape)'
+            if twice is None
+            else "give each a name of its own",
+        )
+    return PublicTable(stem, FileRows(path.absolute(), label), label)
+
+
+def _check_array(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            np.lib.format.read_magic(file)
+    except (OSError, ValueError):
+        raise CorpusError(f"the file {path} cannot be read as a NumPy array") from None
+
+
+def _naming(path: Path, mistake: JostleError) -> CorpusError:
+    title = mistake.title if str(path) in mistake.title else f"the file {path} is not read: {mistake.title}"
+    return CorpusError(title, why=mistake.why, fix=mistake.fix)
+
+
+def _in_all_groups(corpus: Corpus, listed: Path, given: Mapping[str, Iterable[str]]) -> Corpus:
+    try:
+        groups = _listed_groups(listed)
+    except CorpusError as mistake:
+        groups = {}
+        corpus = evolve(corpus, problems=(*corpus.problems, mistake))
+    present = [[name for name in names if name in corpus] for names in KNOWN_RELATIVES]
+    corpus = corpus.in_groups({names[0]: names for names in present if names})
+    return corpus.in_groups(groups).in_groups(given)
+
+
+def _listed_groups(path: Path) -> dict[str, list[str]]:
+    if not path.is_file():
+        return {}
+    file = GROUPS_FILE.at(path)
+    facts = file.toml(file.text())
+    for group, names in facts.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise file.damaged(f"has a group {shown(group)} that is no list of names")
+    return facts

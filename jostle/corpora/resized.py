@@ -1,0 +1,35 @@
+"""Grids made of other grids: with fewer cells, or of so many records drawn from their shape."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import CorpusError
+
+__all__ = ["coarsened", "drawn"]
+
+
+def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return a grid with fewer cells, each the sum of a block of equal sides.
+
+    >>> coarsened(np.arange(6), (3,))
+    array([1, 5, 9])
+    """
+    pairs = list(zip(counts.shape, shape, strict=False))
+    if len(shape) != counts.ndim or any(side < 1 or whole % side for whole, side in pairs):
+        raise CorpusError(
+            f"a grid of shape {counts.shape} is not coarsened to {shape}",
+            why="cells are added up in blocks, so each new side divides the old one",
+        )
+    split = [part for whole, side in zip(counts.shape, shape, strict=True) for part in (side, whole // side)]
+    sums: NDArray[np.int64] = counts.reshape(split).sum(axis=tuple(range(1, 2 * counts.ndim, 2)))
+    return sums
+
+
+def drawn(
+    counts: NDArray[np.int64] | NDArray[np.float64], records: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return so many records, drawn independently from the distribution that a grid's counts are in proportion to."""
+    chances = counts.ravel() / counts.sum()
+    return generator.multinomial(records, chances).reshape(counts.shape)

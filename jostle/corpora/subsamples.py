@@ -1,0 +1,27 @@
+"""Which parts of public databases makers learn from, if nobody says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from jostle.corpora.databases import PublicDatabase, PublicGrid
+from jostle.corpora.specs import Spec
+
+__all__ = ["default_jobs", "few_jobs"]
+
+Jobs = list[tuple[PublicDatabase, Spec]]
+
+
+def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = ()) -> Jobs:
+    """The instances of public databases to be rehearsed on; of grids, only those with so many axes, if said."""
+    return [
+        (database, spec)
+        for database in databases
+        if not axes or not isinstance(database, PublicGrid) or len(database.shape) in axes
+        for spec in database.usual()
+    ]
+
+
+def few_jobs(databases: Iterable[PublicDatabase]) -> Jobs:
+    """Few instances of public databases, and small ones."""
+    return [(database, spec) for database in databases for spec in database.few()]

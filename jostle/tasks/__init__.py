@@ -1,0 +1,18 @@
+"""Tasks: what can be asked of a private table, how it is judged, learned from and shown."""
+
+from jostle.tasks.base import TASKS, UNTOLD, Instance, Judge, Task, make_instance, register, task_of
+from jostle.tasks.classification import CLASSIFICATION
+from jostle.tasks.ranges import RANGES
+
+__all__ = [
+    "CLASSIFICATION",
+    "RANGES",
+    "TASKS",
+    "UNTOLD",
+    "Instance",
+    "Judge",
+    "Task",
+    "make_instance",
+    "register",
+    "task_of",
+]

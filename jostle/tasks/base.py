@@ -1,0 +1,226 @@
+"""Tasks: what can be asked of a private table. Options of one task can stand in for each other.
+
+A task is a value. Whoever trains, chooses, evaluates, runs or shows goes by what the task says, so a new task is one
+file here, and its Options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from attrs import field, frozen
+
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.specs import Spec
+from jostle.errors import ChoiceError, OptionError
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.tasks.metafeature import Metafeature
+
+__all__ = ["TASKS", "UNTOLD", "Instance", "Judge", "Task", "make_instance", "register", "task_of"]
+
+Answer = TypeVar("Answer")
+
+
+class Instance(Protocol):
+    """A part of a public database that Options are rehearsed on, with what is needed to judge what they answer."""
+
+    @property
+    def key(self) -> str:
+        """A name that no other instance has."""
+
+    @property
+    def table(self) -> Table:
+        """The rows to learn from."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+
+    @property
+    def rows(self) -> int:
+        """How many they are."""
+
+    @property
+    def questions(self) -> tuple[Any, ...]:
+        """What is asked beside the table."""
+
+    @property
+    def sameness(self) -> float:
+        """The share of what is judged that one answer to everything gets right."""
+
+    def lists(self, answer: Any, /) -> tuple[list[Any], list[Any]]:
+        """What was answered and what is true, as two lists, for judges that a programmer writes."""
+
+    def chances(self, answer: Any, /) -> list[dict[str, float]] | None:
+        """For each answer in the list, how sure it is of what; None for answers that do not say."""
+
+    def loss(self, answer: Any, /) -> float:
+        """How bad an answer is, by the task's own loss."""
+
+
+@frozen
+class Judge:
+    """A way to say how bad an answer is: a number from 0 up, the less the better."""
+
+    name: str
+    """What it is called in histories; of a programmer's own it has a mark of the text."""
+    loss: Callable[[Any, Any], float] = field(repr=False)
+    """From an instance and an Option's answer on it."""
+    about: str = ""
+    floor: float | None = None
+    """Losses below this count as this, since nobody notices less; None for the floor of the task's own judge."""
+
+
+@frozen(eq=False, kw_only=True, repr=False)
+class Task(Generic[Answer]):
+    """What is asked of a table, what comes back, and how it is judged, learned from and shown."""
+
+    name: str
+    """What programs, files and people call it."""
+    also: tuple[str, ...] = ()
+    """Other names for it."""
+    does: str
+    """What its Options do: "predicts a label"."""
+    answers: tuple[type[Answer], ...]
+    """What its Options give back."""
+    gives: str
+    """The same in words: "a model"."""
+    modules: tuple[str, ...] = ()
+    """Where programs in Jostle's language import its Options from, beside `options`."""
+    told_by: tuple[str, ...] = ()
+    """What a program that asks a table for this names of it: where an Option written in Jostle's language does, it is
+    one of this task. A star stands for anything."""
+    asked: Mapping[str, type] = field(factory=dict)
+    """What is asked beside the table, by name, and of which type; all of it can be left out."""
+    questions: Callable[[Schema], tuple[Any, ...]]
+    """What is asked of a table where nobody says."""
+    suits: Callable[[Schema], bool]
+    """Whether a table looks as if it were there to be asked this."""
+
+    database: type[PublicDatabase]
+    """What is rehearsed on."""
+    instance: Callable[[Any, Any], Instance]
+    """From a database and a spec; the same for the same, in every process."""
+    corpus: Callable[[], Corpus]
+    """The databases that everybody has."""
+    example: Callable[[], tuple[PublicDatabase, Spec]]
+    """A database to try a program on, and which part of it."""
+    judges: tuple[Judge, ...]
+    """The first is the task's own."""
+    free: tuple[Metafeature, ...] = ()
+    """Public facts."""
+    bought: tuple[Metafeature, ...] = ()
+
+    text: Callable[[Answer], str]
+    """An answer for people."""
+    data: Callable[[Answer], Any]
+    """An answer as plain data."""
+    save: Callable[[Answer, Path], None]
+    """Write an answer to a file."""
+
+    @property
+    def metafeatures(self) -> tuple[Metafeature, ...]:
+        """All metafeatures that Jostle knows for it, the free ones first."""
+        return (*self.free, *self.bought)
+
+    @property
+    def floor(self) -> float:
+        """Below which losses do not count as different."""
+        return (self.judges[0].floor if self.judges else None) or 0.0
+
+    def takes(self, database: object) -> bool:
+        """Whether its Options can be rehearsed on a database."""
+        return isinstance(database, self.database)
+
+    def gave(self, answer: object) -> bool:
+        """Whether an answer is one of this task."""
+        return isinstance(answer, self.answers)
+
+    def knows(self, judge: Judge) -> bool:
+        """Whether a judge is one of the task's."""
+        return any(judge is each or judge.name == each.name for each in self.judges)
+
+    def other(self, judge: Judge | None) -> str | None:
+        """Name of a judge of the task that is not its own; None for its own, and for a programmer's."""
+        return None if judge is None or not self.knows(judge) or judge.name == self.judges[0].name else judge.name
+
+    def judge(self, name: str) -> Judge:
+        """The judge of a name; refuse one that it has not, with the list."""
+        for judge in self.judges:
+            if judge.name == name:
+                return judge
+        raise ChoiceError(
+            f"answers to {self.name} are not judged by {name!r}",
+            fix=f"one of {', '.join(judge.name for judge in self.judges)}, or a function of two lists",
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return task_of, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_known: dict[str, Task[Any]] = {}
+TASKS: Mapping[str, Task[Any]] = _known
+"""All tasks by name."""
+
+
+def register(task: Task[Answer]) -> Task[Answer]:
+    """Let a task be known by its names; a name that another has is refused."""
+    names = {name for known in _known.values() for name in (known.name, *known.also)}
+    taken = names & {task.name, *task.also}
+    if taken:
+        raise OptionError(f"there is a task {min(taken)!r} already", fix="another name")
+    _known[task.name] = task
+    return task
+
+
+def task_of(name: str | Task[Any]) -> Task[Any]:
+    """The task of a name; refuse one that is none, with the list."""
+    if isinstance(name, Task):
+        return name
+    for task in (*_known.values(), UNTOLD):
+        if name in {task.name, *task.also}:
+            return task
+    raise OptionError(f"there is no task {name!r}", fix=f"one of {', '.join(sorted(_known))}")
+
+
+def make_instance(database: PublicDatabase, spec: Spec) -> Instance:
+    """The instance that a spec makes of a public database, for the first task that is rehearsed on such ones."""
+    task = next((task for task in _known.values() if task.takes(database)), UNTOLD)
+    return task.instance(database, spec)
+
+
+def _nothing(*_: object) -> Any:
+    raise ChoiceError(
+        "it cannot be told what is asked of the table",
+        why="that says which public databases it is rehearsed on, and how it is judged",
+        fix="use db.label or db.attributes, or on a grid db.x_range",
+    )
+
+
+UNTOLD: Task[Any] = Task(
+    name="program",
+    does="does what its text does not tell",
+    answers=(),
+    gives="nothing that is known",
+    questions=lambda schema: (),  # noqa: ARG005 - nobody knows what to ask
+    suits=lambda schema: False,  # noqa: ARG005 - as above
+    database=PublicDatabase,  # type: ignore[type-abstract]  # asked of nothing but what it is
+    instance=_nothing,
+    corpus=_nothing,
+    example=_nothing,
+    judges=(),
+    text=_nothing,
+    data=_nothing,
+    save=_nothing,
+)
+"""What an Option of a program answers whose text does not tell."""

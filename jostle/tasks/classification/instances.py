@@ -1,0 +1,164 @@
+"""Instances of tables: some rows to learn from, others to score on.
+
+A table and a spec always give the same one, in every process. The data are public, so this draws from numpy's seeded
+generators; nothing here makes noise, and nothing that makes noise is here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from jostle.corpora.databases import PublicTable, RowReader
+from jostle.corpora.specs import TableSpec, seeds_of
+from jostle.errors import CorpusError, JostleError, OptionError
+from jostle.tables.block import Codes
+from jostle.tables.encode import encode_block
+from jostle.tables.engines import MemorySource
+from jostle.tables.frames import frame_columns
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.tasks.classification.losses import error
+from jostle.tasks.classification.model import Model
+
+__all__ = ["MOST_HELD_OUT", "TableInstance", "table_instance"]
+
+Chances = NDArray[np.float64]
+MOST_HELD_OUT = 2000
+"""Rows that models are scored on; more would only take longer."""
+LEAST_ROWS = 3
+"""With fewer, there is nothing to learn from and score on."""
+ORDER, CHOICE = range(2)
+"""Streams of randomness: the order of rows, which attributes."""
+
+
+@frozen(eq=False, repr=False)
+class TableInstance:
+    """Rows of a public table to learn from, and others, encoded, to score models on."""
+
+    questions: ClassVar[tuple[()]] = ()
+    """What Options are asked beside the table: nothing."""
+
+    key: str
+    table: Table
+    """The rows to learn from, with a schema read off the whole public database."""
+    rows: int
+    """How many they are: no public fact to an Option."""
+    codes: NDArray[np.int64]
+    """The held-out rows' attributes, a column per attribute in the schema's order."""
+    labels: NDArray[np.int64]
+    """The held-out rows' labels."""
+    _last: list[tuple[Any, Chances]] = field(factory=list, init=False)
+    """The model that was asked last, and what it said: several judges ask after one another."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+        return self.table.schema
+
+    @property
+    def sameness(self) -> float:
+        """The share of held-out rows that are of the commonest class."""
+        return float(np.bincount(self.labels).max() / len(self.labels))
+
+    def read(self, model: Any, /) -> Chances:
+        """The chance of each class that a model gives each held-out row; refuse what is no model."""
+        if not isinstance(model, Model):
+            raise OptionError(
+                f"an answer is {type(model).__name__}, which has no loss on a classification task",
+                why="what is judged is a model or a tree",
+                fix="return one",
+            )
+        if not self._last or self._last[0][0] is not model:
+            self._last[:] = [(model, model.chances(self.codes))]
+        return self._last[0][1]
+
+    def lists(self, model: Any, /) -> tuple[list[str], list[str]]:
+        """The classes of the held-out rows, predicted and true."""
+        classes = self.schema.classes
+        predicted = np.argmax(self.read(model), axis=1)
+        return [classes[code] for code in predicted.tolist()], [classes[code] for code in self.labels.tolist()]
+
+    def chances(self, model: Any, /) -> list[dict[str, float]]:
+        """The chance of each class, for each held-out row."""
+        return [dict(zip(self.schema.classes, row, strict=True)) for row in self.read(model).tolist()]
+
+    def loss(self, model: Any, /) -> float:
+        """The share of held-out rows that a model predicts wrongly."""
+        return error(self.labels, self.read(model))
+
+
+def _split(length: int, rows: int | None, name: str) -> tuple[int, int]:
+    """Return how many rows are to be learnt from, and how many held out."""
+    if length < LEAST_ROWS:
+        raise CorpusError(f"{name} has {length} rows", why="some are learnt from, and others held out")
+    if rows is None:
+        held = min(MOST_HELD_OUT, length // 3)
+        return length - held, held
+    if 5 * rows > 4 * length:
+        raise CorpusError(
+            f"{name} has {length:,} rows, too few for {rows:,} to learn from",
+            why="a fifth at least is held out to score models on",
+            fix="possible_rows(database, sizes) says which sizes a table can give",
+        )
+    return rows, min(MOST_HELD_OUT, length - rows)
+
+
+def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
+    """The instance that a spec makes of a public table."""
+    key = database.key(spec)
+    try:
+        schema, codes = _encoded(database.reader, database.label, spec.bins)
+    except CorpusError:
+        raise
+    except JostleError as mistake:
+        raise CorpusError(f"{database.name}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
+    if not schema.attributes:
+        raise CorpusError(f"{database.name} has no attributes to predict from")
+    length = len(codes[database.label])
+    learnt, held = _split(length, spec.rows, database.name)
+    attributes = schema.attributes
+    if spec.attributes is not None and spec.attributes < len(attributes):
+        order = _order(len(attributes), seeds_of(database.digest, spec.seed, CHOICE))
+        chosen = {attributes[place] for place in order[: spec.attributes]} | {database.label}
+        schema = evolve(schema, columns=tuple((name, column) for name, column in schema.columns if name in chosen))
+        attributes = schema.attributes
+    # Held-out rows come from the front and the others from the back: with one seed, fewer rows are some of more rows.
+    order = _order(length, seeds_of(database.digest, spec.seed, ORDER))
+    scored, learnt_from = order[:held], order[length - learnt :]
+    columns = {name: codes[name][learnt_from] for name in schema.names}
+    unseen = np.empty((held, len(attributes)), dtype=np.int64, order="F")
+    for place, name in enumerate(attributes):
+        unseen[:, place] = codes[name][scored]
+    return TableInstance(
+        key,
+        Table(MemorySource(schema, columns, learnt, identity=key.encode())),
+        learnt,
+        unseen,
+        codes[database.label][scored].astype(np.int64),
+    )
+
+
+@lru_cache(maxsize=4)
+def _encoded(reader: RowReader, label: str, bins: int) -> tuple[Schema, Mapping[str, Codes]]:
+    """Return a schema read off a public table, and all its rows as codes."""
+    table = PublicTable("the table", reader, label).columns
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*different texts and is left out", category=UserWarning)
+        schema = Schema.infer_public(table, label=label, bins=bins)
+    columns, length = frame_columns(table, schema.names)
+    block = encode_block(columns, schema, length)
+    if block.length != length:
+        raise CorpusError("rows of a public table do not fit the schema that was read off them")
+    return schema, block.columns
+
+
+def _order(length: int, seeds: list[int]) -> NDArray[np.intp]:
+    """Return a random order: of the generator's raw bits, which are the same in all versions of numpy."""
+    return np.argsort(np.random.PCG64(seeds).random_raw(length), kind="stable")

@@ -1,0 +1,189 @@
+"""Metafeatures: what about a database may decide which Option is best.
+
+A metafeature is a function of a `View`: of public facts, which are free, and of what it buys there. The same function
+runs on a private table, where what it buys is charged and noisy, and on public ones, where noise of the same size is
+put on what was read; so a maker is trained on what it will see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, overload
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ChoiceError
+from jostle.privacy.expressions import Expression, known_of
+from jostle.tables.schema import Schema
+
+__all__ = ["Market", "Metafeature", "View", "distinct", "key_of", "metafeature", "named", "version_of"]
+
+Floats = NDArray[np.float64]
+
+
+class Market(ABC):
+    """Where what a metafeature buys comes from."""
+
+    @abstractmethod
+    def buy(self, wanted: Expression) -> Floats:
+        """Return the numbers of an expression, in its shape."""
+
+
+@frozen(eq=False, repr=False)
+class View:
+    """What a metafeature sees of a database: public facts, and whatever it buys."""
+
+    schema: Schema
+    epsilon: float
+    """The budget of the whole answer, which is public."""
+    market: Market
+
+    @property
+    def label(self) -> str:
+        """Return the column to be predicted."""
+        if self.schema.label is None:
+            raise ChoiceError("the schema names no label", fix='Schema(columns, label="...")')
+        return self.schema.label
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return how many values each attribute has; on a grid, its sides."""
+        return tuple(self.schema[name].size for name in self.schema.attributes)
+
+    def buy(self, wanted: Expression) -> float:
+        """Return the one number of a private expression, with noise. Bought twice, it is paid once."""
+        return float(self.market.buy(wanted)[()])
+
+    def buy_cells(self, wanted: Expression) -> Floats:
+        """Return all numbers of a private expression, with noise, for one price."""
+        return self.market.buy(wanted)
+
+
+class ReadOff(Protocol):
+    """A public instance that metafeatures were read off."""
+
+    @property
+    def read(self) -> Mapping[str, tuple[float, ...]]:
+        """What was read, by its key."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about it."""
+
+
+@frozen(eq=False)
+class Metafeature:
+    """A named function of a view."""
+
+    name: str
+    measure: Callable[[View], float] = field(repr=False)
+    low: str = field(kw_only=True)
+    """What is said of a database where it is small."""
+    high: str = field(kw_only=True)
+    version: str = field(kw_only=True)
+    """Changes with the function, so that what was learned with another one is not used."""
+
+    def purchases(self, schema: Schema) -> tuple[Expression, ...]:
+        """Return what it buys, found out without data."""
+        listing = Listing(schema)
+        self(View(schema, 1.0, listing))
+        return tuple(listing.wanted.values())
+
+    def is_read(self, instance: ReadOff) -> bool:
+        """Whether all that it buys was read off an instance."""
+        return all(key_of(wanted) in instance.read for wanted in self.purchases(instance.schema))
+
+    def __call__(self, view: View) -> float:
+        """Return its value."""
+        return float(self.measure(view))
+
+
+Measure = Callable[[View], float]
+
+
+@overload
+def metafeature(function: Measure, /) -> Metafeature: ...
+@overload
+def metafeature(
+    *, low: str | None = None, high: str | None = None, name: str | None = None
+) -> Callable[[Measure], Metafeature]: ...
+def metafeature(
+    function: Measure | None = None, /, *, low: str | None = None, high: str | None = None, name: str | None = None
+) -> Metafeature | Callable[[Measure], Metafeature]:
+    """Make a function of a view a metafeature; *low* and *high* say in words what small and large values mean.
+
+    >>> @metafeature(low="few attributes", high="many attributes")
+    ... def width(db: View) -> float:
+    ...     return len(db.schema.attributes)
+    >>> width.name, width.high
+    ('width', 'many attributes')
+    """
+
+    def made(measure: Measure) -> Metafeature:
+        called = name or measure.__name__
+        return Metafeature(
+            called,
+            measure,
+            low=low or f"{called} is small",
+            high=high or f"{called} is large",
+            version=version_of(measure),
+        )
+
+    return made if function is None else made(function)
+
+
+def version_of(function: Callable[..., Any]) -> str:
+    """Return a mark of what a function does: of its source, without comments on other functions."""
+    try:
+        text = inspect.getsource(function)
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        text = repr((getattr(code, "co_code", b""), getattr(code, "co_consts", ()), getattr(code, "co_names", ())))
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+
+
+@frozen(eq=False)
+class Listing(Market):
+    """Writes down what is bought, and gives ones for it."""
+
+    schema: Schema
+    wanted: dict[str, Expression] = field(factory=dict)
+
+    def buy(self, wanted: Expression) -> Floats:
+        """Return something of the right shape."""
+        self.wanted[key_of(wanted)] = wanted
+        return np.ones(known_of(wanted, self.schema).shape)
+
+
+def key_of(wanted: Expression) -> str:
+    """Return a short name of what is bought, the same wherever it is the same."""
+    known = _keys.get(id(wanted))
+    if known is None or known[0] is not wanted:
+        known = (wanted, hashlib.blake2b(repr(wanted).encode(), digest_size=6).hexdigest())
+        if len(_keys) >= KEYS_KEPT:
+            _keys.clear()
+        _keys[id(wanted)] = known
+    return known[1]
+
+
+_keys: dict[int, tuple[Expression, str]] = {}
+KEYS_KEPT = 4096
+
+
+def distinct(metafeatures: Iterable[Metafeature], schema: Schema) -> dict[str, Expression]:
+    """Return what several metafeatures buy together, each thing once."""
+    return {key_of(wanted): wanted for each in metafeatures for wanted in each.purchases(schema)}
+
+
+def named(metafeatures: Iterable[Metafeature]) -> Mapping[str, Metafeature]:
+    """Return metafeatures by name; two of one name are refused."""
+    found: dict[str, Metafeature] = {}
+    for each in metafeatures:
+        if found.setdefault(each.name, each) is not each:
+            raise ChoiceError(f"two metafeatures are called {each.name!r}", fix='@metafeature(name="...")')
+    return found
