@@ -16,7 +16,7 @@ from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source
-from jostle.tasks import make_instance
+from jostle.tasks import RANGES, make_instance
 from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Chosen, Trace
 
@@ -80,7 +80,7 @@ def instance() -> GridInstance:
 def test_options_and_metafeatures_are_pickled_as_their_text(home: Path) -> None:
     program = made(grids(home / "grids"))
     flat = pickle.loads(pickle.dumps(program.options["Flat"]))
-    assert (flat.name, flat.task, flat.version) == ("Flat", "grid", program.options["Flat"].version)
+    assert (flat.name, flat.task, flat.version) == ("Flat", RANGES, program.options["Flat"].version)
     public = instance()
     maker = program.makers["choice"]
     measure = pickle.loads(pickle.dumps(maker.informed_by[0]))

@@ -70,4 +70,5 @@ def test_public_examples_have_what_is_asked_and_a_loss() -> None:
     with pytest.raises(OptionError, match="3 numbers for"):
         example.questions[0].over([1, 2, 3])
     assert jostle.free_facts("classification")[0].name == "log_epsilon"
-    assert jostle.free_facts("other") == ()
+    with pytest.raises(OptionError, match="there is no task 'other'"):
+        jostle.free_facts("other")
