@@ -30,7 +30,6 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import read_history
 from jostle.choice.learning.learners import ForestLearner
 from jostle.choice.learning.regret import honest_best
-from jostle.choice.makers.selecting import SelectPrivately
 from jostle.choice.makers.training import Judged, Way, judge, single_best, split_groups
 from jostle.choice.metafeatures.tables import BOUGHT, PUBLIC
 from jostle.choice.pretrained import SHIPPED, shipped_history
@@ -39,6 +38,7 @@ from jostle.choice.public.folders import read_folder
 from jostle.choice.public.instances import make_instance, possible_rows
 from jostle.choice.public.specs import TableSpec
 from jostle.options import get
+from jostle.options.classification.select_privately import SelectPrivately
 from jostle.privacy.selection import Stopping
 
 Floats = NDArray[np.float64]

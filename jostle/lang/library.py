@@ -48,7 +48,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "PatilSingh",
         "RandomForest",
     ),
-    "classifiers": ("BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree"),
+    "classifiers": ("BayesTree", "Majority", "NaiveBayes", "PooledBayes", "PooledTree", "SelectPrivately"),
     "public": ("gridCorpus", "tableCorpus"),
 }
 """The Options by kind, and public databases."""
