@@ -30,7 +30,6 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import read_history
 from jostle.choice.learning.learners import ForestLearner
 from jostle.choice.learning.regret import honest_best
-from jostle.choice.makers.selecting import SelectPrivately
 from jostle.choice.makers.training import Judged, Way, judge, single_best, split_groups
 from jostle.choice.pretrained import SHIPPED, shipped_history
 from jostle.corpora.databases import PublicTable
@@ -38,6 +37,7 @@ from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import possible_rows
 from jostle.corpora.specs import TableSpec
 from jostle.options import get
+from jostle.options.classification.select_privately import SelectPrivately
 from jostle.privacy.selection import Stopping
 from jostle.tasks import CLASSIFICATION, make_instance
 from jostle.tasks.classification.metafeatures import BOUGHT, PUBLIC

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
 from jostle.former_names import answer_to_former_names
+from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
@@ -78,6 +79,10 @@ _MODULES = {
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
 
 answer_to_former_names()
+
+
+# Before any other code can reach the rooms that ask for it.
+reserve({"selection": frozenset({"jostle.options.classification.select_privately.TriedClassifiers"})})
 
 
 def __getattr__(name: str) -> object:

@@ -13,12 +13,23 @@ from numbers import Integral, Rational, Real
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from attrs import Converter, field, fields, frozen
+from attrs import Attribute, Converter, field, fields, frozen
 
 from jostle.errors import BudgetError, OptionError
 from jostle.privacy.amounts import exact, show_amount
 
-__all__ = ["Kind", "Parameter", "choice", "flag", "parameters_of", "positive", "share", "shown", "whole"]
+__all__ = [
+    "Kind",
+    "Parameter",
+    "choice",
+    "flag",
+    "is_parameter",
+    "parameters_of",
+    "positive",
+    "share",
+    "shown",
+    "whole",
+]
 
 Kind = Literal["whole", "positive", "share", "choice", "flag"]
 Value = int | float | Fraction | str | bool
@@ -143,6 +154,11 @@ def choice(default: str, among: Any) -> Any:
 def flag(*, default: bool) -> Any:
     """Return an attrs field for what is so or not."""
     return _field(Parameter("flag", default))
+
+
+def is_parameter(attribute: Attribute[Any]) -> bool:
+    """Return whether a field is read by a parameter's description."""
+    return isinstance(attribute.metadata.get(HELD), Parameter)
 
 
 def parameters_of(kind: type) -> Mapping[str, Parameter]:

@@ -13,6 +13,7 @@ from jostle.options.classification import (
     pooled_bayes,
     pooled_tree,
     random_forest,
+    select_privately,
 )
 from jostle.options.ranges import (
     adaptive_grid,
@@ -54,6 +55,7 @@ __all__ = [
     "privelet",
     "quad_tree",
     "random_forest",
+    "select_privately",
     "shrunk_tree",
     "thresholded_histogram",
     "uniform",

@@ -3,11 +3,11 @@
 A probe holds a key, and a key holds three functions that answer: what they answer from, a room with the rows, is known
 to their closures alone. (Not a table of rooms with weak keys: a weak reference can be asked for its callback, and that
 for the table.) What a caller hands in is rebuilt from plain values first (see `plain`), so that nothing of a caller's
-making runs where rows are. Answers are what a mechanism from a closed list releases; public facts go out as copies, so
-that nobody outside holds a part of a schema or a budget. What goes wrong inside comes out as a new error made from
-public facts: the one that was raised carries a traceback, and a traceback carries every local variable of the frames
-it passed. Whether something goes wrong among the rows may depend on them; so once it does, a private room and all that
-was made from it answer nothing any more.
+making runs where rows are; and each part is of the type that the question declares (`QUESTIONS`). Answers are what a
+mechanism from a closed list releases; public facts go out as copies, so that nobody outside holds a part of a schema or
+a budget. What goes wrong inside comes out as a new error made from public facts: the one that was raised carries a
+traceback, and a traceback carries every local variable of the frames it passed. Whether something goes wrong among the
+rows may depend on them; so once it does, a private room and all that was made from it answer nothing any more.
 
 This guards against accidents and against what Python code ordinarily reaches: attributes, copies, pickles, reprs,
 arguments that run code, exceptions, a second copy of the process made by a fork. It does not guard against code in the
@@ -38,7 +38,8 @@ from attrs import frozen
 
 from jostle.errors import MOST_WORDS, JostleError, ProbeError
 from jostle.privacy.plain import plain
-from jostle.privacy.room import QUESTIONS, Room, kept_back
+from jostle.privacy.room import QUESTIONS, Asked, Room, kept_back
+from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
 
 __all__ = ["Facts", "Key", "Room", "admit", "ask", "look", "schema_of"]
@@ -74,8 +75,10 @@ class Key:
         raise ProbeError("a key is not copied or pickled", why="it opens the one room it was made for")
 
 
-def _sealed(inside: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function that takes in plain values only, and lets nothing out that *inside* raises.
+def _sealed(
+    inside: Callable[..., Result], taken: Callable[[tuple[object, ...]], tuple[Any, ...]]
+) -> Callable[..., Result]:
+    """Return a function that takes in what *taken* makes plain, and lets nothing out that *inside* raises.
 
     Even code that handles every error can be stopped at an instant when it does not: by an interrupt, or at its first
     call where the caller has used up the depth of recursion. The frames of such an error are dropped here, in two
@@ -84,7 +87,7 @@ def _sealed(inside: Callable[..., Result]) -> Callable[..., Result]:
     """
 
     def outside(*details: object) -> Result:
-        handed_in = tuple(map(plain, details))
+        handed_in = taken(details)
         try:
             return inside(*handed_in)
         except KeyboardInterrupt:
@@ -105,10 +108,7 @@ def _fail(*, interrupted: bool) -> NoReturn:
 def admit(room: Room) -> Key:
     """Return a key to a room."""
 
-    @_sealed
     def enter(question: str, *details: Any) -> Answer:
-        if question not in QUESTIONS:
-            return None, _nothing()
         answer, error = _attempt(room, question, details)
         if isinstance(answer, Room):
             answer = admit(answer)
@@ -116,16 +116,34 @@ def admit(room: Room) -> Key:
             answer = tuple(map(admit, answer))
         return answer, error
 
-    @_sealed
     def look_in() -> Facts:
         promise, spent = room.ledger.promise, room.ledger.spent
         return Facts(room.public, promise, spent, None if promise is None else promise - spent)
 
-    @_sealed
     def look_up() -> Schema:
         return room.public
 
-    return Key(enter, look_in, look_up)
+    return Key(_sealed(enter, _question), _sealed(look_in, tuple), _sealed(look_up, tuple))
+
+
+def _question(asked: tuple[object, ...]) -> tuple[Any, ...]:
+    """Return a question and what it is asked with, each of its declared type and made anew; refuse any other."""
+    question, details = (asked[0], asked[1:]) if asked else (None, ())
+    kinds = QUESTIONS.get(question) if type(question) is str else None
+    if kinds is None or len(kinds) != len(details):
+        raise _nothing()
+    return question, *(_made_anew(detail, kind) for detail, kind in zip(details, kinds, strict=True))
+
+
+def _made_anew(detail: object, kind: Asked) -> object:
+    if isinstance(kind, Closed | Places):
+        kind.check(detail)
+        return plain(detail, kind.knows)
+    return kind(plain(detail, _none))
+
+
+def _none(_: type) -> bool:
+    return False
 
 
 def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
@@ -152,7 +170,10 @@ def ask(key: Key, question: str, *details: object) -> Answer:
     """Return the answer, or the error that the asker is to raise where no rows are in sight."""
     if type(key) is not Key:
         return None, _nothing()
-    return key.enter(question, *details)
+    try:
+        return key.enter(question, *details)
+    except JostleError as refusal:  # of what was asked, before it went in
+        return None, refusal.anew()
 
 
 def look(key: Key) -> Facts:

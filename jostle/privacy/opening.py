@@ -120,7 +120,7 @@ class Recognised:
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
         ledger = Ledger(promise, schema.neighbours, payer=keeper)
-        room = Room(self._source, (), ledger, Noise(), records, private=True)
+        room = Room(self._source, (), ledger, Noise(), records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -171,7 +171,7 @@ def rehearse(
         )
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     ledger = Ledger(promise, schema.neighbours)
-    room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False)
+    room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False, probe=_probe_on)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -198,10 +198,14 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
     return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
 
+def _probe_on(room: Room) -> Probe:
+    return Probe(admit(room))
+
+
 def _opened(room: Room, record: Opened) -> Probe:
     room.trace.add(record)
     room.trace.check()
-    return Probe(admit(room))
+    return _probe_on(room)
 
 
 def _taken(table: object) -> tuple[Source, Schema]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABCMeta
+from collections.abc import Callable
 from enum import Enum, EnumMeta
 from fractions import Fraction
 from typing import Any
@@ -30,8 +31,20 @@ SCALARS = tuple({np.dtype(code).type for code in "?bhilqBHILQefd"})
 """Numpy's single numbers that have a builtin counterpart."""
 
 
-def plain(value: object) -> Any:  # noqa: PLR0911 - one per kind
+def _is_ours(kind: type) -> bool:
+    """Return whether a class is what one of Jostle's modules calls by its name, and no other that says so."""
+    if type(kind) is not type and type(kind) is not ABCMeta and type(kind) is not EnumMeta:
+        return False
+    module = kind.__module__
+    if type(module) is not str or module.partition(".")[0] != "jostle":
+        return False
+    return vars(sys.modules.get(module, sys)).get(kind.__name__) is kind
+
+
+def plain(value: object, knows: Callable[[type], bool] = _is_ours) -> Any:  # noqa: PLR0911 - one per kind
     """Return an equal value that runs no code but Python's, numpy's and Jostle's own, and that nobody else holds.
+
+    Of classes, those that are known are made anew.
 
     >>> plain(["age", 3]), plain(Fraction(1, 3))
     (('age', 3), Fraction(1, 3))
@@ -44,13 +57,13 @@ def plain(value: object) -> Any:  # noqa: PLR0911 - one per kind
     if kind is Fraction:
         return _fraction(value)
     if kind is tuple or kind is list:
-        return tuple(map(plain, value))  # type: ignore[call-overload]  # exactly a tuple or a list
+        return tuple(plain(each, knows) for each in value)  # type: ignore[attr-defined]  # exactly a tuple or a list
     if kind is np.ndarray:
         return _array(value)
     if any(kind is known for known in SCALARS):
         return value.item()  # type: ignore[attr-defined]  # a number of numpy's, whose item is a builtin one
-    if _is_ours(kind):
-        return _rebuilt(value)
+    if knows(kind):
+        return _rebuilt(value, knows)
     raise ProbeError(
         f"a question holds an object of type {_name(kind)}",
         why="only numbers, texts, tuples, arrays of numbers and Jostle's own classes may stand where rows are",
@@ -80,24 +93,14 @@ def _array(value: Any) -> Any:
     return copy
 
 
-def _is_ours(kind: type) -> bool:
-    """Return whether a class is what one of Jostle's modules calls by its name, and no other that says so."""
-    if type(kind) is not type and type(kind) is not ABCMeta and type(kind) is not EnumMeta:
-        return False
-    module = kind.__module__
-    if type(module) is not str or module.partition(".")[0] != "jostle":
-        return False
-    return vars(sys.modules.get(module, sys)).get(kind.__name__) is kind
-
-
-def _rebuilt(value: object) -> object:
+def _rebuilt(value: object, knows: Callable[[type], bool]) -> object:
     if isinstance(value, Enum):
         return value
     kind = type(value)
     if not attrs.has(kind):
         raise ProbeError(f"a question holds an object of type {_name(kind)}", why="it is no description of a question")
     # Made anew, so that its converters and validators have seen what is in it.
-    return kind(**{each.alias: plain(getattr(value, each.name)) for each in attrs.fields(kind) if each.init})
+    return kind(**{each.alias: plain(getattr(value, each.name), knows) for each in attrs.fields(kind) if each.init})
 
 
 def _name(kind: type) -> str:

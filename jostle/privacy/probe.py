@@ -106,7 +106,7 @@ class Probe:
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
-    def select(self, selection: Selection, epsilon: Amount, *, site: str = "select") -> Any:
+    def select(self, selection: Selection[Probe], epsilon: Amount, *, site: str = "select") -> Any:
         """Return the best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
         return self._ask("select", selection, epsilon_amount(epsilon), site)
 

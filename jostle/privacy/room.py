@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,26 +15,53 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, VaultError
-from jostle.privacy.amounts import epsilon_amount, show_amount
+from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import price
+from jostle.privacy.fields import positive
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
-from jostle.privacy.selection import Selection, best_of, check_selection
+from jostle.privacy.plain import plain
+from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
+from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import Partial, Source
+from jostle.tables.fields import name, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
 from jostle.tables.schema import Schema
-from jostle.trace.records import Charged, Chosen, Refused, Released, Trace, shortened
+from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
 
 __all__ = ["QUESTIONS", "Room", "kept_back"]
 
 Result = TypeVar("Result")
+Asked = Closed | Places | Callable[[Any], object]
+"""What a question is asked with: a member of a list, or what a converter of plain values reads."""
 
-QUESTIONS = ("perform", "allot", "narrowed", "split", "below", "shuffled", "charges", "note_choice", "told", "select")
-"""The methods of a room that a key gives use of."""
+NOTES = Closed(
+    "record of a choice",
+    (Chosen,),
+    why="a trace holds nothing else of whoever asks",
+    error=ProbeError,
+    types=RECORD_TYPES,
+)
+
+QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
+    {
+        "perform": (MECHANISMS, positive, text),
+        "select": (SELECTIONS, positive, text),
+        "allot": (positive, text),
+        "narrowed": (name, wholes),
+        "split": (name,),
+        "told": (whole,),
+        "below": (whole, whole),
+        "shuffled": (whole,),
+        "charges": (),
+        "note_choice": (NOTES,),
+    }
+)
+"""The methods of a room that a key gives use of, with what each is asked with: members of lists, or plain values."""
 
 
 def _copied_schema(room: Room) -> Schema:
@@ -49,6 +78,8 @@ class Room:
     noise: Noise
     trace: Trace
     private: bool
+    probe: Callable[[Room], Any]
+    """Gives a probe on a room: what is run in here asks as everybody does."""
     path: str = ""
     public: Schema = field(default=Factory(_copied_schema, takes_self=True))
     """A copy of the schema, to be given out."""
@@ -82,34 +113,72 @@ class Room:
         """Return a name with the path of allotments and parts before it."""
         return f"{self.path}/{name}" if self.path else name
 
-    def perform(self, mechanism: Mechanism, epsilon: Fraction, name: str) -> Any:
+    def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
         MECHANISMS.check(mechanism)
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
         cells = kernel.cells(self.schema)
-        mechanism.check(self.schema, epsilon_amount(epsilon))
+        mechanism.check(self.schema, epsilon)
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
         for each in mechanism.scales(self.schema, epsilon):
             _check_scale(each)
-        site = self.site(name)
+        site = self.site(site)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
         answer, released = self._release(mechanism, epsilon, kernel, cells)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)))
         return answer
 
-    def select(self, selection: Selection, epsilon: Fraction, name: str) -> Any:
-        """Return the best-scored of a random number of candidate runs: check, charge once, run, release, note it."""
-        check_selection(selection)
-        each = selection.stopping.each(epsilon_amount(epsilon))
+    def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
+        """Return the best-scored of a random number of candidate runs: check, charge once, run, release, note it.
+
+        The door has seen to it that the selection is of a known kind.
+        """
+        each = selection.stopping.each(epsilon)
         selection.check(self.public, each)
-        event, site = selection.event(each), self.site(name)
+        event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
-        answer, records = best_of(self, selection, each, site)
-        for record in records:
+        failed = False
+        try:
+            best, seen = best_of(selection.stopping, self.noise, lambda: self._run(selection, each, site))
+            answer = plain((best.answer, best.score))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self.failures.append(True)
+            if not self.private:
+                raise
+            # No word of what went wrong: it may be in a candidate that nobody is to know of.
+            failed = True
+        finally:
+            forget_all()
+        if failed:
+            raise ProbeError(
+                "a candidate failed inside a selection",
+                why="what went wrong is kept back, since it could say something of a candidate that lost",
+                fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
+            )
+        for record in seen:
             self.trace.add(record)
         return answer
+
+    def _run(self, selection: Selection[Any], each: Fraction, site: str) -> tuple[Scored, tuple[Record, ...]]:
+        """Run one candidate in a room of its own, and close that for good; return what it gave, and what is to be seen.
+
+        It may spend what was charged for it, to the last digit.
+        """
+        neighbours, trace = self.ledger.neighbours, Trace()
+        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
+        inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[])
+        place = int(inner.noise.below(selection.size, 1)[0])
+        db = self.probe(inner)
+        try:
+            # An empty context: no handler of choices stands around a candidate.
+            scored = contextvars.Context().run(_quietly, lambda: selection.run(db, place, each))
+        finally:
+            inner.failures.append(True)
+        return scored, seen_of(trace.records)
 
     def _release(
         self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
@@ -128,9 +197,9 @@ class Room:
         # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
         raise kept_back("perform")
 
-    def allot(self, epsilon: Fraction, name: str) -> Room:
+    def allot(self, epsilon: Fraction, site: str) -> Room:
         """Return a room on the same rows with a budget of its own, spent here at once."""
-        site = self.site(name)
+        site = self.site(site)
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site)
 
@@ -154,8 +223,6 @@ class Room:
 
     def note_choice(self, choice: Chosen) -> None:
         """Leave a record of a choice in the trace. Nothing in here is looked at for it."""
-        if type(choice) is not Chosen:
-            raise ProbeError(f"{type(choice).__name__} is no record of a choice", fix="jostle.trace.records.Chosen")
         self.trace.add(evolve(choice, site=self.site(choice.site)))
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
@@ -196,6 +263,12 @@ def kept_back(question: str) -> ProbeError:
         fix="see that the file or cluster the rows are in is still there, and that there is memory for the question; "
         "or try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
     )
+
+
+def _quietly(run: Callable[[], Scored]) -> Scored:
+    # What numpy is to do about odd numbers is part of the context: here, it calls nobody.
+    with np.errstate(all="ignore"):
+        return run()
 
 
 def _check_scale(scale: Fraction) -> None:

@@ -37,12 +37,12 @@ may be as bad as they like. But runs must be independent and alike, K must be ex
 time limit), and K must not be seen: given K = k, the best of k costs k epsilon_1. The exact draw is `Stopping.draw`.
 
 *How losers are kept from sight.* A probe's caller is never given a candidate's probe. Candidates are run behind the
-door, by code from a closed list (`SELECTIONS`, whose members run Options from a closed list of Jostle's own), on values
-that were rebuilt there. Every run has a room of its own: a ledger with epsilon_1, an empty trace, which is thrown away
-unless it wins, and no handlers of choices, since it runs in an empty context. When it is over, its room answers nothing
-any more. What the winner gives is rebuilt from plain values before it leaves, and tables that the noise keeps for
-scales it has seen are forgotten. An error in a run could depend on a loser: a private room then says only that there
-was one, and is closed.
+door (`Room.select`), by code from a closed list (`SELECTIONS`, whose members run Options from a closed list of Jostle's
+own), on values that were rebuilt there. Every run has a room of its own: a ledger with epsilon_1, an empty trace, which
+is thrown away unless it wins, and no handlers of choices, since it runs in an empty context. When it is over, its room
+answers nothing any more. What the winner gives is rebuilt from plain values before it leaves, and tables that the noise
+keeps for scales it has seen are forgotten. An error in a run could depend on a loser: a private room then says only
+that there was one, and is closed.
 
 What shows the number of runs is not hidden: how long a selection takes, whether an interrupt came before its end, and
 how many tallies the records of a cluster list. The door guards against none of these for any question (see `door`); but
@@ -51,41 +51,45 @@ here they undo more, since the charge covers the winner only where nobody knows 
 
 from __future__ import annotations
 
-import contextvars
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
-import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from jostle.errors import BudgetError, ProbeError
-from jostle.privacy.amounts import exact
-from jostle.privacy.events import Event, Selected, price
-from jostle.privacy.ledger import Ledger
+from jostle.privacy.events import LEAST_ETA, Event, Selected
+from jostle.privacy.fields import TYPES, fraction
 from jostle.privacy.noise import Noise, forget
-from jostle.privacy.plain import plain
 from jostle.privacy.split_scores import forget_tables
+from jostle.tables.closed import Closed, places
 from jostle.tables.schema import Schema
-from jostle.trace.records import Chosen, Record, Released, Trace
+from jostle.trace.records import Chosen, Record, Released
 
-if TYPE_CHECKING:
-    from jostle.privacy.probe import Probe
-    from jostle.privacy.room import Room
+__all__ = [
+    "ETA",
+    "GAMMA",
+    "SELECTIONS",
+    "Scored",
+    "Selection",
+    "Stopping",
+    "best_of",
+    "forget_all",
+    "seen_of",
+]
 
-__all__ = ["ETA", "GAMMA", "SELECTIONS", "Scored", "Selection", "Stopping", "best_of", "check_selection"]
+Asker_contra = TypeVar("Asker_contra", contravariant=True)
+"""What a candidate asks by. This module lies below probes."""
+Run = TypeVar("Run")
 
 GAMMA, ETA = Fraction(1, 50), Fraction(1, 2)
 """The usual distribution of the number of runs: 28.5 in the mean, and 1 with chance 0.08."""
 LEAST_STOP = Fraction(1, 10_000)
 """Runs that stop less often would take too long."""
-LEAST_ETA = Fraction(-9, 10)
-
-
-def _fraction(value: Any) -> Fraction:
-    return exact(value, "a parameter of the stopping distribution")
+MOST_PARTS = 1_000_000
+"""Of the denominators of its parameters: a coin of the walk is then one whole number below 2**63, however long it is.
+(Where it went wrong would show how many runs there were.)"""
 
 
 @frozen
@@ -96,8 +100,8 @@ class Stopping:
     of few runs.
     """
 
-    gamma: Fraction = field(default=GAMMA, converter=_fraction)
-    eta: Fraction = field(default=ETA, converter=_fraction)
+    gamma: Fraction = field(default=GAMMA, converter=fraction)
+    eta: Fraction = field(default=ETA, converter=fraction)
 
     def __attrs_post_init__(self) -> None:
         """Refuse what the proof does not cover, and what would not end."""
@@ -105,6 +109,8 @@ class Stopping:
             raise BudgetError(f"gamma is {self.gamma}, but must be at least 1/10000 and below 1", fix='gamma="1/20"')
         if not LEAST_ETA <= self.eta <= 1:
             raise BudgetError(f"eta is {self.eta}, but must lie between -9/10 and 1", fix="eta=0")
+        if max(self.gamma.denominator, self.eta.denominator) > MOST_PARTS:
+            raise BudgetError(f"gamma or eta is a fraction of more than {MOST_PARTS:,} parts", fix='gamma="1/20"')
 
     def each(self, epsilon: Fraction) -> Fraction:
         """Return what one run may cost, if all together are to cost *epsilon*.
@@ -150,7 +156,7 @@ class Scored:
     """Released; higher is better."""
 
 
-class Selection(ABC):
+class Selection(ABC, Generic[Asker_contra]):
     """What candidates there are, how one is run, and how often."""
 
     stopping: Stopping
@@ -169,7 +175,7 @@ class Selection(ABC):
         """Return what one run does to the data, at most."""
 
     @abstractmethod
-    def run(self, db: Probe, place: int, each: Fraction) -> Scored:
+    def run(self, db: Asker_contra, place: int, each: Fraction) -> Scored:
         """Run a candidate and score it. *db* has a budget of *each*, and belongs to this run alone."""
 
     def event(self, each: Fraction) -> Event:
@@ -177,82 +183,36 @@ class Selection(ABC):
         return Selected(self.candidate(each), self.stopping.eta)
 
 
-SELECTIONS = frozenset({("jostle.choice.makers.selecting", "TriedClassifiers")})
-"""The selections whose code may see candidates that lose, by module and name. A subclass of one is not one of them.
-
-Not the classes themselves: those lead to Options, and nothing that a probe leads to does.
-"""
-
-
-def check_selection(selection: Selection) -> None:
-    """Refuse anything that is not exactly one of the known selections."""
-    kind = type(selection)
-    module = sys.modules.get(kind.__module__)
-    if (kind.__module__, kind.__qualname__) not in SELECTIONS or getattr(module, kind.__name__, None) is not kind:
-        raise ProbeError(
-            f"{kind.__name__} is not a known selection",
-            why="a selection sees candidates that nobody else may see, so only those made for it may be used",
-            fix="SelectPrivately(among=[...])",
-        )
+SELECTIONS = places(
+    Closed(
+        "selection",
+        (),
+        why="a selection sees candidates that nobody else may see, so only those made for it may be used",
+        error=ProbeError,
+        types=TYPES,
+    )
+)
+"""The selections whose code may see candidates that lose. They are built on what is built on probes."""
 
 
-def best_of(room: Room, selection: Selection, each: Fraction, site: str) -> tuple[Any, tuple[Record, ...]]:
-    """Return the winner's answer and score, and what its trace shows. The selection has been charged."""
-    # What a run may spend is what was charged for it, to the last digit.
-    allowed = price(selection.candidate(each), room.ledger.neighbours)
-    best: tuple[Scored, Trace] | None = None  # there is at least one run
-    failed = False
-    try:
-        for _ in range(selection.stopping.draw(room.noise)):
-            trace = Trace()
-            ledger = Ledger(allowed, room.ledger.neighbours)
-            inner = evolve(room, ledger=ledger, trace=trace, path=site, failures=[])
-            scored = _run(selection, each, inner)
-            # Of equal scores, the earliest is kept.
-            if best is None or scored.score > best[0].score:
-                best = scored, trace
-        answer = plain(best and (best[0].answer, best[0].score))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        room.failures.append(True)
-        if not room.private:
-            raise
-        # No word of what went wrong: it may be in a candidate that nobody is to know of.
-        failed = True
-    finally:
-        forget()
-        forget_tables()
-    if failed or best is None:
-        raise ProbeError(
-            "a candidate failed inside a selection",
-            why="what went wrong is kept back, since it could say something of a candidate that lost",
-            fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
-        )
-    return answer, _seen(best[1].records)
+def best_of(stopping: Stopping, noise: Noise, run: Callable[[], tuple[Scored, Run]]) -> tuple[Scored, Run]:
+    """Return the best-scored of a random number of runs, with what else it gave; of equal scores, the earliest."""
+    best: tuple[Scored, Run] | None = None
+    for _ in range(stopping.draw(noise)):  # at least one
+        made = run()
+        if best is None or made[0].score > best[0].score:
+            best = made
+    if best is None:
+        raise TypeError("nothing was run")
+    return best
 
 
-def _run(selection: Selection, each: Fraction, inner: Room) -> Scored:
-    """Run one candidate in a room of its own, and close that for good."""
-    # The door imports rooms, and rooms this.
-    from jostle.privacy.door import admit  # noqa: PLC0415
-    from jostle.privacy.probe import Probe  # noqa: PLC0415
-
-    place = int(inner.noise.below(selection.size, 1)[0])
-    key = admit(inner)
-    try:
-        # An empty context: no handler of choices stands around a candidate.
-        return contextvars.Context().run(_quietly, lambda: selection.run(Probe(key), place, each))
-    finally:
-        inner.failures.append(True)
-
-
-def _quietly(run: Callable[[], Scored]) -> Scored:
-    # What numpy is to do about odd numbers is part of the context: here, it calls nobody.
-    with np.errstate(all="ignore"):
-        return run()
-
-
-def _seen(records: Iterable[Record]) -> tuple[Record, ...]:
+def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:
     """Return the winner's releases and choices; its charges are of a ledger that nobody else has."""
     return tuple(record for record in records if isinstance(record, Released | Chosen))
+
+
+def forget_all() -> None:
+    """Drop all tables kept for what was drawn: which ones there are shows what losers asked."""
+    forget()
+    forget_tables()

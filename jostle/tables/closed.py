@@ -11,19 +11,29 @@ member with a field that takes anything is found out when Jostle is imported, an
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import attrs
-from attrs import field, frozen
+from attrs import Attribute, evolve, field, frozen
 
 from jostle.errors import JostleError, TableError
+from jostle.reserved import reserved
 from jostle.tables.fields import TYPES, Part, Parts, listed
 
-__all__ = ["Closed"]
+__all__ = ["Closed", "Places", "places"]
 
 Converters = Mapping[Callable[..., object], type | None]
+
+
+Declared = Callable[["Attribute[Any]"], bool]
+
+
+def _nothing_else(_: Attribute[Any]) -> bool:
+    return False
 
 
 @frozen(eq=False)
@@ -38,6 +48,8 @@ class Closed:
     error: type[JostleError] = TableError
     types: Converters = TYPES
     """What reads the fields of members and of their parts."""
+    also: Declared = _nothing_else
+    """Whether a field is of a plain type that is declared in another way."""
     kinds: Mapping[type, tuple[str, ...]] = field(init=False, repr=False)
     """Members and all classes of parts that may be inside one, each with the names of its fields that hold parts."""
 
@@ -48,7 +60,7 @@ class Closed:
         while waiting:
             kind = waiting.pop()
             if kind not in kinds:
-                held = dict(_held(kind, self.types))
+                held = dict(self._held(kind))
                 kinds[kind] = tuple(held)
                 waiting += [part for each in held.values() for part in each.kinds]
         object.__setattr__(self, "kinds", MappingProxyType(kinds))
@@ -92,16 +104,72 @@ class Closed:
             held = getattr(value, name)
             yield from held if type(held) is tuple else () if held is None else (held,)
 
+    def _held(self, kind: type) -> Iterator[tuple[str, Part]]:
+        """Yield the names of fields that hold parts, and which; refuse a field of no declared plain type."""
+        if not attrs.has(kind) or kind.__setattr__ is object.__setattr__:
+            raise TypeError(f"{kind.__name__} is no frozen value")
+        for attribute in attrs.fields(kind):
+            if not attribute.init:
+                continue  # it is made of the others
+            converter, validator = attribute.converter, attribute.validator
+            if isinstance(validator, Part) and converter is (listed if isinstance(validator, Parts) else None):
+                yield attribute.name, validator
+            elif not self._declares(attribute):
+                raise TypeError(f"{kind.__name__}.{attribute.name} has no declared plain type")
 
-def _held(kind: type, types: Converters) -> Iterator[tuple[str, Part]]:
-    """Yield the names of fields that hold parts, and which; refuse a field of no declared plain type."""
-    if not attrs.has(kind) or kind.__setattr__ is object.__setattr__:
-        raise TypeError(f"{kind.__name__} is no frozen value")
-    for attribute in attrs.fields(kind):
-        if not attribute.init:
-            continue  # it is made of the others
-        converter, validator = attribute.converter, attribute.validator
-        if isinstance(validator, Part) and converter is (listed if isinstance(validator, Parts) else None):
-            yield attribute.name, validator
-        elif converter not in types or not isinstance(validator, types[converter] or object):
-            raise TypeError(f"{kind.__name__}.{attribute.name} has no declared plain type")
+    def _declares(self, attribute: Attribute[Any]) -> bool:
+        converter: Any = attribute.converter
+        if converter in self.types:
+            return isinstance(attribute.validator, self.types[converter] or object)
+        return self.also(attribute)
+
+
+@frozen(eq=False)
+class Places:
+    """A closed list whose members come from rooms above: each has a place that is kept for it by name (`reserved`).
+
+    A place is filled once, by the module that has the name, as it is imported. Which class is in it cannot be changed
+    afterwards, whatever becomes of the module. (Members are not given out by going through the list: they lead to all
+    that is built on a room, and nothing that a room leads to does.)
+    """
+
+    fill: Callable[..., None]
+    """Fill the place that is kept for a class, with *also* as for a `Closed`; or refuse it."""
+    now: Callable[[], Closed]
+    """Return the list as it is now."""
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self.now()
+
+    def check(self, value: object) -> None:
+        """Refuse a value that is not exactly of a member's class, or holds a part of a class that is not known."""
+        self.now().check(value)
+
+    def knows(self, kind: object) -> bool:
+        """Return whether values of exactly this class are members, or parts of one."""
+        return self.now().knows(kind)
+
+
+def places(start: Closed) -> Places:
+    """Return a list that begins as this one, and has places for what is reserved for its kind."""
+    held = [start]
+    lock = threading.Lock()
+
+    def fill(kind: type, *, also: Declared = _nothing_else) -> None:
+        with lock:
+            now = held[0]
+            taken = {_full_name(member) for member in now}
+            if _full_name(kind) not in reserved(now.what) - taken or not _is_called_so(kind):
+                raise now.error(f"there is no place for {kind.__name__} as a {now.what}", why=now.why)
+            held[0] = evolve(now, members=(*now.members, kind), also=lambda each: now.also(each) or also(each))
+
+    return Places(fill, lambda: held[0])
+
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_called_so(kind: type) -> bool:
+    """Return whether a class is what the module that it names calls by its name."""
+    return vars(sys.modules.get(kind.__module__, sys)).get(kind.__name__) is kind

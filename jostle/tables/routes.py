@@ -35,7 +35,8 @@ MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Odd constants that spread a row's codes over 64 bits."""
 
 
-MOST_LEVELS = 2**31
+MOST_LEVELS = 2**16
+"""Levels are gone through one by one."""
 MOST_TREES = 2**20
 """Trees may share a leaf, in which a row then counts once for each: for so many, counts add up within 63 bits."""
 LARGEST_KEY = 2**64 - 1
@@ -95,8 +96,6 @@ class Routing:
         below = self.children[np.repeat(self.first[inner], lengths) + _ramps(lengths)]
         if np.any(below <= parents) or np.any(below >= nodes):
             raise TableError("the routing has a node whose child does not come after it")
-        if self.depth > nodes:  # levels are gone through one by one
-            raise TableError(f"the routing declares to be {self.depth:,} levels deep, with {nodes:,} nodes")
         reached = np.zeros(nodes, dtype=np.bool_)
         reached[self.roots] = True
         for _ in range(self.depth + 1):

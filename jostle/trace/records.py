@@ -8,13 +8,13 @@ once, so may the order of their lines.)
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
+from jostle.tables.fields import TYPES, listed, number, text, whole
 
 __all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
 
@@ -85,15 +86,14 @@ class Refused:
 Span = tuple[str, float, float]
 
 
-def _spans(values: Iterable[Iterable[Any]]) -> tuple[Span, ...]:
-    spans = tuple((str(name), float(first), float(second)) for name, first, second in values)
-    if not all(math.isfinite(first) and math.isfinite(second) for _, first, second in spans):
-        raise TableError("a choice saw or expected something that is no finite number")
-    return spans
+def spans(values: Iterable[Iterable[Any]]) -> tuple[Span, ...]:
+    """Read names, each with two finite numbers."""
+    return tuple((text(name), number(first), number(second)) for name, first, second in map(listed, listed(values)))
 
 
-def _counted(values: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
-    return tuple((str(name), int(count)) for name, count in values)
+def counts(values: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
+    """Read names, each with a whole number."""
+    return tuple((text(name), whole(count)) for name, count in map(listed, listed(values)))
 
 
 @frozen
@@ -103,15 +103,15 @@ class Chosen:
     What was seen was public or released before, and so is all that is computed from it.
     """
 
-    site: str
-    label: str
-    seen: tuple[Span, ...] = field(converter=_spans)
+    site: str = field(converter=text)
+    label: str = field(converter=text)
+    seen: tuple[Span, ...] = field(converter=spans)
     """Name, and the least and the most of what the places saw; both are the same at a single place."""
-    predicted: tuple[Span, ...] = field(converter=_spans)
+    predicted: tuple[Span, ...] = field(converter=spans)
     """Alternative, expected loss and its spread, as means over the places; empty if nothing was predicted."""
-    taken: tuple[tuple[str, int], ...] = field(converter=_counted)
+    taken: tuple[tuple[str, int], ...] = field(converter=counts)
     """Alternative, and at how many places it was taken; those not taken are left out."""
-    why: str
+    why: str = field(converter=text)
 
     @classmethod
     def one(
@@ -139,6 +139,9 @@ class Chosen:
         """Return at how many places something was chosen."""
         return sum(count for _, count in self.taken)
 
+
+RECORD_TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType({**TYPES, spans: None, counts: None})
+"""What reads the fields of records that whoever asks may leave."""
 
 Record = Opened | Charged | Released | Refused | Chosen
 KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opened, Charged, Released, Refused, Chosen)}
@@ -264,10 +267,10 @@ def read_trace(path: str | Path) -> tuple[Record, ...]:
     empty lines, which are left where two processes opened the file at once.
     """
     *lines, _ = TRACE.at(path).text().split("\n")
-    parsed = [(number, _parsed(line)) for number, line in enumerate(lines, start=1) if line]
-    for (number, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=False):
+    parsed = [(place, _parsed(line)) for place, line in enumerate(lines, start=1) if line]
+    for (place, record), (_, following) in zip(parsed, [*parsed[1:], (0, None)], strict=False):
         if isinstance(record, TableError) and not isinstance(following, Opened):
-            raise TableError(f"line {number} of {path} is no trace record", why=record.title, fix=TRACE.advice)
+            raise TableError(f"line {place} of {path} is no trace record", why=record.title, fix=TRACE.advice)
     return tuple(record for _, record in parsed if not isinstance(record, TableError))
 
 

@@ -34,10 +34,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 import jostle
-from jostle import Probe, Schema, Table
-from jostle.privacy.door import Room
+from jostle import Probe, Schema, Table, Trace
+from jostle.privacy.door import Room, admit
 from jostle.privacy.ledger import Ledger
-from jostle.privacy.noise import Noise
+from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import MemorySource, Partial
@@ -89,6 +89,15 @@ def protected(
 ) -> Probe:
     """Return a probe on private people; nobody outside it holds them."""
     return jostle.protect(table(rows, seed, neighbours), epsilon=epsilon, vault=vault)
+
+
+def room(
+    neighbours: Neighbours = "add_remove", *, private: bool = True, seed: int = 0, trace: Trace | None = None
+) -> Room:
+    """Return a room on people, with a budget of 1 and seeded noise, as only the door has one."""
+    ledger, noise = Ledger(Fraction(1), neighbours), Noise(SeededBits(seed))
+    rows = table(neighbours=neighbours)._source
+    return Room(rows, (), ledger, noise, trace or Trace(), private=private, probe=lambda room: Probe(admit(room)))
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

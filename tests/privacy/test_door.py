@@ -24,7 +24,7 @@ from jostle.errors import BudgetError, JostleError, ProbeError, TableError
 from jostle.privacy.door import Key, _sealed, ask, look, schema_of
 from jostle.privacy.mechanisms import AddNoise
 from jostle.tables.kernels import Counts, SparseCounts
-from jostle.trace.records import Charged, Trace
+from jostle.trace.records import Charged, Chosen, Trace
 
 COUNT = AddNoise(Counts.of())
 TENTH = Fraction(1, 10)
@@ -281,7 +281,7 @@ def test_what_is_sealed_lets_nothing_out(kind: type[BaseException]) -> None:
         except Held as error:
             raise kind(row) from error
 
-    error = failure(lambda: _sealed(inside)(1))
+    error = failure(lambda: _sealed(inside, tuple)(1))
     assert type(error) is (KeyboardInterrupt if kind is KeyboardInterrupt else ProbeError)
     assert list(chain(error)) == [error]
     assert not list(reached(error))
@@ -289,12 +289,77 @@ def test_what_is_sealed_lets_nothing_out(kind: type[BaseException]) -> None:
 
 def test_a_key_is_asked_known_questions_only() -> None:
     key = protected()._key
-    for question in ("source", "ledger", "check_open", "_release", "__class__", "site", "schema", "", 1, None):
-        answer, error = ask(key, question)  # type: ignore[arg-type]
+    asked: tuple[Any, ...] = ("source", "ledger", "check_open", "_release", "__class__", "site", "", 1, None, {})
+    for question in asked:
+        answer, error = ask(key, question)
         assert answer is None
         assert isinstance(error, ProbeError)
-    with pytest.raises(ProbeError, match="type dict"):
-        ask(key, {})  # type: ignore[arg-type]
+
+
+COUNTED = AddNoise(Counts.of())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("perform", COUNTED, TENTH),
+        ("perform", COUNTED, TENTH, "count", "more"),
+        ("perform", COUNTED, True, "count"),
+        ("perform", COUNTED, np.array([0.1]), "count"),
+        ("perform", COUNTED, float("nan"), "count"),
+        ("perform", COUNTED, -TENTH, "count"),
+        ("perform", COUNTED, TENTH, COUNTED),
+        ("perform", COUNTED, TENTH, ("count",)),
+        ("perform", COUNTED, TENTH, "x" * 20_000),
+        ("perform", COUNTED, TENTH, "\ud800"),
+        ("perform", COUNTED.tallied, TENTH, "count"),
+        ("perform", (COUNTED,), TENTH, "count"),
+        ("perform", Chosen.one("here", "L", "few"), TENTH, "count"),
+        ("select", COUNTED, TENTH, "count"),
+        ("allot", None, "aside"),
+        ("allot", [TENTH], "aside"),
+        ("narrowed", "region", (0.5,)),
+        ("narrowed", "region", (True,)),
+        ("narrowed", "region", ((0,),)),
+        ("narrowed", "region", np.array([[0]])),
+        ("narrowed", "region", np.array([np.nan])),
+        ("narrowed", "region", "0"),
+        ("narrowed", "region", (99,)),
+        ("narrowed", 3, (0,)),
+        ("narrowed", np.arange(3), (0,)),
+        ("split", ("region",)),
+        ("split", np.arange(3)),
+        ("told", 1.5),
+        ("told", np.arange(3)),
+        ("told", True),
+        ("below", 2.5, 1),
+        ("below", 10, np.array([1, 2])),
+        ("shuffled", float("inf")),
+        ("charges", "all"),
+        ("note_choice", "few"),
+        ("note_choice", COUNTED),
+    ],
+    ids=repr,
+)
+def test_a_question_is_asked_with_what_it_declares(asked: tuple[Any, ...]) -> None:
+    """A key can be asked without a probe: everything is read at the door, and what it is not asked with is refused."""
+    db = protected()
+    answer, error = ask(db._key, *asked)
+    assert answer is None
+    assert isinstance(error, JostleError)
+    assert "failed inside" not in str(error)
+    assert db.spent == 0
+    assert isinstance(db.count(TENTH), int)
+
+
+def test_what_a_question_is_asked_with_is_read_as_one_plain_type() -> None:
+    db = protected()
+    for epsilon in (0.1, "0.1", np.float64(0.1), TENTH):
+        assert ask(db._key, "perform", COUNTED, epsilon, "count")[1] is None
+    assert {charge.epsilon for charge in db.charges} == {TENTH}
+    (key, error) = ask(db._key, "narrowed", "region", np.array([1.0, 2.0]))
+    assert error is None
+    assert ask(key, "perform", COUNTED, TENTH, "count")[1] is None
 
 
 def test_nothing_but_a_key_is_a_key() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import count, product
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,17 +18,18 @@ from attrs import evolve, frozen
 from enumeration import enumerated
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openings import protected, table
+from openings import protected, room, table
 
 import jostle
-from jostle import Probe
-from jostle.choice.makers.selecting import TriedClassifiers
-from jostle.errors import BudgetError, JostleError, ProbeError
+from jostle import Probe, Schema, options
+from jostle.errors import BudgetError, ChoiceError, JostleError, ProbeError
+from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise as noise_module
-from jostle.privacy.events import Allotment, Disjoint, InTurn, Laplace, Selected, copied, price
+from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.selection import Scored, Stopping
+from jostle.privacy.selection import SELECTIONS, Scored, Selection, Stopping, best_of
+from jostle.reserved import reserve
 from jostle.sites import choose, record
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Chosen, Released, Trace
@@ -37,7 +41,7 @@ Chances = list[Fraction]
 # The theorem
 
 
-def best_of(runs: int, chances: Chances, scores: list[int]) -> Chances:
+def best_of_all(runs: int, chances: Chances, scores: list[int]) -> Chances:
     """Return how likely each output is to be the best of so many runs: the loop, on every sequence of outputs."""
     found = [Fraction(0)] * len(chances)
     for sequence in product(range(len(chances)), repeat=runs):
@@ -60,7 +64,7 @@ def levels(chances: Chances, scores: list[int]) -> list[tuple[Fraction, Fraction
 
 
 def best_of_by_formula(runs: int, chances: Chances, scores: list[int]) -> Chances:
-    """Return the same as `best_of`, from the chances of lower and equal scores."""
+    """Return the same as `best_of_all`, from the chances of lower and equal scores."""
     return [part * (upto**runs - lower**runs) for part, lower, upto in levels(chances, scores)]
 
 
@@ -84,7 +88,7 @@ def test_the_formula_for_the_best_of_some_runs_is_the_loop_on_every_sequence(
 ) -> None:
     weights, _, scores = mechanism
 
-    assert best_of_by_formula(runs, normal(weights), scores) == best_of(runs, normal(weights), scores)
+    assert best_of_by_formula(runs, normal(weights), scores) == best_of_all(runs, normal(weights), scores)
 
 
 MOST_RUNS = 60
@@ -216,7 +220,19 @@ def test_a_geometric_number_of_runs() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"gamma": 0}, {"gamma": 1}, {"gamma": "1/100000"}, {"eta": -1}, {"eta": "11/10"}, {"gamma": "x"}],
+    [
+        {"gamma": 0},
+        {"gamma": 1},
+        {"gamma": "1/100000"},
+        {"eta": -1},
+        {"eta": "11/10"},
+        {"gamma": "x"},
+        {"gamma": Fraction(10**6, 10**7 + 1)},
+        {"eta": Fraction(1, 2**62)},
+        {"eta": True},
+        {"gamma": float("nan")},
+        {"gamma": np.array(["1/2"])},
+    ],
     ids=str,
 )
 def test_numbers_of_runs_that_the_proof_does_not_cover_are_refused(wrong: dict[str, Any]) -> None:
@@ -253,7 +269,28 @@ def fresh(neighbours: Neighbours = "add_remove") -> Probe:
     return protected(1, seed=next(SEEDS), neighbours=neighbours)
 
 
-ASKED = TriedClassifiers(["Majority", "NaiveBayes"], stopping=Stopping("1/5", 0))
+MAJORITY, NAIVE = options.get("Majority"), options.get("NaiveBayes")
+ASKED = TriedClassifiers([MAJORITY, NAIVE], stopping=Stopping("1/5", 0))
+
+
+@frozen
+class Trial(Selection[Probe]):
+    """Candidates of the test's own, for rooms of its own: the door lets none in."""
+
+    does: Callable[[Probe], Scored]
+    stopping: Stopping = ASKED.stopping
+    size: int = 1
+
+    def check(self, schema: Schema, each: Fraction) -> None:
+        """Refuse nothing."""
+
+    def candidate(self, each: Fraction) -> Event:
+        """Return all that a run may spend."""
+        return Allotment(each)
+
+    def run(self, db: Probe, place: int, each: Fraction) -> Scored:
+        """Do what the test says."""
+        return self.does(db)
 
 
 def test_a_selection_is_charged_once_and_shows_one_run() -> None:
@@ -277,21 +314,18 @@ def test_a_selection_is_charged_once_and_shows_one_run() -> None:
     assert max(numbers) > 5
 
 
-def test_the_winner_has_the_distribution_that_was_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_winner_has_the_distribution_that_was_proved() -> None:
     """Candidates with known outputs: 4,000 seeded selections, a chi-square test with false alarms of 1e-6."""
     scores = [0, 1, 1, 2]
     chances = normal([5, 3, 4, 1])
-    stopping = Stopping(HALF, 0)
+    stopping, noise = Stopping(HALF, 0), Noise(SeededBits(11))
     places = np.repeat(np.arange(4), [5, 3, 4, 1])
 
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
-        output = int(places[db.below(13, 1)[0]])
-        return Scored(output, scores[output])
+    def run() -> tuple[Scored, None]:
+        output = int(places[noise.below(13, 1)[0]])
+        return Scored(output, scores[output]), None
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
-    db = jostle.rehearse(table(), seed=11)
-    asked = TriedClassifiers(["Majority"], stopping=stopping)
-    counts = Counter(db.select(asked, 1)[0] for _ in range(4000))
+    counts = Counter(best_of(stopping, noise, run)[0].answer for _ in range(4000))
     weights = selected(stopping, chances, scores)
     expected = np.array([float(4000 * weight / sum(weights)) for weight in weights])
     found = np.array([counts[output] for output in range(4)])
@@ -299,97 +333,98 @@ def test_the_winner_has_the_distribution_that_was_proved(monkeypatch: pytest.Mon
     assert ((found - expected) ** 2 / expected).sum() < 30.7  # 3 degrees of freedom, 1e-6
 
 
-def test_a_candidate_is_out_of_reach_once_it_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_candidates_win_as_often_as_was_proved() -> None:
+    """Two trees on people whose rows they predict alike: the score is a count with noise, whatever was drawn.
+
+    So of two equally likely Options each wins half of the times: 200 selections, with false alarms of 1e-6.
+    """
+    asked = TriedClassifiers([MAJORITY, options.get("Majority")], stopping=Stopping(HALF, 0))
+    db = jostle.rehearse(table(seed=99), seed=5)
+    first = sum(db.select(asked, 300, site="try")[0][0] == 0 for _ in range(200))
+
+    assert 66 <= first <= 134
+
+
+def test_a_candidate_is_out_of_reach_once_it_was_run() -> None:
     """Its probe answers nothing any more; else its budget could be spent, and its charges read."""
     kept: list[Probe] = []
 
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+    def does(db: Probe) -> Scored:
         assert db.left == HALF
         kept.append(db)
         return Scored(0, db.count("1/4"))
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
-    owner = fresh()
-    owner.select(ASKED, 1)
+    owner = room()
+    owner.select(Trial(does), Fraction(1), "try")
 
     assert kept
     for db in kept:
         with pytest.raises(ProbeError, match="no more are answered"):
             db.count("1/4")
-    assert owner.spent == 1
+    assert owner.ledger.spent == 1
     with pytest.raises(BudgetError):  # while the table itself is open, but spent
-        owner.count("1/4")
+        owner.probe(owner).count("1/4")
 
 
-def test_a_candidate_cannot_spend_more_than_was_charged_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+def test_a_candidate_cannot_spend_more_than_was_charged_for_it() -> None:
+    def does(db: Probe) -> Scored:
         db.count(HALF)
         return Scored(0, db.count("1/100"))
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
-    db = jostle.rehearse(table(), epsilon=1)
     with pytest.raises(BudgetError, match="0 is left"):
-        db.select(ASKED, 1)
+        room(private=False).select(Trial(does), Fraction(1), "try")
 
 
-def test_handlers_of_choices_see_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handlers_of_choices_see_no_candidate() -> None:
     """A recorder stands around the selection. Inside, nobody stands around anything."""
     taken: list[str] = []
 
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+    def does(db: Probe) -> Scored:
         noisy = db.count("1/10")
         taken.append(choose("Inside", among=("few", "many"), informed_by={"n": noisy}))
         return Scored(0, noisy)
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
     with record() as recorder:
         choose("Outside", among=("few", "many"), informed_by={"n": 3})
-        fresh().select(ASKED, 1)
+        room().select(Trial(does), Fraction(1), "try")
 
     assert taken
     assert [each.label for each in recorder.lines] == ["Outside"]
 
 
-def test_numpy_calls_nobody_for_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_calls_nobody_for_a_candidate() -> None:
     called: list[object] = []
 
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+    def does(db: Probe) -> Scored:
         return Scored(float(np.log(np.zeros(1))[0]), db.count("1/10"))
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
     with np.errstate(all="call", call=lambda *given: called.append(given)):
-        (answer, _) = fresh().select(ASKED, 1)
+        (answer, _) = room().select(Trial(does), Fraction(1), "try")
 
     assert answer == -math.inf
     assert not called
 
 
-def test_what_goes_wrong_with_a_candidate_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_with_a_candidate_is_kept_back() -> None:
     """Its words could be a loser's; and where a run can fail, whether it did would be seen again and again."""
 
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+    def does(db: Probe) -> Scored:
         raise JostleError(f"there are about {db.count('1/10')} rows")
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
-    db = fresh()
+    owner = room()
     with pytest.raises(ProbeError, match="a candidate failed") as caught:
-        db.select(ASKED, 1)
+        owner.select(Trial(does), Fraction(1), "try")
     assert "about" not in str(caught.value)
-    assert caught.value.__cause__ is caught.value.__context__ is None
     with pytest.raises(ProbeError, match="no more are answered"):
-        db.count("1/10")
+        owner.probe(owner).count("1/10")
 
 
-def test_what_leaves_is_rebuilt_from_plain_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_leaves_is_rebuilt_from_plain_values() -> None:
     """A candidate that gave its probe, or a function that holds it, would give what it was charged for again."""
-    for answer in (lambda db: db, lambda db: db.count, lambda db: [db._key]):
-
-        def run(_: object, db: Probe, __: int, ___: Fraction, answer: Any = answer) -> Scored:
-            return Scored(answer(db), 0)
-
-        monkeypatch.setattr(TriedClassifiers, "run", run)
+    answers: list[Callable[[Probe], object]] = [lambda db: db, lambda db: db.count, lambda db: [db._key]]
+    for answer in answers:
         with pytest.raises(ProbeError, match="a candidate failed"):
-            fresh().select(ASKED, "1/10")
+            room().select(Trial(lambda db, answer=answer: Scored(answer(db), 0)), Fraction(1, 10), "try")  # type: ignore[misc]
 
 
 def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
@@ -416,23 +451,66 @@ class Open(TriedClassifiers):
 def test_a_selection_of_ones_own_is_refused() -> None:
     db = fresh()
     twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
-    for wrong in (Open(["Majority"]), twin(["Majority"]), "Majority", None, Laplace(1)):
+    trial = Trial(lambda db: Scored(0, 0))
+    for wrong in (Open([MAJORITY]), twin([MAJORITY]), trial, "Majority", None, Laplace(1)):
         with pytest.raises(ProbeError):
             db.select(wrong, HALF)  # type: ignore[arg-type]
     assert db.spent == 0
 
 
+def test_a_place_among_selections_is_for_the_class_that_it_is_kept_for() -> None:
+    """Neither another class nor one that says it has the name; and what is in it stays in it."""
+    twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
+    for stranger in (Open, twin, Trial, TriedClassifiers):
+        with pytest.raises(ProbeError, match="no place"):
+            SELECTIONS.fill(stranger)
+    with pytest.raises(TypeError, match="once"):
+        reserve({"selection": frozenset({f"{__name__}.Trial"})})
+    for name, value in (("fill", print), ("now", lambda: None)):
+        with pytest.raises(AttributeError):
+            setattr(SELECTIONS, name, value)
+    assert list(SELECTIONS.now()) == [TriedClassifiers]
+
+
+def test_a_module_of_ones_own_under_jostles_name_opens_no_place() -> None:
+    """Only the names that the package handed down have one, whatever else is put among its modules."""
+    evil = ModuleType("jostle.evil")
+    evil.Open = type("Open", (Open,), {"__module__": "jostle.evil"})  # type: ignore[attr-defined]
+    sys.modules["jostle.evil"] = evil
+    try:
+        with pytest.raises(ProbeError, match="no place"):
+            SELECTIONS.fill(evil.Open)
+        with pytest.raises(ProbeError):
+            fresh().select(evil.Open([MAJORITY]), HALF)
+    finally:
+        del sys.modules["jostle.evil"]
+
+
+def test_the_name_of_a_place_is_not_enough_where_the_module_calls_something_else_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the genuine class is in its place, putting another into the module's variables changes nothing."""
+    module = sys.modules[TriedClassifiers.__module__]
+    twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
+    monkeypatch.setattr(module, "TriedClassifiers", twin)
+    with pytest.raises(ProbeError, match="no place"):
+        SELECTIONS.fill(twin)
+    with pytest.raises(ProbeError):
+        fresh().select(twin([MAJORITY]), HALF)
+    assert fresh().select(ASKED, HALF)
+
+
 def test_a_candidate_that_is_not_jostles_own_is_refused() -> None:
     """The list of candidates is not asked once at the beginning only: what is handed in is made anew at the door."""
     own = evolve(ASKED)
-    object.__setattr__(own, "among", (Stranger(),))
-    db = fresh()
-    with pytest.raises(ProbeError, match="Stranger"):
-        db.select(own, HALF)
-    object.__setattr__(own, "among", (jostle.options.get("JostledTree"),))
-    with pytest.raises(JostleError, match="not run unseen"):
-        db.select(own, HALF)
-    assert db.spent == 0
+    for other in (Stranger(), options.get("JostledTree")):
+        object.__setattr__(own, "among", (other,))
+        db = fresh()
+        with pytest.raises(ProbeError, match=type(other).__name__):
+            db.select(own, HALF)
+        assert db.spent == 0
+        with pytest.raises(ChoiceError, match="run unseen"):
+            TriedClassifiers([other])
 
 
 @frozen(kw_only=True)
@@ -442,20 +520,19 @@ class Stranger:
     name: str = "Majority"
 
 
-def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[int] = []
+def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_run() -> None:
+    ran: list[Probe] = []
 
-    def run(_: object, __: Probe, place: int, ___: Fraction) -> Scored:
-        ran.append(place)
+    def does(db: Probe) -> Scored:
+        ran.append(db)
         return Scored(0, 0)
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
-    db = fresh()
-    db.count("1/10")
+    owner = room()
+    owner.probe(owner).count("1/10")
     with pytest.raises(BudgetError, match=r"0\.9 is left"):
-        db.select(ASKED, 1)
+        owner.select(Trial(does), Fraction(1), "try")
     assert not ran
-    assert db.spent == Fraction(1, 10)
+    assert owner.ledger.spent == Fraction(1, 10)
 
 
 def test_selections_on_parts_of_a_table_cost_the_dearest() -> None:
@@ -467,13 +544,12 @@ def test_selections_on_parts_of_a_table_cost_the_dearest() -> None:
         assert db.spent == cost
 
 
-def test_choices_of_the_winner_are_in_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(_: object, db: Probe, __: int, ___: Fraction) -> Scored:
+def test_choices_of_the_winner_are_in_the_trace() -> None:
+    def does(db: Probe) -> Scored:
         db.note_choice(Chosen.one("here", "Inside", "few"))
         return Scored(0, 0)
 
-    monkeypatch.setattr(TriedClassifiers, "run", run)
     trace = Trace()
-    jostle.rehearse(table(), epsilon=1, seed=3, trace=trace).select(ASKED, 1, site="try")
+    room(private=False, trace=trace).select(Trial(does), Fraction(1), "try")
 
     assert [each.site for each in trace.records if isinstance(each, Chosen)] == ["try/here"]

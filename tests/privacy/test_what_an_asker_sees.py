@@ -29,12 +29,12 @@ from jostle.choice.learning.learners import FittedForest
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.learning.regret import Figures
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.selecting import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.choice.makers.trained import Trained
 from jostle.choice.pretrained import SHIPPED
 from jostle.errors import JostleError, TableError
 from jostle.lang import running
 from jostle.lang.program import Program, load
+from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.levels import AddNoiseByLevel
@@ -261,7 +261,7 @@ METHODS: dict[str, tuple[Call, ...]] = {
     ),
     "pick": (lambda db: db.pick(Fullest("colour"), 1), lambda db: db.pick(Fullest("colour"), "1e-20")),
     "select": (
-        lambda db: db.select(TriedClassifiers(["Majority", "NaiveBayes"]), 3),
+        lambda db: db.select(TriedClassifiers([options.get("Majority"), options.get("NaiveBayes")]), 3),
         lambda db: db.select("something", 3),
     ),
     "release": (
@@ -330,7 +330,7 @@ def test_all_that_is_registered_has_a_case() -> None:
     assert set(GROUP_SCORE_CASES) == set(GROUP_SCORES)
     assert set(NODE_CASES) == set(NODES)
     assert set(MECHANISM_CASES) == set(MECHANISMS) == set(PLANS)
-    assert {name for _, name in SELECTIONS} == {TriedClassifiers.__name__}
+    assert set(SELECTIONS.now()) == {TriedClassifiers}
     assert set(TABLES) == {options.get(name).task.name for name in options.names()} | {
         each.task.name for each in SHIPPED.values()
     }

@@ -18,7 +18,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from jostle.errors import ChoiceError
-from jostle.options.base import Option, get
+from jostle.options.base import Option, get, option
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.bayes_tree import BayesTree
 from jostle.options.classification.fletcher_islam import FletcherIslam
@@ -32,31 +32,30 @@ from jostle.options.classification.pooled_bayes import PooledBayes
 from jostle.options.classification.pooled_tree import PooledTree
 from jostle.options.classification.random_forest import RandomForest
 from jostle.options.models.rules import hits_of
-from jostle.parameters import share
-from jostle.privacy.amounts import Amount
+from jostle.parameters import is_parameter, share
 from jostle.privacy.events import Allotment, Event, Laplace, in_turn
+from jostle.privacy.fields import fraction
 from jostle.privacy.probe import Probe
-from jostle.privacy.selection import ETA, GAMMA, Scored, Selection, Stopping
+from jostle.privacy.selection import ETA, GAMMA, SELECTIONS, Scored, Selection, Stopping
+from jostle.tables.fields import Part, Parts, listed
 from jostle.tables.schema import Schema
-from jostle.tasks.classification import CLASSIFICATION, Model
+from jostle.tasks.classification import Model
 from jostle.trace.records import Chosen
 
 __all__ = ["CANDIDATES", "SelectPrivately", "TriedClassifiers"]
 
-CANDIDATES: frozenset[type[Classifier]] = frozenset(
-    {
-        BayesTree,
-        FletcherIslam,
-        FriedmanSchuster,
-        Jagannathan,
-        Majority,
-        Mohammed,
-        NaiveBayes,
-        PatilSingh,
-        PooledBayes,
-        PooledTree,
-        RandomForest,
-    }
+CANDIDATES: tuple[type[Classifier], ...] = (
+    BayesTree,
+    FletcherIslam,
+    FriedmanSchuster,
+    Jagannathan,
+    Majority,
+    Mohammed,
+    NaiveBayes,
+    PatilSingh,
+    PooledBayes,
+    PooledTree,
+    RandomForest,
 )
 """The Options that may be run unseen: Jostle's own, which keep nothing of a run anywhere but in their model."""
 
@@ -65,33 +64,27 @@ def _candidates(given: Iterable[Option | str]) -> tuple[Option, ...]:
     return tuple(get(each) if isinstance(each, str) else each for each in given)
 
 
-def _check_candidates(candidates: tuple[Option, ...]) -> None:
-    if not candidates:
-        raise ChoiceError("there are no Options to try", fix='among=["NaiveBayes", "BayesTree"]')
-    for each in candidates:
-        if type(each) not in CANDIDATES:
-            raise ChoiceError(
-                f"{each.name if isinstance(each, Option) else type(each).__name__} is not run unseen",
-                why="whoever runs a candidate sees it lose, so only Options known to keep nothing of a run may be one",
-                fix=f"one of {', '.join(sorted(kind.__name__ for kind in CANDIDATES))}",
-            )
+RUN_UNSEEN = Parts(
+    CANDIDATES, what="an Option that is run unseen: whoever runs one that loses, sees it lose", error=ChoiceError
+)
 
 
 @frozen
-class TriedClassifiers(Selection):
+class TriedClassifiers(Selection[Probe]):
     """Classification Options, all equally likely; a run's score is the noisy number of rows its model predicts right.
 
     One run is the Option on (1 - score_share) of the run's budget, and the count on the rest: a row changes it by at
     most 1 (see `Hits`), so noise of scale 1 / its budget makes it private. In turn they cost the run's budget.
     """
 
-    among: tuple[Option, ...] = field(converter=_candidates)
+    among: tuple[Option, ...] = field(converter=listed, validator=RUN_UNSEEN)
     score_share: Fraction = share("1/10")
-    stopping: Stopping = field(factory=Stopping)
+    stopping: Stopping = field(factory=Stopping, validator=Part((Stopping,)))
 
     def __attrs_post_init__(self) -> None:
-        """Refuse Options that are not known to keep nothing."""
-        _check_candidates(self.among)
+        """Refuse to try nothing."""
+        if not self.among:
+            raise ChoiceError("there are no Options to try", fix='among=["NaiveBayes", "BayesTree"]')
 
     @property
     def size(self) -> int:
@@ -100,9 +93,9 @@ class TriedClassifiers(Selection):
 
     def check(self, schema: Schema, each: Fraction) -> None:  # noqa: ARG002 - whatever it is
         """Refuse a schema that one of the Options does not run on: that it was drawn would show."""
-        for option in self.among:
-            if reason := option.refuses(schema):
-                raise ChoiceError(f"{option.name} does not run here: {reason}", fix="leave it out of among=[...]")
+        for each_one in self.among:
+            if reason := each_one.refuses(schema):
+                raise ChoiceError(f"{each_one.name} does not run here: {reason}", fix="leave it out of among=[...]")
 
     def candidate(self, each: Fraction) -> Event:
         """Return the Option's allotment, and one noisy count."""
@@ -117,20 +110,22 @@ class TriedClassifiers(Selection):
         return Scored((place, model), right)
 
 
+@option
 @frozen(kw_only=True)
-class SelectPrivately(Option):
+class SelectPrivately(Classifier):
     """Run a random number of Options unseen, and keep the one whose model predicts the most rows right."""
 
-    task = CLASSIFICATION
     paper: ClassVar[str] = "Liu, Talwar, STOC 2019; Papernot, Steinke, ICLR 2022"
 
-    among: tuple[Option, ...] = field(converter=_candidates)
-    """What is tried: Options from `CANDIDATES`, or their names."""
+    among: tuple[Option, ...] = field(
+        factory=lambda: tuple(kind() for kind in CANDIDATES), converter=_candidates, validator=RUN_UNSEEN
+    )
+    """What is tried: Options from `CANDIDATES`, or their names; usually all of them."""
     score_share: Fraction = share("1/10")
     """Part of a run's budget that its score costs."""
-    gamma: Fraction = field(default=GAMMA, converter=Fraction)
+    gamma: Fraction = share(str(GAMMA))
     """How soon runs stop; smaller is more runs."""
-    eta: Fraction = field(default=ETA, converter=Fraction)
+    eta: Fraction = field(default=ETA, converter=fraction)
     """The shape of their number's distribution: all together cost as much as 2 + eta runs."""
 
     def __attrs_post_init__(self) -> None:
@@ -144,7 +139,9 @@ class SelectPrivately(Option):
 
     @property
     def name(self) -> str:
-        """Return what it is called, and what it tries."""
+        """Return what it is called, and what it tries if that is not all there is."""
+        if self == SelectPrivately():
+            return "SelectPrivately"
         return f"SelectPrivately({', '.join(option.name for option in self.among)})"
 
     def refuses(self, schema: Schema) -> str | None:
@@ -155,11 +152,6 @@ class SelectPrivately(Option):
         """Return one selection: 2 + eta times what a run costs, which is all of epsilon."""
         selection = self.selection
         return selection.event(selection.stopping.each(epsilon))
-
-    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
-        """Return the best-scored model."""
-        model: Model = self.perform(db, epsilon, self.run, site=site or type(self).__name__)
-        return model
 
     def run(self, db: Probe, epsilon: Fraction) -> Model:
         """Return the best-scored model, and say in the trace which Option made it, and its score."""
@@ -176,3 +168,6 @@ class SelectPrivately(Option):
         )
         made: Model = evolve(model, made_by=f"{type(self).__name__}, which took {taken},", epsilon=epsilon)
         return made
+
+
+SELECTIONS.fill(TriedClassifiers, also=is_parameter)

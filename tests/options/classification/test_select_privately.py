@@ -11,9 +11,9 @@ from tables_of_labels import arrow, correlated, table_of
 
 import jostle
 from jostle import Schema, Table
-from jostle.choice.makers.selecting import CANDIDATES, SelectPrivately
 from jostle.errors import BudgetError, ChoiceError, JostleError, OptionError
 from jostle.options import get
+from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.options.models.rules import hits_of
 from jostle.privacy.events import price
@@ -35,7 +35,7 @@ def people(neighbours: Neighbours = "add_remove", seed: int = 7) -> Table:
 def test_what_is_spent_is_what_was_declared(epsilon: str, eta: str, relation: Neighbours) -> None:
     """Whatever is drawn: three Options of different costs, and numbers of runs from 1 up."""
     option = SelectPrivately(
-        among=["Majority", "Mohammed", "NaiveBayes"], eta=eta, gamma="1/4", score_share=Fraction(1, 3)
+        among=["Majority", "Mohammed", "NaiveBayes"], eta=eta, gamma=Fraction(1, 4), score_share=Fraction(1, 3)
     )
     table = people(relation)
     for seed in range(4):
@@ -68,7 +68,7 @@ def test_one_of_them_is_given_back(private: bool) -> None:
 
 def test_it_keeps_what_predicts_well() -> None:
     """With much budget and many runs, 3 seeds in a row take the tree, which is right 90 times of 100, Majority 45."""
-    option = SelectPrivately(among=["Majority", "BayesTree"], gamma="1/200", eta=1)
+    option = SelectPrivately(among=["Majority", "BayesTree"], gamma=Fraction(1, 200), eta=1)
     for seed in range(3):
         model = option(jostle.rehearse(people(), epsilon=30, seed=seed), epsilon=30)
         assert isinstance(model, BayesTreeModel)
@@ -99,7 +99,8 @@ def test_a_model_without_a_rule_is_refused() -> None:
         ({"among": ["Identity"]}, ChoiceError),
         ({"among": [SelectPrivately(among=["Majority"])]}, ChoiceError),
         ({"among": ["NoSuchThing"]}, OptionError),
-        ({"among": ["Majority"], "gamma": 0}, BudgetError),
+        ({"among": ["Majority"], "gamma": 0}, OptionError),
+        ({"among": ["Majority"], "gamma": "1/20000"}, BudgetError),
         ({"among": ["Majority"], "eta": 2}, BudgetError),
         ({"among": ["Majority"], "score_share": 1}, OptionError),
     ],
