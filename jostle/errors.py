@@ -9,6 +9,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from jostle.visible import visible, visible_lines
+
 __all__ = [
     "NOWHERE",
     "AmountError",
@@ -53,11 +55,12 @@ class JostleError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        lines = [self.title]
+        lines = [visible(self.title)]
         if self.why:
-            lines.append(f"  why: {self.why}")
+            # Where it has several lines, as a traceback has, none of them looks like a part of the message.
+            lines.append(f"  why: {visible_lines(self.why)}".replace("\n", "\n       "))
         if self.fix:
-            lines.append(f"  fix: {self.fix}")
+            lines.append(f"  fix: {visible(self.fix)}")
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
@@ -299,8 +302,8 @@ def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
     bar = paint(_BLUE, " " * width + " |")
     place = f"{source.name}:{mistake.span.line}:{mistake.span.column}"
     shown = [
-        paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {_visible(mistake.title)}"),
-        paint(_BLUE, " " * width + "-->") + f" {_visible(place)}",
+        paint(_RED, f"error[{mistake.code}]") + paint(_BOLD, f": {visible(mistake.title)}"),
+        paint(_BLUE, " " * width + "-->") + f" {visible(place)}",
         bar,
     ]
     advice = (("why", mistake.why), ("fix", mistake.fix))
@@ -312,12 +315,12 @@ def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
             if last is not None and span.line > last + 1:
                 shown.append(paint(_BLUE, "..."))
             line = source.lines[span.line - 1]
-            shown.append(paint(_BLUE, f"{span.line:>{width}} |") + f" {_visible(line)}".rstrip())
+            shown.append(paint(_BLUE, f"{span.line:>{width}} |") + f" {visible_lines(line)}".rstrip())
             last = span.line
         indent, length = _columns(source.lines[span.line - 1], span)
         style = _RED if sign == "^" else _BLUE
-        shown.append(f"{bar} {indent}{paint(style, f'{sign * length} {words}'.rstrip())}")
-    shown += [bar, *(f"{' ' * width} = {word}: {_visible(text)}" for word, text in advice)]
+        shown.append(f"{bar} {indent}{paint(style, f'{sign * length} {visible(words)}'.rstrip())}")
+    shown += [bar, *(f"{' ' * width} = {word}: {visible(text)}" for word, text in advice)]
     return "\n".join(shown)
 
 
@@ -330,13 +333,8 @@ def _columns(line: str, span: Span) -> tuple[str, int]:
 
 
 def _width(character: str) -> int:
+    if not character.isprintable():
+        return len(visible(character))
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _visible(text: str) -> str:
-    """Return a text that cannot steer a terminal."""
-    return "".join(
-        character if character == "\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
-    )

@@ -21,10 +21,11 @@ from jostle.cli.explain import explain
 from jostle.cli.fmt import fmt
 from jostle.cli.options import options
 from jostle.cli.run import run
-from jostle.cli.saying import MISTAKE, REFUSED, fail, interrupted, report
+from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, interrupted, report
 from jostle.cli.train import train
 from jostle.cli.trainable import SeveralEpsilons
 from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
+from jostle.visible import visible
 
 __all__ = ["main"]
 
@@ -79,7 +80,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001 - a flag
     if asked:
         from importlib.metadata import version  # noqa: PLC0415 - commands load what they need
 
-        typer.echo(f"jostle {version('jostle')}")
+        echo(f"jostle {version('jostle')}")
         raise typer.Exit
 
 
@@ -115,7 +116,7 @@ def main() -> None:
     except JostleError as mistake:
         fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)
     except OSError as mistake:
-        name = f" {mistake.filename}" if mistake.filename else ""
+        name = f" {visible(str(mistake.filename))}" if mistake.filename else ""
         fail(f"error: cannot write{name}: {mistake.strerror}", MISTAKE, as_json=as_json)
     except KeyboardInterrupt:
         interrupted()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, say_json, table, with_progress
+from jostle.cli.saying import MISTAKE, Json, headline, say_json, table, with_progress
 
 __all__ = ["audit"]
 
@@ -32,8 +32,8 @@ def audit(
     if json_:
         say_json([finding.as_data() for finding in findings])
     else:
+        headline("lower bounds hold with 99.9% confidence, or exactly where outputs were enumerated")
         table(
-            "lower bounds hold with 99.9% confidence, or exactly where outputs were enumerated",
             ("mechanism", "claimed", "shown at least", "how", "verdict"),
             [
                 (

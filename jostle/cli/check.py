@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, report
+from jostle.cli.saying import Json, echo, report
 
 __all__ = ["check"]
 
@@ -35,6 +35,6 @@ def check(
         checked = check_program(source, known)
     report(checked.source, checked.diagnostics, as_json=json_)
     if not json_:
-        typer.echo(f"{program}: no mistakes found")
+        echo(f"{program}: no mistakes found")
         for each in prices(checked.module, known).values():
-            typer.echo(f"  {each.text}")
+            echo(f"  {each.text}")

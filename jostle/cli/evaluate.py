@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED
+from jostle.cli.saying import INTERRUPTED, echo, echo_lines, headline, say_json, table
 from jostle.cli.trainable import Entry, Maker, Program, Workers
 from jostle.errors import ChoiceError
 
@@ -54,12 +54,12 @@ def evaluate(  # noqa: PLR0917 - a command's options
         with shown.stage("evaluating", None) as said:
             found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers, progress=said.at)
     except KeyboardInterrupt:
-        typer.echo("stopped: an evaluation keeps nothing of its trials", err=True)
+        echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
     for problem in found.problems:
-        typer.echo(f"warning: {problem}", err=True)
+        echo(f"warning: {problem}", err=True)
     if found.seen_before:
-        typer.echo(
+        echo(
             f"warning: the maker was trained on {len(found.seen_before)} of these databases, where its figures say "
             f"little: {_some(found.seen_before)}",
             err=True,
@@ -78,24 +78,24 @@ def _evaluate_labels(  # noqa: PLR0917 - a command's options
     try:
         found = evaluate_policies(entry, corpus, epsilon, trials=trials, workers=workers)
     except KeyboardInterrupt:
-        typer.echo("stopped: an evaluation keeps nothing of its trials", err=True)
+        echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
     if json_ is None:
-        typer.echo(found.as_text())
+        echo_lines(found.as_text())
         return
     _write_json({"program": entry.program, **found.as_data()}, json_, f"{entry.name}: {len(found.worths)} labels")
 
 
-def _write_json(facts: dict[str, Any], place: str, headline: str) -> None:
-    text = json.dumps(facts, indent=2)
+def _write_json(facts: dict[str, Any], place: str, said: str) -> None:
     if place == "-":
-        typer.echo(text)
+        say_json(facts)
         return
     try:
-        Path(place).write_text(text + "\n", encoding="utf-8")
+        Path(place).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     except OSError as mistake:
         raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
-    typer.echo(f"{headline}\nwritten to {place}")
+    echo(said)
+    echo(f"written to {place}")
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
@@ -114,22 +114,12 @@ def _headline(found: Evaluation) -> str:
 
 
 def _print_evaluation(found: Evaluation) -> None:
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    numbers = ("maker", "hindsight", "single best", "regret")
+    table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
+    headline(_headline(found))
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("database", "epsilon"):
-        table.add_column(column, overflow="fold")
-    for column in ("maker", "hindsight", "single best", "regret"):
-        table.add_column(column, justify="right")
-    table.add_column("chosen", overflow="fold")
-    for cell in found.cells:
-        chosen = ", ".join(f"{name} {count}" for name, count in sorted(cell.chosen.items(), key=lambda each: -each[1]))
-        numbers = (f"{number:.4g}" for number in (cell.loss, cell.hindsight, cell.single))
-        # As Text: a name in square brackets would be taken for a style.
-        row = (cell.database, f"{float(cell.epsilon):g}", *numbers, f"{cell.regret:.3f}", chosen)
-        table.add_row(*map(Text, row))
-    console = Console()
-    console.print(table)
-    console.print(Text(_headline(found), style="bold"), soft_wrap=True)
+
+def _row(cell: Any) -> tuple[str, ...]:
+    chosen = ", ".join(f"{name} {count}" for name, count in sorted(cell.chosen.items(), key=lambda each: -each[1]))
+    numbers = (f"{number:.4g}" for number in (cell.loss, cell.hindsight, cell.single))
+    return (cell.database, f"{float(cell.epsilon):g}", *numbers, f"{cell.regret:.3f}", chosen)

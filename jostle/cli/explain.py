@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, say
+from jostle.cli.saying import Json, echo_lines, say_json
 
 __all__ = ["explain"]
 
@@ -19,4 +19,7 @@ def explain(
     from jostle.lang.codes import explain as explain_code  # noqa: PLC0415
 
     found = explain_code(code)
-    say(found.as_text(), found.as_data(), json_)
+    if json_:
+        say_json(found.as_data())
+    else:
+        echo_lines(found.as_text())

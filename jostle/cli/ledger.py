@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, say_json, table
+from jostle.cli.saying import Json, headline, say_json, table
 
 __all__ = ["show"]
 
@@ -38,8 +38,8 @@ def show(
         )
         return
     promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
+    headline(f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}")
     table(
-        f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}",
         ("moment", "process", "site", "epsilon"),
         [(line.moment, str(line.process), line.site, show_amount(line.epsilon)) for line in lines],
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, say_json, table
+from jostle.cli.saying import Json, headline, say_json, table
 
 __all__ = ["options"]
 
@@ -24,4 +24,5 @@ def options(
         say_json([dict(zip(("name", "task", "version", "paper"), each, strict=True)) for each in facts])
         return
     rows = [(each.name, each.task.name, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
-    table("Options", ("name", "task", "what it does"), rows)
+    headline("Options")
+    table(("name", "task", "what it does"), rows)

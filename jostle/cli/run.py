@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json
+from jostle.cli.saying import MISTAKE, Json, echo, echo_lines, say_json, show
 from jostle.errors import ChoiceError, JostleError
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def run(  # noqa: PLR0917 - a command's options
             epsilon=epsilon,
             vault=vault,
             trace=trace,
-            say=said.append if json_ else typer.echo,
+            say=said.append if json_ else echo_lines,
             tell=_tell_owner,
             forced=forced,
         )
@@ -78,24 +77,24 @@ def run(  # noqa: PLR0917 - a command's options
         facts = {**done.as_data(), "printed": said, "out": written}
         if problem is not None:
             facts["error"] = {"title": problem.title, "why": problem.why, "fix": problem.fix}
-        typer.echo(json.dumps(facts, indent=2))
+        say_json(facts)
         if problem is not None:
             raise SystemExit(MISTAKE)
         return
-    typer.echo(done.as_text())
+    echo_lines(done.as_text())
     if done.records:
         _show_trace(done.records)
     if problem is not None:
         # It was paid for: whatever becomes of the file, it is not lost.
-        typer.echo(json.dumps(done.as_data()["answer"]))
+        say_json(done.as_data()["answer"], indent=None)
         raise JostleError(problem.title, why="the answer was paid for, and is printed instead, whole", fix=problem.fix)
     if out is not None:
-        typer.echo(f"written to {out}")
+        echo(f"written to {out}")
 
 
 def _tell_owner(note: str) -> None:
     """Say what hangs on rows, and has no noise, where the program's answer does not go."""
-    typer.echo(f"note, for the owner of the data alone: {note}", err=True)
+    echo(f"note, for the owner of the data alone: {note}", err=True)
 
 
 def _check_place(out: Path) -> None:
@@ -138,20 +137,16 @@ def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) ->
     for why in sorted(made):
         if why == CHANGED or why.startswith(UNUSABLE):
             reason = f"{program} has changed since its choices were learned" if why == CHANGED else why[len(UNUSABLE) :]
-            typer.echo(
-                f"warning: {', '.join(sorted(made[why]))} took the first alternative: {reason}; {anew}", err=True
-            )
+            echo(f"warning: {', '.join(sorted(made[why]))} took the first alternative: {reason}; {anew}", err=True)
     # Without a database nothing is recorded.
     unmet = sorted(set(forced).difference(*made.values())) if done.epsilon is not None else []
     if unmet:
-        typer.echo(f"warning: {', '.join(unmet)} is forced, but no such choice was made in this run", err=True)
+        echo(f"warning: {', '.join(unmet)} is forced, but no such choice was made in this run", err=True)
 
 
 def _show_trace(records: Any) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
     from jostle.trace.render import render_trace  # noqa: PLC0415
 
-    Console().print(render_trace(records[:MOST_SHOWN]))
+    show(render_trace(records[:MOST_SHOWN]))
     if len(records) > MOST_SHOWN:
-        typer.echo(f"... and {len(records) - MOST_SHOWN:,} more records; --trace FILE keeps all of them")
+        echo(f"... and {len(records) - MOST_SHOWN:,} more records; --trace FILE keeps all of them")

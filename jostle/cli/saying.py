@@ -6,22 +6,30 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from jostle.errors import Diagnostic, JostleError, Source, render
+from jostle.visible import visible, visible_lines
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = [
     "INTERRUPTED",
     "MISTAKE",
     "REFUSED",
     "Json",
+    "echo",
+    "echo_lines",
     "fail",
+    "headline",
     "interrupted",
     "report",
     "say",
     "say_json",
+    "show",
     "table",
     "with_progress",
 ]
@@ -40,7 +48,7 @@ def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) 
         say_json({"program": source.name, "diagnostics": found, "status": status})
     elif diagnostics:
         colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        typer.echo(render(source, diagnostics, colour=colour), err=True)
+        typer.echo(render(source, diagnostics, colour=colour), err=True)  # paints, and shows what it quotes itself
     if diagnostics:
         raise SystemExit(MISTAKE)
 
@@ -53,41 +61,64 @@ def with_progress(items: Iterable[Item], *, total: int, about: str) -> Iterable[
     return track(items, description=about, total=total, console=Console(stderr=True), transient=True)
 
 
-def say(text: str, data: Any, as_json: bool) -> None:  # noqa: FBT001 - which of the two to print
-    """Print a text, or what it says as JSON."""
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, in which nothing steers the screen, nor ends it."""
+    typer.echo(visible(line), err=err)
+
+
+def echo_lines(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines; names in it are on one line already."""
+    typer.echo(visible_lines(text), err=err)
+
+
+def say(line: str, data: Any, as_json: bool) -> None:  # noqa: FBT001 - which of the two to print
+    """Print a line, or what it says as JSON."""
     if as_json:
         say_json(data)
     else:
-        typer.echo(text)
+        echo(line)
 
 
-def say_json(data: Any) -> None:
-    """Print JSON."""
-    typer.echo(json.dumps(data, indent=2))
+def say_json(data: Any, *, indent: int | None = 2) -> None:
+    """Print JSON, in which escapes stand for all that is not plain ASCII."""
+    written = json.dumps(data, indent=indent, default=str)  # amounts as 1/3
+    typer.echo(written.replace("\x7f", "\\u007f"))  # the one control that JSON writes as it is
 
 
-def table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table with a title."""
-    from rich.console import Console  # noqa: PLC0415
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print a table; columns of numbers are set to the right."""
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in head:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
     for row in rows:
-        table.add_row(*row)
-    console = Console()
-    console.print(Text(title, style="bold"), soft_wrap=True)
-    console.print(table)
+        # As Text: a name in square brackets would be taken for a style.
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    show(table)
+
+
+def headline(line: str) -> None:
+    """Print a line that stands out."""
+    from rich.text import Text  # noqa: PLC0415
+
+    show(Text(visible(line), style="bold"), soft_wrap=True)
+
+
+def show(made: RenderableType, *, soft_wrap: bool = False) -> None:
+    """Print what was made for a screen: a table, say, whose texts are visible."""
+    from rich.console import Console  # noqa: PLC0415
+
+    Console().print(made, soft_wrap=soft_wrap)
 
 
 def fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:
     """Say what went wrong, and end with a status."""
     if as_json and error is not None:
-        typer.echo(json.dumps({"error": error.facts(), "status": status}, default=str))  # amounts as 1/3
+        say_json({"error": error.facts(), "status": status}, indent=None)
     else:
-        typer.echo(text, err=True)
+        echo_lines(text, err=True)
     raise SystemExit(status)
 
 

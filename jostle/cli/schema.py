@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, say
+from jostle.cli.saying import Json, echo_lines, say, say_json
 
 __all__ = ["infer"]
 
@@ -28,4 +28,7 @@ def infer(
         say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)
     else:
         text = schema.to_toml()
-        say(text.rstrip("\n"), {"toml": text, "columns": list(schema.names)}, json_)
+        if json_:
+            say_json({"toml": text, "columns": list(schema.names)})
+        else:
+            echo_lines(text.rstrip("\n"))

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, say_json
+from jostle.cli import saying
+from jostle.cli.saying import Json, echo, echo_lines, say_json
 
 __all__ = ["as_json", "show", "why"]
 
@@ -21,12 +22,10 @@ def show(
     if json_:
         as_json(file)
         return
-    from rich.console import Console  # noqa: PLC0415
-
     from jostle.trace.records import read_trace  # noqa: PLC0415
     from jostle.trace.render import render_trace  # noqa: PLC0415
 
-    Console().print(render_trace(read_trace(file)))
+    saying.show(render_trace(read_trace(file)))
 
 
 def as_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")]) -> None:
@@ -46,8 +45,8 @@ def why(
 
     found = explanations(read_trace(file))
     if json_:
-        typer.echo(json.dumps([each.as_data() for each in found], indent=2))
+        say_json([each.as_data() for each in found])
     elif not found:
-        typer.echo("nothing was chosen in this run")
+        echo("nothing was chosen in this run")
     else:
-        typer.echo("\n\n".join(each.as_text() for each in found))
+        echo_lines("\n\n".join(each.as_text() for each in found))

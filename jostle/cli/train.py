@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED, Json
+from jostle.cli.saying import INTERRUPTED, Json, echo, echo_lines, say_json
 from jostle.cli.trainable import Entry, Maker, Program, Workers
 from jostle.errors import ChoiceError
 
@@ -85,14 +84,14 @@ def train(  # noqa: PLR0917 - a command's options
             )
     except KeyboardInterrupt:
         kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
-        typer.echo(f"stopped: {kept}, and the same command goes on from there", err=True)
+        echo(f"stopped: {kept}, and the same command goes on from there", err=True)
         raise SystemExit(INTERRUPTED) from None
     if json_:
-        typer.echo(json.dumps({**done.as_data(), "out": None if out is None else str(out)}, indent=2))
+        say_json({**done.as_data(), "out": None if out is None else str(out)})
         return
-    typer.echo(done.as_text())
+    echo_lines(done.as_text())
     if out is not None:
-        typer.echo(f"written to {out}")
+        echo(f"written to {out}")
 
 
 def _refuse(what: str, given: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, say, say_json, table
+from jostle.cli.saying import Json, headline, say, say_json, table
 from jostle.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def show(vault: File, json_: Json = False) -> None:  # noqa: FBT002 - a flag
         return
     account = keeper.account()
     promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
+    headline(f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}")
+    headline(f"columns: {', '.join(keeper.columns()) or 'those it is first opened with'}")
     table(
-        f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}\n"
-        f"columns: {', '.join(keeper.columns()) or 'those it is first opened with'}",
         ("moment", "process", "promise", "reason"),
         [(each.moment, str(each.process), show_amount(each.epsilon), each.reason) for each in keeper.promises()],
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
-from jostle.lang.showing import shown
+from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, Node
 from jostle.tasks import TASKS, Task
 
@@ -41,10 +41,10 @@ def _aligned(rows: list[Any]) -> list[list[str]]:
     last = [row[-1] if row else None for row in rows]
     keys = list(last[0]) if isinstance(last[0], dict) else []
     if keys and all(isinstance(each, dict) and list(each) == keys for each in last):
-        head = ["" for _ in rows[0][:-1]] + [shown(key) for key in keys]
-        cells = [head] + [[*map(shown, row[:-1]), *(shown(row[-1][key]) for key in keys)] for row in rows]
+        head = ["" for _ in rows[0][:-1]] + [shown_inside(key) for key in keys]
+        cells = [head] + [[*map(shown_inside, row[:-1]), *(shown_inside(row[-1][key]) for key in keys)] for row in rows]
     else:
-        cells = [[shown(cell) for cell in row] for row in rows]
+        cells = [[shown_inside(cell) for cell in row] for row in rows]
     widths = [
         max((len(row[place]) for row in cells if place < len(row)), default=0) for place in range(max(map(len, cells)))
     ]
@@ -53,10 +53,10 @@ def _aligned(rows: list[Any]) -> list[list[str]]:
 
 def _tree(tree: Any, indent: str) -> list[str]:
     if isinstance(tree, Leaf):
-        return [f"{indent}{shown(tree.pred)}" + ("" if tree.size is None else f" ({shown(tree.size)})")]
+        return [f"{indent}{shown_inside(tree.pred)}" + ("" if tree.size is None else f" ({shown(tree.size)})")]
     lines = []
     for value, child in tree.children.items():
-        lines += [f"{indent}{tree.att} = {shown(value)}", *_tree(child, indent + "|  ")]
+        lines += [f"{indent}{tree.att} = {shown_inside(value)}", *_tree(child, indent + "|  ")]
     return lines
 
 

@@ -31,6 +31,7 @@ from jostle.lang.values import Table
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 from jostle.privacy.amounts import show_amount
+from jostle.visible import print_visible
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
@@ -241,7 +242,7 @@ def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
         yield
 
 
-def load(path: str | Path, *, say: Callable[[str], None] | None = print) -> Program:
+def load(path: str | Path, *, say: Callable[[str], None] | None = print_visible) -> Program:
     """Return the program in a file, checked."""
     return load_source(read_source(Path(path)), say=say)
 

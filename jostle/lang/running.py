@@ -27,6 +27,7 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Record, Trace
+from jostle.visible import print_visible
 
 __all__ = ["Outcome", "run_program"]
 
@@ -95,7 +96,7 @@ def run_program(
     epsilon: str | None = None,
     vault: Path | None = None,
     trace: Path | None = None,
-    say: Callable[[str], None] | None = print,
+    say: Callable[[str], None] | None = print_visible,
     tell: Callable[[str], None] | None = None,
     forced: Mapping[str, str] | None = None,
 ) -> Outcome:

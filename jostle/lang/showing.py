@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from jostle.lang.values import KnownAttribute, Leaf, Node, Private
+from jostle.visible import visible
 
-__all__ = ["holds_private", "shown"]
+__all__ = ["holds_private", "shown", "shown_inside"]
 
 PUBLIC = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
 """Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
@@ -39,7 +40,12 @@ def shown(value: Any) -> str:
         return f"{float(value):.6g}"
     if isinstance(value, list | tuple):
         left, right = "[]" if isinstance(value, list) else "()"
-        return f"{left}{', '.join(map(shown, value))}{right}"
+        return f"{left}{', '.join(map(shown_inside, value))}{right}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{shown(key)}: {shown(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{shown_inside(key)}: {shown_inside(each)}" for key, each in value.items()) + "}"
     return str(getattr(value, "name", value))
+
+
+def shown_inside(value: Any) -> str:
+    """Return what is shown of a value among others: a text ends no line."""
+    return visible(shown(value))

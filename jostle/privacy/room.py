@@ -32,6 +32,7 @@ from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
+from jostle.visible import visible
 
 __all__ = ["QUESTIONS", "Room", "kept_back"]
 
@@ -110,8 +111,10 @@ class Room:
         self.trace.check()
 
     def site(self, name: str) -> str:
-        """Return a name with the path of allotments and parts before it."""
-        return f"{self.path}/{name}" if self.path else name
+        """Return a name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
+        if type(name) is not str:
+            raise ProbeError(f"a site is {type(name).__name__}, not a text", fix='site="count"')
+        return f"{self.path}/{visible(name)}" if self.path else visible(name)
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """Return a mechanism's answer: check, charge, tally, release, note, in this order."""

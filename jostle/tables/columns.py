@@ -17,8 +17,9 @@ from typing import Any, Literal, get_args
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, shown
+from jostle.visible import steers
 
-__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "writable"]
+__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "check_text"]
 
 OTHER = "(other)"
 """How the extra value is called that stands for all undeclared ones."""
@@ -86,9 +87,16 @@ def _check_policy(name: str, value: str, allowed: object) -> None:
         raise SchemaError(f"{name} is {shown(value)}", fix=f"{name} = one of {', '.join(map(repr, choices))}")
 
 
-def writable(text: str) -> bool:
-    """Return whether a text can be written to a file: one with half a surrogate pair cannot."""
-    return text == text.encode(errors="replace").decode()
+def check_text(what: str, text: str) -> None:
+    """Refuse a name or value that could not be written to a file, or would steer the screens it is shown on."""
+    if text != text.encode(errors="replace").decode():
+        raise SchemaError(f"{what} {shown(text)} is not a text that can be written to a file")
+    if steers(text):
+        raise SchemaError(
+            f"{what} {shown(text)} holds control characters",
+            why="wherever it is shown, they would steer the screen",
+            fix="take them out of the schema and of the data",
+        )
 
 
 @frozen
@@ -119,8 +127,7 @@ class Categorical:
                 raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
             if value in {OTHER, MISSING}:
                 raise SchemaError(f"the value {shown(value)} is declared, but the name is taken by Jostle")
-            if not writable(value):
-                raise SchemaError(f"the value {shown(value)} is not a text that can be written to a file")
+            check_text("the value", value)
 
     @property
     def labels(self) -> tuple[str, ...]:

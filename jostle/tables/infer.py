@@ -30,6 +30,7 @@ from jostle.tables.values import (
     is_text,
     plain,
 )
+from jostle.visible import steers
 
 __all__ = ["infer_public"]
 
@@ -53,6 +54,9 @@ def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
         raise SchemaError("there are no rows to read a schema off")
     columns: dict[str, Column] = {}
     for name, values in cells.items():
+        if steers(name):
+            warnings.warn(f"the column name {name!r} holds control characters, and it is left out", stacklevel=3)
+            continue
         column = _infer_column(name, values, bins, is_label=name == label)
         if column is None:
             warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=3)
@@ -79,6 +83,9 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
         finite = numbers[np.isfinite(numbers)]
         if finite.size and finite.min() < finite.max():
             return Numeric(_plain(finite.min()), _plain(finite.max()), bins=bins, missing=policy)
+    if unfit := {text for text in texts if steers(text)}:
+        warnings.warn(f"values of {name!r} that hold control characters are not declared: {len(unfit)}", stacklevel=4)
+        texts -= unfit
     if len(texts) > MOST_VALUES:
         if is_label:
             raise SchemaError(f"the label {name!r} has more than {MOST_VALUES} values", fix="name a column of classes")

@@ -12,7 +12,7 @@ from attrs import Factory, asdict, evolve, field, fields, frozen
 
 from jostle.errors import SchemaError, shown
 from jostle.files.kinds import FileKind
-from jostle.tables.columns import Categorical, Column, Numeric, writable
+from jostle.tables.columns import Categorical, Column, Numeric, check_text
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours"]
 
@@ -45,8 +45,7 @@ def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
     for name, column in pairs:
         if not isinstance(name, str) or type(column) not in KINDS.values():
             raise SchemaError(f"column {shown(name)} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
-        if not writable(name):
-            raise SchemaError(f"the column name {shown(name)} is not a text that can be written to a file")
+        check_text("the column name", name)
     return tuple((str.__str__(name), column) for name, column in pairs)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Released
+from jostle.visible import visible
 
 __all__ = ["render_trace"]
 
@@ -49,10 +50,11 @@ def _head(opened: Opened | None) -> Text:
     if not opened.private:
         limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
         head = f"NOT PRIVATE: a rehearsal under {opened.neighbours}, {limit}, on a public {table}"
-        return Text(head, style="bold red")
+        return Text(visible(head), style="bold red")
     promise = "none" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
-    return Text(f"promise {promise} under {opened.neighbours}, fixed before the run{kept}; {table}", style="bold")
+    head = f"promise {promise} under {opened.neighbours}, fixed before the run{kept}; {table}"
+    return Text(visible(head), style="bold")
 
 
 def _lines(records: Iterable[Record]) -> Table:
@@ -70,15 +72,16 @@ def _row(record: Record) -> tuple[Text, ...]:
     # As Text: a name in square brackets would be taken for a style.
     if isinstance(record, Charged):
         cells = (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
-        return tuple(map(Text, cells))
-    if isinstance(record, Released):
+    elif isinstance(record, Released):
         noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
-        return tuple(map(Text, (record.site, f"released: {_values(record)}{noise}", "", "")))
-    if isinstance(record, Refused):
-        return (Text(record.site), Text(f"refused: {record.reason}", style="red"), Text(""), Text(""))
-    if isinstance(record, Chosen):
-        return (Text(record.site), Text("\n".join(_chosen(record))), Text(""), Text(""))
-    raise TypeError(type(record).__name__)
+        cells = (record.site, f"released: {_values(record)}{noise}", "", "")
+    elif isinstance(record, Refused):
+        return (Text(visible(record.site)), Text(visible(f"refused: {record.reason}"), style="red"), Text(""), Text(""))
+    elif isinstance(record, Chosen):
+        return (Text(visible(record.site)), Text("\n".join(map(visible, _chosen(record)))), Text(""), Text(""))
+    else:
+        raise TypeError(type(record).__name__)
+    return tuple(Text(visible(cell)) for cell in cells)
 
 
 def _chosen(record: Chosen) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import frozen
 
 from jostle.trace.records import Chosen, Record
+from jostle.visible import visible
 
 __all__ = ["Explanation", "explanations"]
 
@@ -51,22 +52,24 @@ class Explanation:
         }
 
     def as_text(self) -> str:
-        """Return it in sentences."""
+        """Return it in sentences, a line each."""
+        return "\n".join(map(visible, self._lines()))
+
+    def _lines(self) -> Iterator[str]:
         choice = self.choice
         where = choice.label if choice.site == choice.label else f"{choice.label} at {choice.site}"
-        lines = [f"{self.number}. {where}: {self._taken()}"]
+        yield f"{self.number}. {where}: {self._taken()}"
         if choice.why:
-            lines.append(f"   because {choice.why}")
-        lines.append(f"   it saw {self._seen()}")
+            yield f"   because {choice.why}"
+        yield f"   it saw {self._seen()}"
         if self.expected:
             width = max(len(name) for name, _, _ in self.expected)
-            lines.append("   it expected a loss of")
-            lines += [f"     {name:<{width}}  {loss:.4g} ± {spread:.2g}" for name, loss, spread in self.expected]
+            yield "   it expected a loss of"
+            yield from (f"     {name:<{width}}  {loss:.4g} ± {spread:.2g}" for name, loss, spread in self.expected)
         else:
-            lines.append("   it expected nothing in particular of any alternative")
+            yield "   it expected nothing in particular of any alternative"
         if self.second is not None:
-            lines.append(f"   otherwise it would have taken {self.second}{self._gap()}")
-        return "\n".join(lines)
+            yield f"   otherwise it would have taken {self.second}{self._gap()}"
 
     def _taken(self) -> str:
         choice = self.choice

@@ -15,6 +15,7 @@ from jostle.tables.columns import MISSING, OTHER
 from jostle.tables.engines import Source
 from jostle.tables.kernels import Kernel, SparseTally
 from jostle.tables.table import Table
+from jostle.visible import steers
 
 SMALL = Schema(
     {
@@ -44,7 +45,9 @@ def small_frame() -> pd.DataFrame:
     return pd.DataFrame(SMALL_ROWS, columns=list(SMALL.names))
 
 
-words = st.text(st.characters(codec="utf-8"), max_size=6)
+letters = st.characters(codec="utf-8").filter(lambda letter: not steers(letter))
+"""What may stand in a schema."""
+words = st.text(letters, max_size=6)
 values = words.filter(lambda word: word not in {"", OTHER, MISSING})
 
 

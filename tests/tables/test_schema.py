@@ -58,7 +58,7 @@ def test_a_written_schema_reads_well(tmp_path: Path) -> None:
 
 
 def test_a_column_may_have_any_name_that_can_be_written() -> None:
-    schema = Schema({'a "b".c\\d\n\x7f': Numeric(0, 1), "": Categorical(['"""', "\\", "#"])})
+    schema = Schema({'a "b".c\\d\u200b\xa0': Numeric(0, 1), "": Categorical(['"""', "\\", "#"])})
 
     assert Schema.from_toml(schema.to_toml()) == schema
 

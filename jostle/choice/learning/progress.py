@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from jostle.visible import visible
+
 __all__ = ["Progress", "Stage", "shown_progress", "silent"]
 
 
@@ -26,7 +28,7 @@ class Stage:
     def note(self, text: str) -> None:
         """Say what was found."""
         if self.bar is not None:
-            self.bar.console.log(text, highlight=False)
+            self.bar.console.log(visible(text), highlight=False, markup=False)
 
 
 @frozen(eq=False)
@@ -46,7 +48,7 @@ class Progress:
         from rich.progress import Progress as Bars  # noqa: PLC0415
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -54,7 +56,7 @@ class Progress:
             TimeRemainingColumn(),
         )
         with Bars(*columns, console=Console(stderr=True)) as bars:
-            yield Stage(bars, bars.add_task(title, total=total))
+            yield Stage(bars, bars.add_task(visible(title), total=total))
 
 
 def silent() -> Progress:

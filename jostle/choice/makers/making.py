@@ -32,6 +32,7 @@ from jostle.options.base import Option, get
 from jostle.privacy.amounts import Amount, exact
 from jostle.tasks import Judge
 from jostle.tasks.metafeature import Metafeature
+from jostle.visible import visible
 
 __all__ = ["MkChoiceMaker", "Training"]
 
@@ -62,7 +63,8 @@ class Training:
             try:
                 keep(self, maker, found)
             except ChoiceError as mistake:
-                warnings.warn(f"{maker.label} has learned, but will have to again: {mistake.title}", stacklevel=2)
+                said = visible(f"{maker.label} has learned, but will have to again: {mistake.title}")
+                warnings.warn(said, stacklevel=2)
         return found
 
     def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
