@@ -19,6 +19,14 @@ EXACT = frozenset(NUMBERS)
 """Exactly these, which is quickly seen."""
 SHORT = 2**63
 """Whole numbers below this need no second look."""
+NUMBER_INSTEAD = {
+    "a text": "write numbers without quotes: 4",
+    "a list": "take one of its items: xs[0], or add them up: sum(xs)",
+    "an attribute": "size(db.label) is how many values it has",
+    "a dictionary": "take one of its values: h[key]",
+    "nothing": "give it a value first: n = 0",
+}
+"""What to write instead of something that is no number."""
 MOST_BITS = 4096
 """Exact numbers with more digits go on as doubles."""
 
@@ -49,14 +57,15 @@ def plain_number(value: Any) -> Any:
 
 
 def _wrong_kind(what: str, value: object) -> Stop:
-    return Stop("J501", f"{what} is {kind_of(value)}", "it has to be a number", "give a number")
+    kind = kind_of(value)
+    return Stop("J501", f"{what} is {kind}", "it has to be a number", NUMBER_INSTEAD.get(kind, "give a number"))
 
 
 def kind_of(value: object) -> str:
     """Return what a value is, in words; never the value."""
     if isinstance(value, Private):
         return "a private value"
-    names = {bool: "a truth", str: "a text", list: "a list", tuple: "a tuple", dict: "a dictionary"}
+    names = {bool: "a truth", str: "a text", list: "a list", range: "a list", tuple: "a tuple", dict: "a dictionary"}
     if isinstance(value, KnownAttribute):
         return "an attribute"
     if value is None:
@@ -185,20 +194,21 @@ def _of_numbers(
 
 def _joined(left: Any, right: Any) -> Any:
     """Return lists or texts one after the other."""
-    both_lists = isinstance(left, list) and isinstance(right, list)
-    return left + right if both_lists or (isinstance(left, str) and isinstance(right, str)) else None
+    if isinstance(left, list | range) and isinstance(right, list | range):
+        return [*left, *right]
+    return left + right if isinstance(left, str) and isinstance(right, str) else None
 
 
 def _without(left: Any, right: Any) -> Any:
     """Return a list without the items of another, or without one."""
-    if not isinstance(left, list):
+    if not isinstance(left, list | range):
         return None
-    without = right if isinstance(right, list) else [right]
+    without = right if isinstance(right, list | range) else [right]
     return [item for item in left if item not in without]
 
 
 def _union(left: Any, right: Any) -> Any:
-    if isinstance(left, list) and isinstance(right, list):
+    if isinstance(left, list | range) and isinstance(right, list | range):
         return [*left, *(item for item in right if item not in left)]
     if hasattr(left, "databases") and hasattr(right, "databases"):
         return left | right
@@ -206,7 +216,7 @@ def _union(left: Any, right: Any) -> Any:
 
 
 def _intersection(left: Any, right: Any) -> Any:
-    if isinstance(left, list) and isinstance(right, list):
+    if isinstance(left, list | range) and isinstance(right, list | range):
         return [item for item in left if item in right]
     raise _wrong_kind("one side of &", left)
 

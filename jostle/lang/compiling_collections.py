@@ -15,8 +15,10 @@ from jostle.lang.frames import Frame
 from jostle.lang.functions import bound
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.scopes import target_names
+from jostle.lang.showing import no_key, shown
 from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.value_names import Axis
 from jostle.lang.values import KnownAttribute, Private, PrivateNumber, Table
 
 if TYPE_CHECKING:
@@ -218,20 +220,14 @@ def index(compiler: Compiler, node: nodes.Index, scope: Scope) -> Go:
 def item_of(value: Any, index: Any) -> Any:
     """Return one item of a value."""
     if isinstance(value, PrivateNumber) and value.groups:
-        keys = index if isinstance(index, tuple) else (index,)
-        if len(keys) != len(value.groups) or any(
-            key not in names for key, names in zip(keys, value.groups, strict=True)
-        ):
-            raise Stop("J507", "there is no such group", "groups are called by what they are grouped by", "q[0]")
-        places = tuple(names.index(key) for key, names in zip(keys, value.groups, strict=True))
-        return PrivateNumber(value.table, value.expression[places])
+        return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
     if isinstance(value, Table):
         raise Stop(
             "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
         )
     if isinstance(value, dict):
-        if index not in value:
-            raise Stop("J507", "there is no such key", "the dictionary does not have it", "test with `in` first")
+        if _hashable(index) not in value:
+            raise no_key(index, list(value), "key")
         return value[index]
     if isinstance(value, KnownAttribute):
         value = value.values
@@ -242,9 +238,25 @@ def item_of(value: Any, index: Any) -> Any:
     raise Stop("J501", f"{kind_of(value)} has no items", "lists and dictionaries do", "xs[0]")
 
 
+def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
+    """Return the place of a group of private numbers, by what it is called."""
+    names = index if isinstance(index, tuple) else (index,)
+    if len(names) != len(axes):
+        title = f"{len(names)} names for a group by {len(axes)} columns"
+        raise Stop("J507", title, "groups are called by what they are grouped by", "q[a, b]")
+    places = []
+    for name, axis in zip(names, axes, strict=True):
+        place = axis.place(name)
+        if place is None:
+            raise no_key(name, axis.keys, "group")
+        places.append(place)
+    return tuple(places)
+
+
 def _whole(index: Any, length: int) -> int:
     if not is_number(index) or index != int(index):
-        raise Stop("J501", f"an index is {kind_of(index)}", "items are numbered from 0", "xs[0]")
+        called = shown(index) if is_number(index) else kind_of(index)
+        raise Stop("J501", f"an index is {called}", "items are numbered from 0", "xs[0]")
     if not -length <= index < length:
         raise Stop("J507", f"there is no item {int(index)}", f"the list has {length}", "count from 0")
     return int(index)

@@ -11,14 +11,16 @@ from jostle.lang.arithmetic import BINARY, kind_of, negated
 from jostle.lang.folding import UNKNOWN, folded
 from jostle.lang.frames import Frame
 from jostle.lang.listing import items
+from jostle.lang.scopes import named_slot
 from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.value_names import OneValue
 from jostle.lang.values import Private
 
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS"]
+__all__ = ["COMPARE", "KINDS", "named_alike"]
 
 
 def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
@@ -76,26 +78,10 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
         (COMPARE[operator], compiler.operand(right, scope))
         for operator, right in zip(node.operators, node.rights, strict=True)
     ]
+    if scope.columns is not None:
+        return compiler.guarded(_of_columns(node, scope, [first, *(right for _, right in steps)]), span)
     if len(steps) == 1:
-        holds, second = steps[0]
-        number = folded(node.rights[0], scope, compiler.own)
-        if number is not UNKNOWN:
-
-            def with_number(frame: Frame) -> bool:
-                try:
-                    return holds(first(frame), number)
-                except MISTAKES as mistake:
-                    raise compiler.placed(mistake, span) from None
-
-            return with_number
-
-        def run_once(frame: Frame) -> bool:
-            try:
-                return holds(first(frame), second(frame))
-            except MISTAKES as mistake:
-                raise compiler.placed(mistake, span) from None
-
-        return run_once
+        return _compared_once(compiler, node, scope, first, *steps[0])
 
     def run(frame: Frame) -> bool:
         left = first(frame)
@@ -107,6 +93,65 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
         return True
 
     return compiler.guarded(run, span)
+
+
+def _compared_once(  # noqa: PLR0917 - as it is called
+    compiler: Compiler, node: nodes.Comparison, scope: Scope, first: Go, holds: Callable[[Any, Any], bool], second: Go
+) -> Callable[[Frame], bool]:
+    """Return whether two values compare as written."""
+    span, number = node.span, folded(node.rights[0], scope, compiler.own)
+    if number is not UNKNOWN:
+
+        def with_number(frame: Frame) -> bool:
+            try:
+                return holds(first(frame), number)
+            except MISTAKES as mistake:
+                raise compiler.placed(mistake, span) from None
+
+        return with_number
+
+    def run(frame: Frame) -> bool:
+        try:
+            return holds(first(frame), second(frame))
+        except MISTAKES as mistake:
+            raise compiler.placed(mistake, span) from None
+
+    return run
+
+
+def _of_columns(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callable[[Frame], bool]:
+    """Return whether values compare as written, where a column is equal to whatever its value is called."""
+    slots = [_named_slot(each, scope) for each in (node.left, *node.rights)]
+
+    def run(frame: Frame) -> bool:
+        for place, operator in enumerate(node.operators):
+            left, right = sides[place](frame), sides[place + 1](frame)
+            one = None if (slot := slots[place]) is None else frame.names[slot]
+            other = None if (slot := slots[place + 1]) is None else frame.names[slot]
+            if not named_alike(operator, left, right, one, other):
+                return False
+        return True
+
+    return run
+
+
+def _named_slot(node: nodes.Expression, scope: Scope) -> str | None:
+    """Return where it is kept what a column's value is called, if an expression is a column."""
+    if not isinstance(node, nodes.Name) or node.name in scope.slots or scope.columns is None:
+        return None
+    slot = scope.columns.get(node.name)
+    return None if slot is None else named_slot(slot)
+
+
+def named_alike(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> bool:
+    """Return whether a comparison holds, one side of which may be a column: it is equal to each of its names."""
+    if operator in {"==", "!="} and (one is None) is not (other is None):
+        named, name = (one, right) if one is not None else (other, left)
+        if named is not None and not isinstance(name, Private):
+            return named.is_called(name) is (operator == "==")
+    if operator in {"in", "not in"} and one is not None and not isinstance(right, Private):
+        return any(map(one.is_called, items(right, "what stands after `in`"))) is (operator == "in")
+    return COMPARE[operator](left, right)
 
 
 def opposite(compiler: Compiler, node: nodes.Not, scope: Scope) -> Go:
@@ -136,6 +181,12 @@ def conditional(compiler: Compiler, node: nodes.Conditional, scope: Scope) -> Go
     return lambda frame: then(frame) if test(frame) else other(frame)
 
 
+COMPARED_INSTEAD = {
+    "an attribute": "count rows: {{ select count() from db where age > 40 }}",
+    "a text": "write numbers without quotes: 4",
+    "a list": "compare its items, or how many there are: len(xs)",
+}
+"""What to write instead, where something without an order is compared."""
 WHOLE = (int, int)
 MIXED = {(Fraction, float), (float, Fraction)}
 
@@ -158,8 +209,11 @@ def _compared(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
         try:
             return bool(holds(left, right))
         except TypeError:
-            title = f"{kind_of(left)} is compared with {kind_of(right)}"
-            raise Stop("J501", title, "they have no order", "compare numbers with numbers") from None
+            named = kind_of(left), kind_of(right)
+            fix = next(
+                (each for kind, each in COMPARED_INSTEAD.items() if kind in named), "compare numbers with numbers"
+            )
+            raise Stop("J501", f"{named[0]} is compared with {named[1]}", "they have no order", fix) from None
 
     return compare
 

@@ -14,8 +14,10 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import fraction, kind_of, plain_number
 from jostle.lang.frames import Frame
 from jostle.lang.lowering import OfColumns, Query, axis_size, lower
+from jostle.lang.scopes import named_slot
 from jostle.lang.slots import Go, Scope, constant, text_of
 from jostle.lang.stops import MISTAKES, Stop
+from jostle.lang.value_names import Axis, ByGroup, OneValue
 from jostle.lang.values import (
     Features,
     KnownAttribute,
@@ -31,7 +33,7 @@ from jostle.lang.values import (
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
 
-__all__ = ["KINDS", "fact_of_table"]
+__all__ = ["KINDS", "fact_of", "fact_of_table"]
 
 
 # Facts and parts
@@ -40,10 +42,10 @@ __all__ = ["KINDS", "fact_of_table"]
 def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
     """Return what gives a public fact of a table, a metafeature, or a field of a tree."""
     value, name = compiler.operand(node.value, scope), node.name
-    return compiler.guarded(lambda frame: _fact_of(value(frame), name), node.span)
+    return compiler.guarded(lambda frame: fact_of(value(frame), name), node.span)
 
 
-def _fact_of(value: Any, name: str) -> Any:
+def fact_of(value: Any, name: str) -> Any:
     """Return a named part of a value."""
     if isinstance(value, Table):
         return fact_of_table(value, name)
@@ -174,15 +176,17 @@ def _of_columns(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Cal
     """Return what makes a public function of the columns that an expression names."""
     columns: dict[str, str] = {}
     value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
+    plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
 
     def made(frame: Frame) -> OfColumns:
-        def compute(row: Mapping[str, Any]) -> Any:
+        def compute(row: Mapping[str, OneValue]) -> Any:
             names = dict(frame.names)
             for name, slot in columns.items():
-                names[slot] = row[name]
+                names[slot] = row[name].value
+                names[named_slot(slot)] = row[name]
             return value(Frame(frame.program, names, frame.epsilon, frame.depth))
 
-        return OfColumns(tuple(columns), compute, text)
+        return OfColumns(tuple(columns), compute, text, plain=plain)
 
     return made
 
@@ -220,15 +224,14 @@ def _from_root(number: PrivateNumber) -> Any:
     return expression
 
 
-def _plain(numbers: Any, groups: tuple[tuple[Any, ...], ...]) -> Any:
+def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
     """Return a bought number, or a dictionary of one for each group."""
     found = np.asarray(numbers, dtype=np.float64)
     if not groups:
         return _short(float(found[()]))
     flat = [_short(each) for each in found.ravel().tolist()]
-    if len(groups) == 1:
-        return dict(zip(groups[0], flat, strict=True))
-    return dict(zip(product(*groups), flat, strict=True))
+    keys = groups[0].keys if len(groups) == 1 else product(*(axis.keys for axis in groups))
+    return ByGroup(groups, dict(zip(keys, flat, strict=True)))
 
 
 def _short(number: float) -> Any:

@@ -20,7 +20,7 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
-def items(value: Any, what: str = "this") -> Any:
+def items(value: Any, what: str = "what is gone through") -> Any:
     """Return the items of a list, the values of an attribute, the keys of a dictionary."""
     kind = type(value)
     if kind in LISTED:
@@ -31,7 +31,8 @@ def items(value: Any, what: str = "this") -> Any:
         return value
     if hasattr(value, "databases"):
         return list(value)
-    raise Stop("J501", f"{what} is {kind_of(value)}", "it has to be a list, a dictionary or an attribute", "[...]")
+    fix = "range(10) counts up to a number" if is_number(value) else "put items in brackets: [a, b]"
+    raise Stop("J501", f"{what} is {kind_of(value)}", "it has to be a list, a dictionary or an attribute", fix)
 
 
 def number(value: Any, name: str) -> Any:

@@ -1,23 +1,21 @@
 """From `select ... from ... where ... groupby ...` to private expressions, whose sensitivity is inferred there.
 
-A column is known by its codes: to a condition or a group, a category is its text (a number, if all its categories are
-written as numbers), and a bin of numbers is its middle (its lower end, if bins are whole units wide). `values` stands
-for how many rows there are in a cell of all columns, as in a grid of counts. So conditions and groups are public
-functions of codes, and are worked out for every code before any row is looked at.
+A column is known by its codes, and computations see what these stand for (`value_names`). `values` stands for how many
+rows there are in a cell of all columns, as in a grid of counts. So conditions and groups are public functions of
+codes, and are worked out for every code before any row is looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from attrs import frozen
 
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
+from jostle.lang.value_names import Axis, OneValue, column_values
 from jostle.lang.values import PrivateNumber, Table
 from jostle.privacy.expressions import (
     Expression,
@@ -31,10 +29,10 @@ from jostle.privacy.expressions import (
     sums,
     total,
 )
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
+from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
-__all__ = ["CELL", "OfColumns", "Query", "aggregated", "column_values", "lower"]
+__all__ = ["CELL", "OfColumns", "Query", "aggregated", "axis_size", "lower"]
 
 CELL = "values"
 """The number of rows in a cell of all columns."""
@@ -47,10 +45,12 @@ class OfColumns:
     """A public function of the columns of a row, and which of them it looks at."""
 
     columns: tuple[str, ...]
-    compute: Callable[[Mapping[str, Any]], Any]
+    compute: Callable[[Mapping[str, OneValue]], Any]
     """From the columns' values."""
     text: str
     """As it is written."""
+    plain: bool = False
+    """Whether it is a column as it is, with nothing computed of it."""
 
 
 @frozen(eq=False)
@@ -61,24 +61,6 @@ class Query:
     value: OfColumns | None
     where: tuple[OfColumns, ...]
     groupby: tuple[OfColumns, ...]
-
-
-@lru_cache(maxsize=1024)
-def column_values(column: Column) -> tuple[Any, ...]:
-    """Return what each code of a column stands for in conditions: a number, a text, or None where it has no value."""
-    labels = column.labels
-    if isinstance(column, Numeric):
-        cuts = [Fraction(repr(float(cut))) for cut in column.cut_points]
-        whole = all(right - left == 1 for left, right in pairwise(cuts))
-        inner: list[Any] = [left if whole else (left + right) / 2 for left, right in pairwise(cuts)]
-        shown = [int(each) if each.denominator == 1 else each for each in inner]
-        return (*shown, *(None for _ in labels[len(shown) :]))
-    plain = [None if label in {OTHER, MISSING} else label for label in labels]
-    try:
-        numbers = [label if label is None else Fraction(label) for label in plain]
-    except (ValueError, ZeroDivisionError):
-        return tuple(plain)
-    return tuple(int(each) if each is not None and each.denominator == 1 else each for each in numbers)
 
 
 def _missing_axis(schema: Schema, name: str) -> bool:
@@ -105,7 +87,11 @@ def _known(schema: Schema, name: str) -> str:
 
 def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
     """Return what a function of one column gives for each of its codes; None where the column has no value."""
-    return [None if value is None else function.compute({name: value}) for value in column_values(schema[name])]
+    column = schema[name]
+    return [
+        None if value is None else function.compute({name: OneValue(value, column, code)})
+        for code, value in enumerate(column_values(column))
+    ]
 
 
 def lower(query: Query, table: Table) -> PrivateNumber:
@@ -121,21 +107,21 @@ def lower(query: Query, table: Table) -> PrivateNumber:
         found = _of_rows(query, schema, groups)
     for column, codes in narrowing:
         found = found.where(column, *codes)
-    return PrivateNumber(table, found, tuple(group.names for group in groups if group.column))
+    return PrivateNumber(table, found, tuple(group.axis for group in groups if group.column))
 
 
 @frozen
 class _Group:
     column: str
     """Empty for a group that everything is in."""
-    places: tuple[int, ...] = ()
-    names: tuple[Any, ...] = ()
+    places: tuple[int, ...]
+    axis: Axis
 
 
 def _group(schema: Schema, function: OfColumns) -> _Group:
     columns = tuple(name for name in function.columns if not _missing_axis(schema, name))
     if not columns:
-        return _Group("")
+        return _Group("", (), Axis(()))
     if len(columns) > 1:
         raise Stop(
             "J504",
@@ -144,10 +130,12 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
             "groupby a, b",
         )
     name = _known(schema, columns[0])
+    if function.plain:
+        return _Group(name, tuple(range(schema[name].size)), Axis.of(schema[name]))
     found = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
     names = tuple(dict.fromkeys(found))
     order = {label: place for place, label in enumerate(names)}
-    return _Group(name, tuple(order[label] for label in found), names)
+    return _Group(name, tuple(order[label] for label in found), Axis(names))
 
 
 def _label(value: Any, *, whole: bool) -> Any:
@@ -171,7 +159,7 @@ def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, t
                 "join conditions on single columns with `and`",
             )
         if not columns:
-            if not each.compute(dict.fromkeys(each.columns, 0)):
+            if not each.compute(dict.fromkeys(each.columns, OneValue(0))):
                 found.append((schema.names[0], ()))
             continue
         name = _known(schema, columns[0])
@@ -256,7 +244,7 @@ def _of_cells(
         raise Stop(
             "J504", f"`{query.value.text}` is computed from more than `values`", "cells have one number", "values"
         )
-    if query.value is not None and query.value.compute({CELL: 7}) != 7:
+    if query.value is not None and query.value.compute({CELL: OneValue(7)}) != 7:
         raise Stop(
             "J504", f"`{query.value.text}` is not `values`", "only plain counts of cells are aggregated", "values"
         )
@@ -285,17 +273,19 @@ def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
     if condition.columns != (CELL,):
         raise Stop("J504", f"`{condition.text}` looks at more than `values`", "cells have one number", "values > 0")
     # Whole counts: find where the truth changes, once.
-    low = bool(condition.compute({CELL: 0}))
+    low = bool(condition.compute({CELL: OneValue(0)}))
     top = 1
-    while bool(condition.compute({CELL: top})) is low:
+    while bool(condition.compute({CELL: OneValue(top)})) is low:
         top *= 2
         if top > 2**40:
             raise Stop("J504", f"`{condition.text}` is the same for all cells", "nothing is counted", "values > 0")
     bottom = top // 2
     while top - bottom > 1:
         middle = (top + bottom) // 2
-        bottom, top = (middle, top) if bool(condition.compute({CELL: middle})) is low else (bottom, middle)
-    if any(bool(condition.compute({CELL: above})) is low for above in (top + 1, 2 * top, 8 * top, top + 2**41)):
+        bottom, top = (middle, top) if bool(condition.compute({CELL: OneValue(middle)})) is low else (bottom, middle)
+    if any(
+        bool(condition.compute({CELL: OneValue(above)})) is low for above in (top + 1, 2 * top, 8 * top, top + 2**41)
+    ):
         raise Stop("J504", f"`{condition.text}` is no threshold", "cells are counted above or below one", "values > 0")
     return not low, Fraction(top - 1)
 
@@ -331,8 +321,3 @@ def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
         )
     made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of, "stddev": deviation}[name]
     return PrivateNumber(number.table, made(number.expression))
-
-
-def is_category(column: Column) -> bool:
-    """Return whether a column has categories."""
-    return isinstance(column, Categorical)

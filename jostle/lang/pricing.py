@@ -21,6 +21,7 @@ from jostle.lang.pricing_values import (
     Callee,
     Column,
     Each,
+    Grouped,
     Money,
     Names,
     Rows,
@@ -172,11 +173,14 @@ class Pricer:
             return
         targets = [each.name for each in target_names(target)]
         known = value if isinstance(value, list) and len(value) == len(targets) else None
+        if isinstance(value, list) and known is None:
+            title, why = f"{len(value)} values for {len(targets)} names", "there is one value for each"
+            self.report(Diagnostic("J508", title, target.span, why, "a, b = pair"))
         for place, name in enumerate(targets):
             item = value.item if isinstance(value, Unknown) and value.item is not None else UNKNOWN
             names[name] = known[place] if known is not None else item
 
-    def items(self, value: Any) -> list[Any] | Unknown:
+    def items(self, value: Any) -> list[Any] | Unknown:  # noqa: PLR0911 - one per kind
         """Return the items of a value: as a list if they are few and known."""
         if isinstance(value, dict):
             return list(value) if is_keyed(value) else Unknown(UNKNOWN, len(value))
@@ -184,6 +188,10 @@ class Pricer:
             return value if len(value) <= MOST_ROUNDS else Unknown(either(value), len(value))
         if isinstance(value, range):
             return list(value) if len(value) <= MOST_ROUNDS else Unknown(UNKNOWN, len(value))
+        if isinstance(value, Grouped):
+            if value.count > MOST_ROUNDS:
+                return Unknown(UNKNOWN, value.count)
+            return [list(each) if isinstance(each, tuple) else each for each in value.keys()]  # noqa: SIM118 - no dictionary
         if isinstance(value, Column):
             return Unknown(None, value.count, distinct=True, values=value.values)
         if isinstance(value, Rows | Bought):

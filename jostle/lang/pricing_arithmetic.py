@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import math
+import operator as operators
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_private import made, mixed
-from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Money, Rows, Unknown, distinct, either, is_number, whole
+from jostle.lang.pricing_public import check_computed, check_given
+from jostle.lang.pricing_values import (
+    RELEASED,
+    UNKNOWN,
+    Bought,
+    Column,
+    Money,
+    Rows,
+    Unknown,
+    distinct,
+    either,
+    is_number,
+    is_scalar,
+    whole,
+)
 
 __all__ = ["binary", "compared", "negated", "plain"]
 
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operators.eq,
+    "!=": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
+HOLDING = (list, dict, range, Column)
 MOST_BITS = 4096
 MOST_ITEMS = 5000
 """Longer lists are known by what any of their items is."""
@@ -25,15 +50,29 @@ def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -
     if isinstance(left, Rows | Bought) or isinstance(right, Rows | Bought):
         mixed(pricer, node.span, [left, right])
         return made(pricer, node.span, node.operator, [left, right])
-    return _public(node.operator, left, right)
+    return _public(pricer, node.span, node.operator, left, right)
 
 
 def negated(pricer: Pricer, node: nodes.UnaryOperation, value: Any) -> Any:
     """Return what is known of a number with the other sign."""
-    return made(pricer, node.span, "negated", [value]) if isinstance(value, Bought) else _public("-", 0, value)
+    if isinstance(value, Bought):
+        return made(pricer, node.span, "negated", [value])
+    check_computed(pricer, node.span, "-", [value])
+    return _computed_of("-", 0, value)
 
 
-def _public(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one per kind of value
+def _public(pricer: Pricer, span: Span, operator: str, left: Any, right: Any) -> Any:
+    check_computed(pricer, span, operator, [left, right])
+    try:
+        return _computed_of(operator, left, right)
+    except (ArithmeticError, ValueError):
+        check_computed(pricer, span, operator, [left, right], failed=True)
+        return UNKNOWN
+
+
+def _computed_of(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one per kind of value
+    if isinstance(left, range) or isinstance(right, range):
+        left, right = (_unrolled(each) for each in (left, right))
     if isinstance(left, list) and operator in {"+", "|"} and isinstance(right, list):
         several = left + right
         if len(several) > MOST_ITEMS:
@@ -49,11 +88,15 @@ def _public(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one
     if isinstance(left, Money) or isinstance(right, Money):
         return _money(operator, left, right)
     if not (is_number(left) and is_number(right)):
-        return UNKNOWN
-    try:
-        return _computed(operator, left, right)
-    except (ArithmeticError, ValueError):
-        return UNKNOWN
+        return RELEASED if all(is_number(each) or each == RELEASED for each in (left, right)) else UNKNOWN
+    return _computed(operator, left, right)
+
+
+def _unrolled(value: Any) -> Any:
+    """Return a range as a list, where it is short."""
+    if not isinstance(value, range):
+        return value
+    return list(value) if len(value) <= MOST_ITEMS else Unknown(RELEASED, len(value))
 
 
 def _without(left: list[Any], right: Any) -> Any:
@@ -112,7 +155,7 @@ def _money(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one 
     factor = Fraction(other)
     if operator == "*":
         return Money(money.amount.times(factor))
-    if operator == "/" and money is left and factor:
+    if operator == "/" and money is left:
         return Money(money.amount.times(1 / factor))
     if operator == "+":
         return Money(money.amount + Amount(fixed=factor))
@@ -124,19 +167,28 @@ def _money(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one 
 
 def compared(operator: str, left: Any, right: Any) -> Any:
     """Return whether a comparison holds, or that it is not known."""
-    both_numbers = is_number(left) and is_number(right)
-    both_texts = isinstance(left, str) and isinstance(right, str)
     if isinstance(left, Money) and isinstance(right, Money) and left == right:
         return operator in {"==", "<=", ">="}
-    if operator in {"==", "!="} and (both_numbers or both_texts):
-        return (left == right) is (operator == "==")
-    if both_numbers:
-        return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}.get(operator, UNKNOWN)
-    return UNKNOWN
+    if operator in {"in", "not in"}:
+        known = is_scalar(left) and isinstance(right, list) and all(map(is_scalar, right))
+        return (left in right) is (operator == "in") if known else UNKNOWN
+    if not is_scalar(left) or not is_scalar(right):
+        # What holds others is never equal to what does not.
+        different = is_scalar(left) is not is_scalar(right) and isinstance(left, HOLDING) is not isinstance(
+            right, HOLDING
+        )
+        return operator == "!=" if different and operator in {"==", "!="} else UNKNOWN
+    if {type(left), type(right)} == {Fraction, float}:  # as while running
+        left, right = float(left), float(right)
+    try:
+        return bool(COMPARED[operator](left, right))
+    except TypeError:
+        return UNKNOWN
 
 
-def plain(name: str, given: list[Any]) -> Any:
-    """Return what a function of public numbers gives, or that it is not known."""
+def plain(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:
+    """Return what a function of public values gives, or that it is not known."""
+    check_given(pricer, span, name, given)
     numbers = given[0] if len(given) == 1 and isinstance(given[0], list) else given
     if not numbers or not all(is_number(each) for each in numbers):
         return UNKNOWN
@@ -149,8 +201,11 @@ def plain(name: str, given: list[Any]) -> Any:
         "ceil": lambda found: math.ceil(found[0]),
         "round": lambda found: round(found[0]),
         "sqrt": lambda found: math.sqrt(found[0]),
+        "log": lambda found: math.log(*found),
+        "exp": lambda found: math.exp(found[0]),
     }
     try:
         return functions[name](list(numbers)) if name in functions else UNKNOWN
     except (ArithmeticError, ValueError):
+        check_given(pricer, span, name, given, failed=True)
         return UNKNOWN

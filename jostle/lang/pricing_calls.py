@@ -10,19 +10,21 @@ from typing import Any
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
-from jostle.lang.builtins import BUILTINS
+from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.library import library_options
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_arithmetic import plain
 from jostle.lang.pricing_asked import OPTIONS, check_asked, is_plain
 from jostle.lang.pricing_kinds import kind_of
 from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused, released
+from jostle.lang.pricing_public import check_amount, check_given, check_items
 from jostle.lang.pricing_values import (
     RELEASED,
     UNKNOWN,
     Bought,
     Callee,
     Column,
+    Grouped,
     Money,
     Names,
     Rows,
@@ -37,6 +39,7 @@ __all__ = ["call", "choose", "noised", "over"]
 
 ALL = Money(Amount(Fraction(1)))
 """What is spent if nothing is said: all that the caller allotted."""
+MOST_OF_A_RANGE = 10_000_000
 PRIVATE = {"abs", "max", "mean", "min", "stddev", "sum", "maxScore", "gini", "infoGain", "random"}
 """Functions that give private numbers of private values."""
 
@@ -63,7 +66,9 @@ def _called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Na
     if callee.kind in OPTIONS:
         if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
             return Callee("configured", callee.name)
-        pricer.charge_for([*given, *named.values()], named.get("epsilon", ALL), span)
+        amount = named.get(EPSILON, ALL)
+        check_amount(pricer, span, amount)
+        pricer.charge_for([*given, *named.values()], amount, span)
         return UNKNOWN
     return _builtin(pricer, span, callee.name, _in_order(callee.name, given, named))
 
@@ -101,26 +106,33 @@ def _in_order(name: str, given: list[Any], named: Names) -> list[Any]:
     return found
 
 
-def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  # noqa: C901, PLR0911 - one per function
+def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one per function
     if name == "noisyCount":
         table, amount = (*given, None, None)[:2]
         bought(pricer, span, table)
+        check_amount(pricer, span, ALL if amount is None else amount)
         pricer.charge_for(table, ALL if amount is None else amount, span)
         return RELEASED
     if name in {"noisyMax", "expMech"}:
         domain, utilities, amount = (*given, None, None, None)[:3]
         picked_by(pricer, span, domain, utilities)
+        check_amount(pricer, span, ALL if amount is None else amount)
         pricer.charge_for(utilities, ALL if amount is None else amount, span)
         return _picked(pricer, domain)
     if name == "map" and len(given) == 2:
+        check_items(pricer, span, given[1])
         listed = pricer.items(given[1])
         if isinstance(listed, list):
             return [_called(pricer, span, given[0], [each], {}) for each in listed]
         return unlisted(listed, pricer.rounds(listed, lambda each: _called(pricer, span, given[0], [each], {})))
+    if name in {"len", "list", "range", "size", "sorted", "zip"}:
+        check_given(pricer, span, name, [each for each in given if each is not None])
     if name == "len" and given:
         value = given[0]
         if isinstance(value, Rows | Bought):
             return made(pricer, span, name, given)
+        if isinstance(value, Grouped):
+            return value.count
         return len(value) if isinstance(value, list | str) or is_keyed(value) else UNKNOWN
     if name == "size":
         refused(pricer, span, name, given)
@@ -128,8 +140,11 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
         return column.count if isinstance(column, Column) and column.values is not None else UNKNOWN
     if name == "range":
         numbers = [each for each in given if isinstance(each, int)]
-        if len(numbers) == len(given) and numbers and (len(numbers) < 3 or numbers[-1]):
+        if len(numbers) < len(given) or not numbers:
+            return Unknown(UNKNOWN)
+        if (len(numbers) < 3 or numbers[-1]) and len(range(*numbers)) <= MOST_OF_A_RANGE:
             return range(*numbers)
+        check_given(pricer, span, name, given, failed=True)
         return Unknown(UNKNOWN)
     if name in {"list", "sorted"} and given:
         return given[0] if isinstance(given[0], list) else pricer.items(given[0])
@@ -138,13 +153,13 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
         return made(pricer, span, name, given)
     if combined(given).accounts:
         return combined(given)
-    return plain(name, given)
+    return plain(pricer, span, name, given)
 
 
 def _picked(pricer: Pricer, domain: Any) -> Any:
     """Return what is known of an item that is picked: of an attribute, a name of its own."""
     listed = pricer.items(domain)
-    items: Sequence[Any] = listed if isinstance(listed, list) else [listed.item]
+    items: Sequence[Any] = listed if isinstance(listed, list) else [UNKNOWN if listed.item is None else listed.item]
     if items and all(isinstance(each, Column) for each in items):
         counts = [each.count for each in items]
         pricer.fresh += 1
@@ -162,6 +177,7 @@ def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
     else:
         amount = ALL
     bought(pricer, node.value.span, value)
+    check_amount(pricer, node.span, amount, "spending")
     pricer.charge_for(value, amount, node.span if node.spending is None else node.spending.span)
     return released(value)
 

@@ -13,13 +13,15 @@ from typing import Any
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
-from jostle.lang.lowering import CELL, OfColumns, Query, column_values, lower
+from jostle.lang.lowering import CELL, OfColumns, Query, lower
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_schema import NotKnownError, attempt, known_as, no_column, real
-from jostle.lang.pricing_values import Names
+from jostle.lang.pricing_values import Names, is_number
 from jostle.lang.printer_expressions import show_expression
-from jostle.lang.scopes import target_names
+from jostle.lang.scopes import named_slot, target_names
+from jostle.lang.showing import shown
 from jostle.lang.spelling import near
+from jostle.lang.value_names import OneValue, code_called, column_values, first_of
 from jostle.lang.values import PrivateNumber, Table
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
@@ -98,15 +100,19 @@ class _Asked:
             each.name in self.schema and self.schema[each.name].size > MOST_VALUES for each in self.columns(node)
         )
 
-    def function(self, node: nodes.Expression, stand_in: Callable[[Mapping[str, Any]], Any] | None = None) -> OfColumns:
+    def function(
+        self, node: nodes.Expression, stand_in: Callable[[Mapping[str, OneValue]], Any] | None = None
+    ) -> OfColumns:
         """Return an expression as a function of its columns, as running programs have it."""
         pricer, columns = self.pricer, tuple(each.name for each in self.columns(node))
 
-        def compute(row: Mapping[str, Any]) -> Any:
+        def compute(row: Mapping[str, OneValue]) -> Any:
             # Values of columns are few, and nothing is bought: neither steps nor what was seen is kept.
             steps, seen, pricer.seen = pricer.steps, pricer.seen, None
             try:
-                return real(pricer.value(node, {**self.names, **{name: known_as(each) for name, each in row.items()}}))
+                values = {name: known_as(each.value) for name, each in row.items()}
+                named = {named_slot(name): each for name, each in row.items()}
+                return real(pricer.value(node, {**self.names, **values, **named}))
             except NotKnownError:
                 if stand_in is None:
                     raise
@@ -114,12 +120,13 @@ class _Asked:
             finally:
                 pricer.steps, pricer.seen = steps, seen
 
-        return OfColumns(columns, compute, show_expression(node))
+        plain = isinstance(node, nodes.Name) and columns == (node.name,)
+        return OfColumns(columns, compute, show_expression(node), plain=plain)
 
     @staticmethod
-    def stand_in(row: Mapping[str, Any]) -> bool:
+    def stand_in(row: Mapping[str, OneValue]) -> bool:
         """Return what a condition that is not known says: of cells, that they are occupied; of rows, that it holds."""
-        return bool(row[CELL] > 0) if CELL in row else True
+        return bool(row[CELL].value > 0) if CELL in row else True
 
     # What columns are compared with
 
@@ -160,18 +167,17 @@ class _Asked:
         if name is None:
             return
         column = self.schema[name]
-        values = column_values(column)
         for other in others:
             value = self._known(other)
-            # Whether a number is the middle of a bin is nobody's first thought; that a text is none can be said.
-            if not isinstance(value, str) or value in values:
+            is_name = isinstance(value, str) or is_number(value)
+            if not is_name or code_called(column, value) is not None:
                 continue
-            texts = [each for each in values if isinstance(each, str)]
-            match = near(value, texts)
+            match = near(value, column.labels) if isinstance(value, str) else None
             fix = f"`{match}` is a similar value" if match else "use one of these"
-            why = f"it can have {_listed(texts)}" if texts else "its values are numbers"
-            fix = fix if texts else f"{name} == {value}" if _is_written_number(value) else f"{name} > 3"
-            self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{value}`", other.span, why, fix))
+            if isinstance(column, Numeric) and isinstance(value, str) and _is_written_number(value):
+                fix = f"{name} == {value}"
+            why = f"it can have {first_of(column.labels)}"
+            self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{shown(value)}`", other.span, why, fix))
 
     def _has_order(self, node: nodes.Expression, other: nodes.Expression) -> None:
         name = self._column(node)
@@ -211,7 +217,3 @@ def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
 
 def _is_written_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return ", ".join(texts[:8]) + (f" and {len(texts) - 8} others" if len(texts) > 8 else "")

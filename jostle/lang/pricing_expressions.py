@@ -8,9 +8,21 @@ from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_arithmetic import binary, compared, negated
 from jostle.lang.pricing_calls import call, choose, noised, over
+from jostle.lang.pricing_public import check_compared, check_items
 from jostle.lang.pricing_tables import attribute, index, part, select
-from jostle.lang.pricing_values import UNKNOWN, Callee, Names, Unknown, combined, distinct, either, keyed, whole
-from jostle.lang.scopes import target_names
+from jostle.lang.pricing_values import (
+    UNKNOWN,
+    Callee,
+    Names,
+    Unknown,
+    combined,
+    distinct,
+    either,
+    keyed,
+    truth_of,
+    whole,
+)
+from jostle.lang.scopes import named_slot, target_names
 
 __all__ = ["value_of"]
 
@@ -42,7 +54,7 @@ def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # no
         case nodes.Comparison():
             return _comparison(pricer, node, names)
         case nodes.Not():
-            found = pricer.value(node.operand, names)
+            found = truth_of(pricer.value(node.operand, names))
             return not found if isinstance(found, bool) else UNKNOWN
         case nodes.BooleanOperation():
             return _boolean(pricer, node, names)
@@ -93,13 +105,15 @@ def _comprehension(  # noqa: C901 - one case per kind
         if number == len(node.clauses):
             return [element()]
         clause = node.clauses[number]
-        listed = pricer.items(pricer.value(clause.iterable, inner))
+        iterated = pricer.value(clause.iterable, inner)
+        check_items(pricer, clause.iterable.span, iterated)
+        listed = pricer.items(iterated)
         if isinstance(listed, list):
             found: list[Any] = []
             known = True
             for each in listed:
                 pricer.store(clause.target, each, inner)
-                tests = [pricer.value(test, inner) for test in clause.conditions]
+                tests = [truth_of(pricer.value(test, inner)) for test in clause.conditions]
                 if False in tests:
                     continue
                 more = go(number + 1)
@@ -130,24 +144,37 @@ def _comprehension(  # noqa: C901 - one case per kind
 
 
 def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:
-    left = pricer.value(node.left, names)
+    left, left_node = pricer.value(node.left, names), node.left
     result: Any = True
     for operator, right_node in zip(node.operators, node.rights, strict=True):
         right = pricer.value(right_node, names)
-        holds = compared(operator, left, right)
+        one, other = _named(left_node, left, names), _named(right_node, right, names)
+        if one is None and other is None:
+            check_compared(pricer, node.span, operator, left, right)
+            holds = compared(operator, left, right)
+        else:
+            from jostle.lang.pricing_schema import compared_by_name  # noqa: PLC0415 - only with a schema
+
+            holds = compared_by_name(operator, left, right, one, other)
         if holds is False:
             return False
         if holds is UNKNOWN:
             result = UNKNOWN
-        left = right
+        left, left_node = right, right_node
     return result
+
+
+def _named(node: nodes.Expression, value: Any, names: Names) -> Any:
+    """Return the names of a column's value, where an expression is a column and stands in a query; or None."""
+    known = names.get(named_slot(node.name)) if isinstance(node, nodes.Name) else None
+    return known if known is not None and known.value is value else None
 
 
 def _boolean(pricer: Pricer, node: nodes.BooleanOperation, names: Names) -> Any:
     decisive = node.operator == "or"
     result: Any = not decisive
     for each in node.operands:
-        found = pricer.value(each, names)
+        found = truth_of(pricer.value(each, names))
         if found is decisive:
             return decisive
         if not isinstance(found, bool):
@@ -156,7 +183,7 @@ def _boolean(pricer: Pricer, node: nodes.BooleanOperation, names: Names) -> Any:
 
 
 def _conditional(pricer: Pricer, node: nodes.Conditional, names: Names) -> Any:
-    test = pricer.value(node.condition, names)
+    test = truth_of(pricer.value(node.condition, names))
     if test is True:
         return pricer.value(node.then, names)
     if test is False:

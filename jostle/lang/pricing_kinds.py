@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from jostle.lang.pricing_values import Bought, Callee, Column, Each, Money, Rows, Unknown, is_number
+from jostle.lang.pricing_values import Bought, Callee, Column, Each, Grouped, Money, Rows, Unknown, is_number
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -38,6 +38,8 @@ def kind_of(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per k
             return "a value of an attribute"
         case Callee():
             return CALLED.get(value.kind, "a function")
+        case Grouped():
+            return "a dictionary of released numbers"
         case Unknown():
             return value.kind or ("a public list" if value.count is not None and _is_public(value.item) else "")
         case bool():

@@ -20,6 +20,7 @@ from jostle.lang.pricing_values import (
     Bought,
     Column,
     Each,
+    Grouped,
     Rows,
     Unknown,
     combined,
@@ -67,7 +68,7 @@ def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
     if not found.accounts and operation not in {"maxScore", "gini", "infoGain", "random"}:
         from jostle.lang.pricing_arithmetic import plain  # noqa: PLC0415 - which is about private values as well
 
-        return plain(operation, values)
+        return plain(pricer, span, operation, values)
     if pricer.schema is None or len(found.databases) > 1:
         return evolve(found, moves=moved(operation, values), kind=_kind(operation, values))
     if not found.exact and sum(1 for each in values for _ in private_in(each)) > 1:
@@ -153,7 +154,9 @@ def released(value: Any) -> Any:
     """Return what is known of a value that was bought."""
     if not isinstance(value, Bought):
         return UNKNOWN
-    if getattr(value.number, "groups", ()) or value.kind == GROUPS:
+    if groups := getattr(value.number, "groups", ()):
+        return Grouped(groups)
+    if value.kind == GROUPS:
         return Unknown(RELEASED, kind="a dictionary of released numbers")
     return RELEASED if value.number is not None or value.kind else UNKNOWN
 

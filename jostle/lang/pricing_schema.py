@@ -16,12 +16,15 @@ from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import BINARY, negated
 from jostle.lang.compiling_collections import item_of as item_at
+from jostle.lang.compiling_operators import named_alike
 from jostle.lang.compiling_tables import fact_of_table
 from jostle.lang.plain_operations import PLAIN
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Rows, Unknown, is_number, whole
+from jostle.lang.pricing_values import UNKNOWN, Bought, Column, Each, Grouped, Rows, Unknown, is_number, whole
+from jostle.lang.showing import no_key
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
+from jostle.lang.value_names import OneValue, places_of
 from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, Table, common, numbered
 from jostle.privacy.expressions import Expression, sensitivity
 from jostle.privacy.pick_largest import PickLargest
@@ -33,7 +36,9 @@ __all__ = [
     "NotKnownError",
     "attempt",
     "check_bought",
+    "check_key",
     "check_scores",
+    "compared_by_name",
     "fact",
     "group_of",
     "is_count",
@@ -178,6 +183,25 @@ def operated(pricer: Pricer, span: Span, operation: str, values: Sequence[Any]) 
     return found if isinstance(found, PrivateNumber | SplitScoreOf) else None
 
 
+def check_key(pricer: Pricer, span: Span, value: Grouped, at: Any) -> None:
+    """Report a key that a dictionary of released numbers does not have; of one of several, that it has none of them."""
+    if isinstance(at, Each):
+        called: tuple[Any, ...] = at.values or ()
+    else:
+        called = (tuple(at) if isinstance(at, list) else at,)
+    known = all(
+        isinstance(part, str) or is_number(part)
+        for each in called
+        for part in (each if isinstance(each, tuple) else [each])
+    )
+    if called and known and all(places_of(value.axes, each) is None for each in called):
+        attempt(pricer, span, _no_key, called[0], value)
+
+
+def _no_key(name: Any, value: Grouped) -> NoReturn:
+    raise no_key(name, list(value.keys()), "key")
+
+
 def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | None:
     """Return the number of one group."""
     try:
@@ -186,6 +210,14 @@ def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | No
         return None
     found = attempt(pricer, span, item_at, number, tuple(place) if isinstance(place, list) else place)
     return found if isinstance(found, PrivateNumber) else None
+
+
+def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> Any:
+    """Return whether a comparison of a column holds, or that it is not known."""
+    try:
+        return named_alike(operator, real(left), real(right), one, other)
+    except (NotKnownError, Stop):
+        return UNKNOWN
 
 
 def sensitivity_of(number: Private, schema: Schema) -> Fraction | None:

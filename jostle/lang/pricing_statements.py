@@ -8,7 +8,8 @@ from typing import Any
 
 from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
-from jostle.lang.pricing_values import NEVER, UNKNOWN, Names, Unknown, blurred, either
+from jostle.lang.pricing_public import check_items
+from jostle.lang.pricing_values import NEVER, UNKNOWN, Names, Unknown, blurred, either, truth_of
 from jostle.lang.scopes import defined_in
 
 __all__ = ["run"]
@@ -53,7 +54,7 @@ def _ways(pricer: Pricer, statement: nodes.If, names: Names) -> list[tuple[nodes
     """Return the branches that may be run."""
     ways: list[tuple[nodes.Statement, ...]] = []
     for branch in statement.branches:
-        holds = True if branch.condition is None else pricer.value(branch.condition, names)
+        holds = True if branch.condition is None else truth_of(pricer.value(branch.condition, names))
         if holds is False:
             continue
         ways.append(branch.body)
@@ -84,7 +85,9 @@ def _if(pricer: Pricer, statement: nodes.If, names: Names) -> None:
 
 def _for(pricer: Pricer, statement: nodes.For, names: Names) -> Any:
     """Run a loop; return what it may return from inside, or NEVER."""
-    listed = pricer.items(pricer.value(statement.iterable, names))
+    iterated = pricer.value(statement.iterable, names)
+    check_items(pricer, statement.iterable.span, iterated)
+    listed = pricer.items(iterated)
     if isinstance(listed, list) and not _returns(statement):
         for each in listed:
             pricer.store(statement.target, each, names)

@@ -12,11 +12,14 @@ from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_private import GROUPS, item_of, real_part
+from jostle.lang.pricing_public import check_fact, check_index
 from jostle.lang.pricing_values import (
+    RELEASED,
     UNKNOWN,
     Bought,
     Column,
     Each,
+    Grouped,
     Names,
     Rows,
     Unknown,
@@ -36,6 +39,7 @@ def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
     if isinstance(value, Bought):
         return combined([value])
     if not isinstance(value, Rows):
+        check_fact(pricer, node.span, value, name)
         return UNKNOWN
     if value.table is not None:
         from jostle.lang.pricing_schema import fact  # noqa: PLC0415 - only with a schema
@@ -70,6 +74,9 @@ def _attribute(pricer: Pricer, condition: nodes.Condition, names: Names) -> Any:
 def _narrowed(pricer: Pricer, table: Rows, condition: nodes.Condition, column: Any, value: Any) -> Rows:
     name = column.name if isinstance(column, Column) else ""
     narrowed = real_part(pricer, table, condition, column, value)
+    if narrowed is not None and is_number(value):
+        # However it is called, and whatever number of a bin is given: it is one part.
+        value = narrowed.schema[narrowed.column].labels[narrowed.code]
     if not name:
         pricer.fresh += 1
         name = f"column {pricer.fresh}"
@@ -80,7 +87,7 @@ def _narrowed(pricer: Pricer, table: Rows, condition: nodes.Condition, column: A
     else:
         # Any part at all, as two numbers may be in one bin: others may spend on the same one as well.
         account = table.account.part(name, "some value", -1)
-    exact = table.exact and (isinstance(value, str | bool) or is_number(value))
+    exact = table.exact and isinstance(value, str | bool)
     return evolve(table, account=account, table=narrowed, exact=exact)
 
 
@@ -88,12 +95,14 @@ def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noq
     """Return what is known of an item."""
     if isinstance(value, Bought):
         return item_of(pricer, node.span, value, at)
+    if isinstance(value, Grouped):
+        from jostle.lang.pricing_schema import check_key  # noqa: PLC0415 - only with a schema
+
+        check_key(pricer, node.index.span, value, at)
+        return RELEASED
+    check_index(pricer, node.span, value, at)
     if isinstance(value, list) and isinstance(at, int):
-        if -len(value) <= at < len(value):
-            return value[at]
-        why = f"the list has {len(value)}, counted from 0"
-        pricer.report(Diagnostic("J507", f"there is no item {at}", node.index.span, why, "xs[0] is the first"))
-        return UNKNOWN
+        return value[at] if -len(value) <= at < len(value) else UNKNOWN
     if isinstance(value, dict):
         if is_keyed(value) and (isinstance(at, str) or is_number(at)):
             return value[at] if at in value else _no_key(pricer, node, value, at)

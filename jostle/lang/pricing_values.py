@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
@@ -13,6 +14,7 @@ from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Account, Amount
 
 if TYPE_CHECKING:
+    from jostle.lang.value_names import Axis
     from jostle.lang.values import PrivateNumber, SplitScoreOf, Table
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Callee",
     "Column",
     "Each",
+    "Grouped",
     "Money",
     "Names",
     "Rows",
@@ -36,8 +39,10 @@ __all__ = [
     "fixed",
     "is_keyed",
     "is_number",
+    "is_scalar",
     "keyed",
     "private_in",
+    "truth_of",
     "unlisted",
     "whole",
 ]
@@ -127,6 +132,25 @@ class Callee:
     several: tuple[Any, ...] = ()
 
 
+@frozen
+class Grouped:
+    """Released numbers by group, where it is known what the groups are called."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def count(self) -> int:
+        """Return how many groups there are."""
+        return math.prod(len(axis) for axis in self.axes)
+
+    def keys(self) -> Iterator[Any]:
+        """Yield what the groups are called."""
+        if len(self.axes) == 1:
+            yield from self.axes[0].keys
+        else:
+            yield from product(*(axis.keys for axis in self.axes))
+
+
 UNKNOWN = Unknown()
 RELEASED = Unknown(kind="a released number")
 
@@ -139,6 +163,18 @@ def whole(value: Any) -> Any:
 def is_number(value: Any) -> bool:
     """Return whether a value is a number that is known."""
     return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether a value is known, and holds no others."""
+    return value is None or isinstance(value, str | bool) or is_number(value)
+
+
+def truth_of(value: Any) -> Any:
+    """Return whether a value holds, or that it is not known."""
+    if is_scalar(value) or isinstance(value, list | range) or is_keyed(value):
+        return bool(value)
+    return True if isinstance(value, Column | Callee) else UNKNOWN
 
 
 def fixed(amount: Any) -> Amount:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jostle.errors import Span
 from jostle.lang import nodes
 
-__all__ = ["Definition", "defined_in", "symbols", "target_names"]
+__all__ = ["Definition", "defined_in", "named_slot", "symbols", "target_names"]
 
 Definition = nodes.Import | nodes.FunctionDefinition | nodes.ClassDefinition | nodes.Assign | nodes.For | nodes.Broken
 """A statement that gives something a name."""
@@ -55,3 +55,8 @@ def symbols(module: nodes.Module) -> frozenset[str]:
         if isinstance(node, nodes.Choose) and isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple):
             found.update(item.name for item in node.among.items if isinstance(item, nodes.Name))
     return frozenset(found)
+
+
+def named_slot(slot: str) -> str:
+    """Return where it is kept what a column's value is called, beside the value."""
+    return f"{slot}, with its names"

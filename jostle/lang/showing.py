@@ -1,15 +1,18 @@
-"""Values for people, and whether they may be shown."""
+"""Values for people: whether they may be shown, and which keys there are where one is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jostle.lang.spelling import near
+from jostle.lang.stops import Stop
+from jostle.lang.value_names import first_of
 from jostle.lang.values import KnownAttribute, Leaf, Node, Private
 from jostle.visible import visible
 
-__all__ = ["holds_private", "shown", "shown_inside"]
+__all__ = ["holds_private", "no_key", "shown", "shown_inside"]
 
 PUBLIC = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute})
 """Kinds of values that are public, and hold no others. Exactly these, which is quickly seen."""
@@ -49,3 +52,12 @@ def shown(value: Any) -> str:
 def shown_inside(value: Any) -> str:
     """Return what is shown of a value among others: a text ends no line."""
     return visible(shown(value))
+
+
+def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
+    """Return what is wrong where a dictionary does not have a key, or a query a group."""
+    called = f" `{shown(key)}`" if isinstance(key, str | int | float | Fraction | tuple) else ""
+    match = near(key, [each for each in keys if isinstance(each, str)]) if isinstance(key, str) else None
+    fix = f"`{match}` is a similar one" if match else "test with `in` first" if what == "key" else "use one of these"
+    why = f"there are {first_of([shown(each) for each in keys])}" if keys else "there are none"
+    return Stop("J507", f"there is no {what}{called}", why, fix)

@@ -14,15 +14,14 @@ from typing import Any, NoReturn, Protocol
 from attrs import field, frozen
 
 from jostle.lang.stops import Stop
+from jostle.lang.value_names import Axis, code_called, first_of
 from jostle.privacy.expressions import Expression, one_rule
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Column as ColumnOfTable
-from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
 __all__ = [
     "Features",
-    "GroupKey",
     "KnownAttribute",
     "Leaf",
     "Market",
@@ -37,9 +36,6 @@ __all__ = [
     "no_column",
     "numbered",
 ]
-
-GroupKey = Any
-"""What a group is called: a value of the program, or several as a tuple."""
 
 
 @frozen
@@ -207,7 +203,7 @@ class PrivateNumber(Private):
 
     __slots__ = ("expression", "groups", "table")
 
-    def __init__(self, table: Table, expression: Expression, groups: tuple[tuple[GroupKey, ...], ...] = ()) -> None:
+    def __init__(self, table: Table, expression: Expression, groups: tuple[Axis, ...] = ()) -> None:
         self.table = table
         self.expression = expression
         self.groups = groups
@@ -299,29 +295,12 @@ def attribute_of(schema: Schema, name: str) -> KnownAttribute:
 
 def code_of(schema: Schema, name: str, value: object) -> int:
     """Return the code of a value of a column: one of its texts, or a number in one of its bins."""
-    column = schema[name]
-    labels = column.labels
-    if isinstance(value, str) and value in labels:
-        return labels.index(value)
-    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
-        if isinstance(column, Numeric):
-            cuts = column.cut_points
-            if cuts[0] <= value <= cuts[-1]:
-                return min(sum(cut <= value for cut in cuts) - 1, column.bins - 1)
-        else:
-            for code, label in enumerate(labels):
-                try:
-                    if Fraction(label) == value:
-                        return code
-                except (ValueError, ZeroDivisionError):
-                    continue
+    code = code_called(schema[name], value)
+    if code is not None:
+        return code
     shown = f"`{value}`" if isinstance(value, str | int | float | Fraction) else type(value).__name__
-    raise Stop(
-        "J507",
-        f"`{name}` has no value {shown}",
-        f"it can have {_listed(labels)}",
-        "use one of these",
-    )
+    why = f"it can have {first_of(schema[name].labels)}"
+    raise Stop("J507", f"`{name}` has no value {shown}", why, "use one of these")
 
 
 @lru_cache(maxsize=1024)
@@ -331,9 +310,5 @@ def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
 
 def no_column(table: Table, shown: str) -> Stop:
     """Return what is wrong where a table is asked for a column that it does not have."""
-    listed = ", ".join(table.schema.names[:12])
-    return Stop("J503", f"there is no column {shown}", f"the table has {listed}", "name one of these")
-
-
-def _listed(labels: tuple[str, ...]) -> str:
-    return ", ".join(labels[:8]) + (f" and {len(labels) - 8} others" if len(labels) > 8 else "")
+    first_of = ", ".join(table.schema.names[:12])
+    return Stop("J503", f"there is no column {shown}", f"the table has {first_of}", "name one of these")
