@@ -43,8 +43,13 @@ def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict
             raise OptionError(f"{given.__name__} is no Option", fix=f"class {given.__name__}(jostle.options.Option)")
         return base.option(given)
     if given is not None:
-        return function_option(given, task=task, predict=predict)
-    return lambda function: function_option(function, task=task, predict=predict)
+        return _registered(function_option(given, task=task, predict=predict))
+    return lambda function: _registered(function_option(function, task=task, predict=predict))
+
+
+def _registered(made: FunctionOption) -> FunctionOption:
+    """The Option, found by its name from now on, unless it was defined inside a function and is of use there alone."""
+    return made if "<locals>" in made.function.__qualname__ else base.option(made)
 
 
 def pretrained(name: str) -> ChoiceMaker:

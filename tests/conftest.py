@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from jostle.options import base
 from jostle.privacy import opening
 
 # No deadlines: how long an example takes says nothing about whether it is right. On the build machine the examples are
@@ -34,6 +36,15 @@ def shared() -> Path:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
+
+
+@pytest.fixture(autouse=True)
+def own_options() -> Iterator[None]:
+    """Forget the Options that a test registers: no other test finds them in the library."""
+    before = dict(base._registered)
+    yield
+    for name in base.own().keys() - before.keys():
+        base.forget(name)
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,7 @@ from jostle.audit.classifiers import CLASSIFIERS, TREE_CONTROLS
 from jostle.audit.controls import CONTROLS
 from jostle.audit.grids import GRIDS
 from jostle.audit.honest import HONEST
+from jostle.audit.own import own_subject
 from jostle.audit.probes import PROBES
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "laplace",
     "lifted",
     "names",
+    "own_subject",
     "privacy_loss",
     "register",
     "show_epsilon",

@@ -18,11 +18,12 @@ import pyarrow as pa
 from jostle.audit.counting import RawChoice
 from jostle.audit.pairs import Pair, Pairs, Relation, histogram_pairs
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
-from jostle.options.base import options_for
+from jostle.options.base import Option, built_in
 from jostle.options.classification.select_privately import SelectPrivately
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.opening import rehearse
 from jostle.tables import Categorical, Schema, Table
+from jostle.tasks import CLASSIFICATION
 from jostle.tasks.classification.model import Model
 
 __all__ = ["CLASSIFIERS", "TREE_CONTROLS", "reduced"]
@@ -81,24 +82,27 @@ def _learnt(option: Callable[..., Model], relation: Relation) -> Callable[..., O
     return sample
 
 
-def _options() -> Iterator[Any]:
-    """Yield every Option; the one that runs many of the others, with few runs of few of them."""
-    for option in options_for("classification"):
-        is_long = isinstance(option, SelectPrivately)
-        yield SelectPrivately(among=["Majority", "NaiveBayes"], gamma=Fraction(1, 2), eta=0) if is_long else option
+def classifier_subjects(option: Option, name: str | None = None) -> Iterator[Subject[Any]]:
+    """Yield a classification Option as what is audited, under each relation of neighbours."""
+    for relation in get_args(Relation):
+        yield Subject(
+            name=(name or option.name) + ("Replaced" if relation == "replace_one" else ""),
+            module=__name__,
+            about=f"model of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
+            pairs=_pairs(relation),
+            sample=_learnt(option, relation),
+            samples=RUNS,
+        )
 
 
 def _subjects() -> Iterator[Subject[Any]]:
-    for option in _options():
-        for relation in get_args(Relation):
-            yield Subject(
-                name=type(option).__name__ + ("Replaced" if relation == "replace_one" else ""),
-                module=__name__,
-                about=f"model of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
-                pairs=_pairs(relation),
-                sample=_learnt(option, relation),
-                samples=RUNS,
-            )
+    """Yield every built-in Option; the one that runs many of the others, with few runs of few of them."""
+    for kind in built_in():
+        if kind is SelectPrivately:
+            short = SelectPrivately(among=["Majority", "NaiveBayes"], gamma=Fraction(1, 2), eta=0)
+            yield from classifier_subjects(short, kind.__name__)
+        elif kind.task is CLASSIFICATION:
+            yield from classifier_subjects(kind())
 
 
 CLASSIFIERS: tuple[Subject[Any], ...] = tuple(_subjects())

@@ -15,9 +15,10 @@ import numpy as np
 
 from jostle.audit.pairs import Relation, Vector, histogram_pairs
 from jostle.audit.subjects import Outputs, Sampler, Subject, register
-from jostle.options.base import options_for
+from jostle.options.base import Option, built_in
 from jostle.privacy.opening import rehearse
 from jostle.tables import Table
+from jostle.tasks import RANGES
 from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["GRIDS"]
@@ -43,21 +44,22 @@ def _estimated(option: Callable[..., Any], relation: Relation) -> Callable[..., 
     return sample
 
 
-def _subjects() -> Iterator[Subject[Any]]:
-    for option in options_for("grid"):
-        for relation in get_args(Relation):
-            name = type(option).__name__
-            yield Subject(
-                name=name + ("Replaced" if relation == "replace_one" else ""),
-                module=__name__,
-                about=f"4 cells by {name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
-                pairs=histogram_pairs(4, relation),
-                sample=_estimated(option, relation),
-                samples=RUNS,
-            )
+def grid_subjects(option: Option) -> Iterator[Subject[Any]]:
+    """Yield an Option of range queries as what is audited, under each relation of neighbours."""
+    for relation in get_args(Relation):
+        yield Subject(
+            name=option.name + ("Replaced" if relation == "replace_one" else ""),
+            module=__name__,
+            about=f"4 cells by {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
+            pairs=histogram_pairs(4, relation),
+            sample=_estimated(option, relation),
+            samples=RUNS,
+        )
 
 
-GRIDS: tuple[Subject[Any], ...] = tuple(_subjects())
+GRIDS: tuple[Subject[Any], ...] = tuple(
+    subject for kind in built_in() if kind.task is RANGES for subject in grid_subjects(kind())
+)
 
 for _subject in GRIDS:
     register(_subject)

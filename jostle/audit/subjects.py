@@ -34,7 +34,7 @@ from jostle.errors import AuditError
 from jostle.privacy.amounts import Amount
 from jostle.privacy.reals import Chance, Ratio
 
-__all__ = ["Fault", "Outputs", "Sampler", "Subject", "lifted", "names", "register", "subject"]
+__all__ = ["Fault", "Outputs", "Sampler", "Subject", "lifted", "look_in", "names", "register", "subject"]
 
 Data = TypeVar("Data")
 Data_contra = TypeVar("Data_contra", contravariant=True)
@@ -177,10 +177,23 @@ def names(*, controls: bool | None = None) -> tuple[str, ...]:
     return tuple(name for name, held in _REGISTERED.items() if controls in (None, held.is_control))
 
 
+Finder = Callable[[str], Subject[Any] | None]
+_FINDERS: list[Finder] = []
+
+
+def look_in(finder: Finder) -> Finder:
+    """Let subjects be found that are not registered, since they come and go: *finder* gives the one of a name."""
+    _FINDERS.append(finder)
+    return finder
+
+
 def subject(name: str) -> Subject[Any]:
     """Return the subject of this name."""
     if name in _REGISTERED:
         return _REGISTERED[name]
+    for finder in _FINDERS:
+        if (found := finder(name)) is not None:
+            return found
     folded = {known.lower(): known for known in _REGISTERED}
     near = [folded[key] for key in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
     raise AuditError(

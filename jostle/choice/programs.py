@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import traceback
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
@@ -18,9 +16,10 @@ from jostle.choice.makers.making import Training
 from jostle.choice.policies.train import Labelled
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.corpora.subsamples import default_jobs
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import ChoiceError, OptionError
 from jostle.options.base import get
 from jostle.options.functions import FunctionOption
+from jostle.options.own import ran
 from jostle.privacy.probe import Probe
 
 __all__ = ["load_maker", "load_trainable", "shipped_choice"]
@@ -145,18 +144,11 @@ def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:
 
 
 def _ran(path: Path) -> dict[str, Any]:
-    """Return the names that a Python file defines."""
+    """The names that a Python file defines."""
     try:
-        return runpy.run_path(str(path), run_name=NAMED)
-    except JostleError as mistake:
-        raise ChoiceError(f"{path} cannot be loaded: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
-    except SyntaxError as mistake:
-        raise ChoiceError(f"{path} is no Python: line {mistake.lineno}: {mistake.msg}") from None
-    except Exception as mistake:  # noqa: BLE001 - the user's own code may fail in any way
-        # Only the frames of the program: those of what runs it say nothing.
-        frames = [each for each in traceback.extract_tb(mistake.__traceback__) if each.filename == str(path)]
-        place = f"line {frames[-1].lineno}: " if frames else ""
-        raise ChoiceError(f"{path} fails: {place}{type(mistake).__name__}: {mistake}", fix=f"python {path}") from None
+        return ran(path, NAMED)
+    except OptionError as mistake:
+        raise ChoiceError(mistake.title, why=mistake.why, fix=mistake.fix) from None
 
 
 def _loaded(path: Path) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, headline, say_json, table, with_progress
+from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table, with_progress
 
 __all__ = ["audit"]
 
@@ -17,9 +17,11 @@ def audit(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="Run at this epsilon.")] = None,
     samples: Annotated[int | None, typer.Option(help="Runs on each of two neighbours.")] = None,
+    with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Look for evidence that a mechanism gives away more than it claims, over neighbouring inputs made to show it."""
+    load_with(with_)
     from jostle.audit import audit as audit_one  # noqa: PLC0415
     from jostle.audit import audit_all, names, show_epsilon  # noqa: PLC0415
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415

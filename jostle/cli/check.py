@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, echo, report
+from jostle.cli.saying import Json, With, echo, load_with, report
 
 __all__ = ["check"]
 
@@ -17,9 +17,11 @@ def check(
     schema: Annotated[
         Path | None, typer.Option(help="Public facts about a table; if left out, those that the program names.")
     ] = None,
+    with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Report all mistakes in a program that can be found without data, and what its functions spend at most."""
+    load_with(with_)
     from jostle.lang.check import check as check_program  # noqa: PLC0415
     from jostle.lang.parser import read_source  # noqa: PLC0415
     from jostle.lang.price import prices  # noqa: PLC0415

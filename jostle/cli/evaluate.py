@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED, echo, echo_lines, headline, say_json, table
+from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
 from jostle.cli.trainable import Entry, Maker, Program, Workers
 from jostle.errors import ChoiceError
 
@@ -30,6 +30,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     workers: Workers = None,
     entry: Entry = None,
     maker: Maker = None,
+    with_: With = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file; - prints it.")
     ] = None,
@@ -39,6 +40,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     Of a function or an Option with labelled choices, --entry, say what each label is worth: the loss of what was
     learned against that of each alternative taken everywhere.
     """
+    load_with(with_)
     from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415

@@ -6,16 +6,18 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, headline, say_json, table
+from jostle.cli.saying import Json, With, headline, load_with, say_json, table
 
 __all__ = ["options"]
 
 
 def options(
     task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
+    with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """List the algorithms that can be chosen between."""
+    load_with(with_)
     from jostle import options as catalogue  # noqa: PLC0415
 
     found = [catalogue.get(each) for each in catalogue.names(task)]

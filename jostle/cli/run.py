@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, echo, echo_lines, say_json, show
+from jostle.cli.saying import MISTAKE, Json, With, echo, echo_lines, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ def run(  # noqa: PLR0917 - a command's options
         str | None,
         typer.Option(help="Follow the policies in this file instead of what was learned; none for no policy."),
     ] = None,
+    with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Run a program: on private data within a promise, or, without --data, on a public example as a rehearsal."""
+    load_with(with_)
     from jostle.lang.answers import write_answer  # noqa: PLC0415 - commands load what they need
     from jostle.lang.running import run_program  # noqa: PLC0415
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
@@ -21,11 +22,13 @@ __all__ = [
     "MISTAKE",
     "REFUSED",
     "Json",
+    "With",
     "echo",
     "echo_lines",
     "fail",
     "headline",
     "interrupted",
+    "load_with",
     "report",
     "say",
     "say_json",
@@ -36,6 +39,13 @@ __all__ = [
 
 Item = TypeVar("Item")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+With = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with", metavar="FILE.py", help="Options of your own, which are then imported and named like any others."
+    ),
+]
 
 MISTAKE, REFUSED, INTERRUPTED = 1, 3, 130
 
@@ -51,6 +61,15 @@ def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) 
         typer.echo(render(source, diagnostics, colour=colour), err=True)  # paints, and shows what it quotes itself
     if diagnostics:
         raise SystemExit(MISTAKE)
+
+
+def load_with(files: Sequence[Path] | None) -> None:
+    """Register the Options in the files that a command is given."""
+    if files:
+        from jostle.options.own import load_own  # noqa: PLC0415 - commands load what they need
+
+        for file in files:
+            load_own(file)
 
 
 def with_progress(items: Iterable[Item], *, total: int, about: str) -> Iterable[Item]:

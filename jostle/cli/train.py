@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED, Json, echo, echo_lines, say_json
+from jostle.cli.saying import INTERRUPTED, Json, With, echo, echo_lines, load_with, say_json
 from jostle.cli.trainable import Entry, Maker, Program, Workers
 from jostle.errors import ChoiceError
 
@@ -32,6 +32,7 @@ def train(  # noqa: PLR0917 - a command's options
     ] = None,
     maker: Maker = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
+    with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
@@ -40,6 +41,7 @@ def train(  # noqa: PLR0917 - a command's options
     an Option, --entry, are learned from running it whole. What is run is written down at once, so the same command goes
     on after an interruption.
     """
+    load_with(with_)
     place: Path | None = None
 
     def kept_in(path: Path | None) -> None:

@@ -6,10 +6,11 @@ What Options take is kept in `options.json`, which `python -m jostle.lang.librar
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,19 @@ from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
 from jostle.parameters import Parameter, shown
 
-__all__ = ["DATABASE", "KEPT", "LibraryOption", "LibraryTask", "library_options", "library_tasks", "made", "modules"]
+__all__ = [
+    "CORPORA",
+    "DATABASE",
+    "KEPT",
+    "LibraryOption",
+    "LibraryTask",
+    "library_options",
+    "library_tasks",
+    "look_among_installed",
+    "made",
+    "modules",
+    "written",
+]
 
 CORPORA = ("gridCorpus", "tableCorpus")
 KEPT = Path(__file__).with_name("options.json")
@@ -94,8 +107,7 @@ def _kept_facts() -> dict[str, Any]:
 
 
 @cache
-def library_tasks() -> tuple[LibraryTask, ...]:
-    """The tasks of the library."""
+def _kept_tasks() -> tuple[LibraryTask, ...]:
     return tuple(
         LibraryTask(name, facts["does"], tuple(facts["modules"]), tuple(facts["asked"]), tuple(facts["told_by"]))
         for name, facts in _kept_facts()["tasks"].items()
@@ -103,9 +115,8 @@ def library_tasks() -> tuple[LibraryTask, ...]:
 
 
 @cache
-def library_options() -> Mapping[str, LibraryOption]:
-    """The Options of the library, by name."""
-    asked = {task.name: (DATABASE, *task.asked) for task in library_tasks()}
+def _kept_options() -> Mapping[str, LibraryOption]:
+    asked = {task.name: (DATABASE, *task.asked) for task in _kept_tasks()}
     return {
         name: LibraryOption(
             name,
@@ -117,16 +128,83 @@ def library_options() -> Mapping[str, LibraryOption]:
     }
 
 
-@cache
-def modules() -> Mapping[str, tuple[str, ...]]:
-    """What programs can import, by module: the Options of each task, all Options, and public databases."""
-    options = library_options()
-    of_tasks = {
-        module: tuple(name for name, each in options.items() if each.task == task.name)
-        for task in library_tasks()
-        for module in task.modules
+@frozen
+class Library:
+    """What programs can import."""
+
+    tasks: tuple[LibraryTask, ...]
+    options: Mapping[str, LibraryOption] = field(eq=False)
+    modules: Mapping[str, tuple[str, ...]] = field(eq=False)
+    """The Options of each task, all Options, and public databases."""
+
+    @classmethod
+    def of(cls, tasks: tuple[LibraryTask, ...], options: Mapping[str, LibraryOption]) -> Library:
+        """The library that has these."""
+        of_tasks = {
+            module: tuple(name for name, each in options.items() if each.task == task.name)
+            for task in tasks
+            for module in task.modules
+        }
+        return cls(tasks, options, {**of_tasks, "options": tuple(options), "public": CORPORA})
+
+
+def library() -> Library:
+    """What programs can import: what came with Jostle, and what was registered in this process."""
+    loaded = sys.modules.get("jostle.options.base")
+    return _library(0 if loaded is None else loaded.changes())
+
+
+@lru_cache(maxsize=4)
+def _library(changes: int) -> Library:
+    kept = Library.of(_kept_tasks(), _kept_options())
+    if not changes:
+        return kept
+    from jostle.options.base import own  # noqa: PLC0415 - it is loaded already
+    from jostle.parameters import parameters_of  # noqa: PLC0415 - as above
+
+    added = {
+        name: LibraryOption(
+            name,
+            each.task.name,
+            (DATABASE, *each.task.asked),
+            parameters_of(each) if isinstance(each, type) else {},
+        )
+        for name, each in sorted(own().items())
     }
-    return {**of_tasks, "options": tuple(options), "public": CORPORA}
+    known = {task.name for task in kept.tasks}
+    of_own = {each.task.name: each.task for each in own().values() if each.task.name not in known}
+    tasks = tuple(_facts_of(task) for _, task in sorted(of_own.items()))
+    return Library.of((*kept.tasks, *tasks), {**kept.options, **added}) if added else kept
+
+
+def _facts_of(task: Any) -> LibraryTask:
+    return LibraryTask(task.name, task.does, task.modules, tuple(task.asked), task.told_by)
+
+
+def library_tasks() -> tuple[LibraryTask, ...]:
+    """The tasks of the library."""
+    return library().tasks
+
+
+def library_options() -> Mapping[str, LibraryOption]:
+    """The Options of the library, by name."""
+    return library().options
+
+
+def modules() -> Mapping[str, tuple[str, ...]]:
+    """What programs can import, by module."""
+    return library().modules
+
+
+@cache
+def look_among_installed() -> None:
+    """Let packages register the Options that they bring, if there are such packages: asked where a name is unknown."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time
+
+    if entry_points(group="jostle.options"):
+        from jostle.options.base import load_installed  # noqa: PLC0415 - loads algorithms
+
+        load_installed()
 
 
 def _parameter(kept: dict[str, Any]) -> Parameter:

@@ -10,7 +10,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.builtins import AGGREGATES, BUILTINS, EPSILON
 from jostle.lang.calls import callable_of, check_call
-from jostle.lang.library import modules
+from jostle.lang.library import look_among_installed, modules
 from jostle.lang.scopes import Definition, defined_in, symbols, target_names
 from jostle.lang.spelling import near
 
@@ -76,6 +76,8 @@ class _Resolver:
         for statement in self.module.body:
             if not isinstance(statement, nodes.Import):
                 continue
+            if any(each.name not in modules().get(statement.module, ()) for each in statement.names):
+                look_among_installed()
             if statement.module not in modules():
                 self._unknown_module(statement)
                 continue
@@ -101,7 +103,7 @@ class _Resolver:
         elif match:
             fix = f"`{match}` has a similar name"
         else:
-            fix = "import one of these, or write it yourself with #Option above a def"
+            fix = "import one of these, write it yourself with #Option above a def, or say where it is: --with FILE.py"
         self.found.append(Diagnostic("J104", f"`{module}` has no `{name.name}`", name.span, why, fix))
 
     def check_twice(self, body: Sequence[nodes.Statement], where: str) -> None:

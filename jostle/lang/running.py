@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from jostle.errors import BudgetError, JostleError
+from jostle.lang import nodes
 from jostle.lang.answers import as_data, as_text
 from jostle.lang.functions import Function
 from jostle.lang.labelled import check_forced
@@ -19,6 +20,7 @@ from jostle.lang.program import Program, load
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import Option
+from jostle.options.own import origin_of
 from jostle.privacy.amounts import epsilon_amount, show_amount
 from jostle.privacy.opening import protect, rehearse
 from jostle.privacy.probe import Probe
@@ -26,7 +28,7 @@ from jostle.sites import force
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, TASKS, UNTOLD, Task, task_of
-from jostle.trace.records import Record, Trace
+from jostle.trace.records import Record, Trace, Trusted
 from jostle.visible import print_visible
 
 __all__ = ["Outcome", "run_program"]
@@ -136,6 +138,8 @@ def run_program(
             for note in table.notes:
                 tell(note)
         opened = _private(table, budget, vault, records)
+    for trusted in own_code(program):
+        records.add(trusted)
     budget = opened.probe.promise or budget  # what is left of a promise that was made before
     questions = _asked(opened, needed, name)
     program.check_schema(name, opened.probe.schema)
@@ -144,6 +148,16 @@ def run_program(
         answer = program.run(name, opened.probe, *questions, epsilon=budget)
     loss = None if opened.loss is None else opened.loss(answer)
     return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
+
+
+def own_code(program: Program) -> Iterator[Trusted]:
+    """Yield what the trace says of the Options that a program imports and that did not come with Jostle."""
+    for statement in program.module.body:
+        for each in statement.names if isinstance(statement, nodes.Import) else ():
+            option = program.globals.get(each.name)
+            origin = origin_of(option) if isinstance(option, Option) else None
+            if origin is not None:
+                yield Trusted(each.name, origin.file, origin.digest)
 
 
 def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction) -> None:

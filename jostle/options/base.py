@@ -12,6 +12,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
+from itertools import count
 from typing import Any, ClassVar, TypeVar
 
 from attrs import fields
@@ -24,7 +26,21 @@ from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 
-__all__ = ["Option", "built_in", "get", "names", "option", "options_for", "per_part"]
+__all__ = [
+    "Option",
+    "built_in",
+    "changes",
+    "get",
+    "load_installed",
+    "names",
+    "option",
+    "options_for",
+    "own",
+    "per_part",
+]
+
+
+ENTRY_POINT = "jostle.options"
 
 
 class Option(ABC):
@@ -98,35 +114,70 @@ class Option(ABC):
         return answer
 
 
-Class = TypeVar("Class", bound=type[Option])
-_registered: dict[str, type[Option]] = {}
+Registered = type[Option] | Option
+"""A class is made anew for each use, with its parameters; an Option that is a function is there as it is."""
+Given = TypeVar("Given", bound=Registered)
+_registered: dict[str, Registered] = {}
+_registrations = count(1)
+_latest = [0]
 
 
-def option(kind: Class) -> Class:
-    """Register an Option under its class name; a name taken twice is refused."""
-    holder = _registered.get(kind.__name__)
-    if holder is not None and (holder.__module__, holder.__qualname__) != (kind.__module__, kind.__qualname__):
-        raise OptionError(f"the name {kind.__name__} is taken by {holder.__module__}")
-    _registered[kind.__name__] = kind
-    return kind
+def option(given: Given) -> Given:
+    """Register an Option under its name; a name that another has is refused."""
+    name, place = _place_of(given)
+    holder = _registered.get(name)
+    if holder is not None and _place_of(holder)[1] != place:
+        raise OptionError(f"the name {name} is taken by {_place_of(holder)[1][0]}", fix="give it another name")
+    _registered[name] = given
+    _latest[0] = next(_registrations)
+    return given
+
+
+def forget(name: str) -> None:
+    """Take an Option out of the register."""
+    del _registered[name]
+    _latest[0] = next(_registrations)
+
+
+def _place_of(given: Registered) -> tuple[str, tuple[str, str]]:
+    """Name of an Option, and the module and name of what defines it."""
+    definition: Any = given if isinstance(given, type) else getattr(given, "function", type(given))
+    name = given.__name__ if isinstance(given, type) else given.name
+    return name, (str(definition.__module__), str(definition.__qualname__))
+
+
+def changes() -> int:
+    """A number that changes when an Option is registered."""
+    return _latest[0]
 
 
 def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
     """Names of all registered Options, or of those of one task."""
     wanted = None if task is None else task_of(task)
     _load()
+    load_installed()
     return tuple(sorted(name for name, kind in _registered.items() if wanted in {None, kind.task}))
 
 
 def built_in() -> tuple[type[Option], ...]:
-    """The Options that come with Jostle."""
+    """The Options that come with Jostle, by their names."""
     _load()
-    return tuple(kind for kind in _registered.values() if kind.__module__.startswith("jostle.options."))
+    known = (_registered[name] for name in sorted(_registered))
+    return tuple(each for each in known if isinstance(each, type) and _is_built_in(each))
+
+
+def own() -> dict[str, Registered]:
+    """The Options that do not come with Jostle, by name, as far as they are registered."""
+    return {name: each for name, each in _registered.items() if not _is_built_in(each)}
+
+
+def _is_built_in(given: Registered) -> bool:
+    return _place_of(given)[1][0].startswith("jostle.options.")
 
 
 def options_for(task: str | Task[Any]) -> Iterator[Option]:
     """Yield every registered Option of a task, with its default parameters."""
-    return (_registered[name]() for name in names(task))
+    return (get(name) for name in names(task))
 
 
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
@@ -136,13 +187,20 @@ def get(name: str) -> Option:
     """Return the Option of this name, which may give parameters: "FriedmanSchuster(depth=3)"."""
     _load()
     match = CALL.fullmatch(name)
+    if match and match[1] not in _registered:
+        load_installed()
     kind = _registered.get(match[1]) if match else None
     if match is None or kind is None:
         near = difflib.get_close_matches(name, _registered, n=1)
         raise OptionError(
             f"there is no Option {name!r}", fix=near[0] if near else f"one of {', '.join(sorted(_registered))}"
         )
-    given = dict(_parameter(part, kind) for part in (match[2] or "").split(",") if part.strip())
+    parts = [part for part in (match[2] or "").split(",") if part.strip()]
+    if isinstance(kind, Option):
+        if parts:
+            raise OptionError(f"{kind.name} has no parameters", why="it is a function", fix=kind.name)
+        return kind
+    given = dict(_parameter(part, kind) for part in parts)
     try:
         return kind(**given)
     except OptionError as mistake:
@@ -177,3 +235,19 @@ def _shown(value: object) -> str:
 def _load() -> None:
     """Import the built-in Options, which register themselves."""
     from jostle.options import catalogue  # noqa: F401, PLC0415 - registers on import, and needs this module first
+
+
+@cache
+def load_installed() -> None:
+    """Import what installed packages bring under the entry point `jostle.options`; it registers itself."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time, and is asked once
+
+    for found in entry_points(group=ENTRY_POINT):
+        try:
+            found.load()
+        except Exception as mistake:  # noqa: BLE001 - another package may fail in any way
+            raise OptionError(
+                f"the Options of {found.value} cannot be loaded: {type(mistake).__name__}: {mistake}",
+                why=f"an installed package brings them, under the entry point {ENTRY_POINT}",
+                fix="mend that package, or take it out",
+            ) from None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 from attrs import field, fields, frozen
@@ -26,7 +26,7 @@ from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
 from jostle.tables.fields import TYPES, listed, number, text, whole
 
-__all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
+__all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "Trusted", "read_trace"]
 
 VERSION = 1
 TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
@@ -81,6 +81,16 @@ class Refused:
 
     site: str
     reason: str
+
+
+@frozen
+class Trusted:
+    """A program uses an Option that did not come with Jostle: its code is trusted as the program is."""
+
+    option: str
+    file: str
+    digest: str
+    """Of the file's text, by which it can be told whether it was this one."""
 
 
 Span = tuple[str, float, float]
@@ -143,8 +153,8 @@ class Chosen:
 RECORD_TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType({**TYPES, spans: None, counts: None})
 """What reads the fields of records that whoever asks may leave."""
 
-Record = Opened | Charged | Released | Refused | Chosen
-KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opened, Charged, Released, Refused, Chosen)}
+Record = Opened | Charged | Released | Refused | Chosen | Trusted
+KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in get_args(Record)}
 
 
 def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
