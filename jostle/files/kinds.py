@@ -11,7 +11,6 @@ from attrs import evolve, frozen
 from jostle.errors import JostleError
 from jostle.files import json_text, packed, toml_text
 from jostle.files.damage import DamageError
-from jostle.files.structure import structured
 
 __all__ = ["FileKind"]
 
@@ -73,11 +72,15 @@ class FileKind:
         return self.decoded(self.data())
 
     def decoded(self, data: bytes) -> str:
-        """Return bytes of the file as a text."""
+        """Return bytes of the file as a text; a mark of its encoding that some editors put first is left out."""
         try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise self.error(f"cannot read {self.subject}: it is not UTF-8 text", fix=self.advice) from None
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as mistake:
+            raise self.error(
+                f"cannot read {self.subject}: it is not UTF-8 text",
+                why=f"byte {mistake.start} begins no character",
+                fix=self.advice,
+            ) from None
 
     def facts(self, text: str) -> dict[str, Any]:
         """Return what a text of JSON holds, by name; refused if it is of another version."""
@@ -102,6 +105,8 @@ class FileKind:
 
     def made(self, kind: type[T], facts: Mapping[str, Any]) -> T:
         """Return facts as a value of a type."""
+        from jostle.files.structure import structured  # noqa: PLC0415 - it loads a library of numbers, and texts need none
+
         try:
             return structured(facts, kind)
         except DamageError as damage:

@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from jostle.errors import NOWHERE, Diagnostic, JostleError, ProgramError, Source
+from jostle.files.kinds import FileKind
 from jostle.lang import nodes, tables
 from jostle.lang.build import Builder
 from jostle.lang.layout import Laid, block_ends, give_comments, lay_out
@@ -20,6 +21,9 @@ from jostle.lang.mistakes import explain_rejection, ours
 from jostle.lang.shape import check_depth, check_marks
 
 __all__ = ["Parsed", "parse", "parse_expression", "parse_text", "read_source"]
+
+
+PROGRAM = FileKind("program", JostleError, "save it as UTF-8 in your editor", most_bytes=1 << 24)
 
 
 @frozen
@@ -38,17 +42,7 @@ class Parsed:
 
 def read_source(path: Path | str) -> Source:
     """Return the text of a program file."""
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as mistake:
-        raise JostleError(
-            f"{path} is not a text in UTF-8",
-            why=f"byte {mistake.start} begins no character",
-            fix="save it as UTF-8 in your editor",
-        ) from None
-    except OSError as mistake:
-        raise JostleError(f"cannot read {path}: {mistake.strerror}", fix="give the path of a .jst file") from None
-    return Source(str(path), text)
+    return Source(str(path), PROGRAM.at(path).text())
 
 
 def parse(source: Source) -> nodes.Module:

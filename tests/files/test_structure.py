@@ -142,7 +142,8 @@ def test_a_file_is_read_within_its_bounds_and_named_where_it_is_wrong(tmp_path: 
         file.text()
     path.write_bytes(b"\xff")
     with pytest.raises(
-        OptionError, match=r"cannot read the model .*m\.json: it is not UTF-8 text\n  fix: save it anew"
+        OptionError,
+        match=r"cannot read the model .*m\.json: it is not UTF-8 text\n  why: byte 0 .*\n  fix: save it anew",
     ):
         file.text()
     path.write_bytes(b" " * 1001)

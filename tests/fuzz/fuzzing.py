@@ -6,7 +6,8 @@ behind that. By hand:
 
     export PYTHONPATH=tests/fuzz:tests/options:tests/choice
     python -m fuzzing trace 0 300
-    python -m fuzzing trace 17      (one case, with its traceback)
+    python -m fuzzing trace 17            (one case, with its traceback)
+    python -m fuzzing trace "5,000 digits"    (one hostile file)
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -31,7 +34,7 @@ from attrs import field, frozen
 
 from jostle.errors import JostleError
 
-__all__ = ["Outcome", "damaged_file", "fuzz"]
+__all__ = ["Outcome", "damaged_file", "face", "fuzz"]
 
 MEMORY = 4 << 30
 """Bytes of addresses that the process may have: what asks for more gets an error, as on a small machine."""
@@ -77,21 +80,7 @@ def fuzz(name: str, first: int, count: int) -> Outcome:
     titles = Counter[str]()
     at, end = first, first + count
     while at < end:
-        here = Path(__file__).parent
-        places = [
-            str(here),
-            str(here.parent / "options"),
-            str(here.parent / "choice"),
-            os.environ.get("PYTHONPATH", ""),
-        ]
-        done = subprocess.run(
-            [sys.executable, "-m", "fuzzing", name, str(at), str(end - at)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = _started(name, str(at), str(end - at))
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         found += [line for line in lines if "why" in line]
         said = {key: line[key] for line in lines for key in ("refused", "read", "titles", "next") if key in line}
@@ -106,6 +95,19 @@ def fuzz(name: str, first: int, count: int) -> Outcome:
         if len(found) > 400:
             break
     return Outcome(at - first, total["refused"], total["read"], dict(titles), found)
+
+
+def _started(*words: str) -> subprocess.CompletedProcess[str]:
+    here = Path(__file__).parent
+    places = [str(here), str(here.parent / "options"), str(here.parent / "choice"), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, "-m", "fuzzing", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _bounded() -> None:
@@ -141,14 +143,60 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
     return None
 
 
+def face(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of the hostile files that there are for a reader, and what became of each."""
+    from hostile_files import READ, REFUSED  # noqa: PLC0415 - they are made of much that a damaged file does without
+
+    for case in (*REFUSED.get(name, ()), *READ.get(name, ())):
+        done = _started(name, case)
+        said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        yield case, said[-1]["became"] if said else f"the process died: {done.returncode} {done.stderr[-2000:]}"
+
+
+def hostile(name: str, case: str) -> None:
+    """Use one hostile file, and say what became of it."""
+    from hostile_files import READ, REFUSED  # noqa: PLC0415 - as above
+    from readers import READERS  # noqa: PLC0415 - as below
+
+    reader = next(each for each in READERS if each.name == name)
+    with tempfile.TemporaryDirectory() as made:
+        os.environ["JOSTLE_HOME"] = made + "/home"
+        path = Path(made) / f"{reader.stem}{reader.ending}"
+        reader.files()
+        # In another process, whose memory does not count.
+        making = get_context("fork").Process(target={**REFUSED.get(name, {}), **READ.get(name, {})}[case], args=(path,))
+        making.start()
+        making.join()
+        warnings.simplefilter("error")
+        _bounded()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        faulthandler.dump_traceback_later(STUCK, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            reader.use(path)
+            became = "read"
+        except JostleError as refusal:
+            became = _complaint(reader, refusal) or "refused"
+        except (Exception, TooLong) as mistake:  # noqa: BLE001 - whatever it is, it is what was looked for
+            last = traceback.extract_tb(mistake.__traceback__)[-1]
+            became = f"{type(mistake).__name__}: {str(mistake)[:300]} {Path(last.filename).name}:{last.lineno}"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.cancel_dump_traceback_later()
+        used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        if used > MOST_RESIDENT:
+            became += f", with {used:,} bytes of memory"
+        _say(became=became, used=used)
+
+
 def _complaint(reader: Any, refusal: JostleError) -> str | None:
     """Return what is wrong with a refusal."""
     said = str(refusal)
     if not refusal.title.strip():
         return "it has no title"
-    if len(said) > LONGEST:
+    if len(f"{refusal.title}{refusal.why}{refusal.fix}") > LONGEST:
         return f"the message has {len(said)} characters"
-    if not all(character.isprintable() or character == "\n" for character in said):
+    if not all(character.isprintable() or character in "\n\t" for character in said):
         return f"the message steers a terminal: {said[:300]!r}"
     if (quoted := reader.quotes(said)) is not None:
         return f"the message quotes what is in the file: {quoted!r}"
@@ -197,4 +245,7 @@ def main(name: str, first: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    if sys.argv[2].isdigit():
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    else:
+        hostile(sys.argv[1], sys.argv[2])

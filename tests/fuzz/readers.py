@@ -93,4 +93,5 @@ READERS = (
         native=True,
     ),
     Reader("public csv", good_files.csv_files, text_damaged, uses.use_public_rows, ".csv", native=True),
+    Reader("public sets", good_files.arff_files, text_damaged, uses.use_sets, ".dat"),
 )

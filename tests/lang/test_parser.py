@@ -204,7 +204,7 @@ def test_what_is_no_program_file(tmp_path: Path) -> None:
         read_source(tmp_path / "none.jst")
     path = tmp_path / "latin.jst"
     path.write_bytes("größe = 1".encode("latin-1"))
-    with pytest.raises(JostleError, match="not a text in UTF-8"):
+    with pytest.raises(JostleError, match="it is not UTF-8 text"):
         read_source(path)
     with pytest.raises(JostleError, match="not one expression"):
         parse_expression("x = 1")
