@@ -28,6 +28,7 @@ from types import FrameType
 from typing import Any
 
 from attrs import field, frozen
+from processes import LIMIT
 
 from jostle.errors import JostleError
 
@@ -91,6 +92,7 @@ def fuzz(name: str, first: int, count: int) -> Outcome:
             capture_output=True,
             text=True,
             check=False,
+            timeout=4 * LIMIT,
         )
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         found += [line for line in lines if "why" in line]
