@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from processes import ran
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,7 +43,7 @@ def test_python_blocks_run_one_after_the_other(tmp_path: Path, monkeypatch: pyte
 def test_the_first_command_runs_a_program_that_is_there() -> None:
     (command,) = re.findall(r"<!-- ci: run -->\n```sh\n(.*?)\n```", README)
     program = command.split("python ")[-1]
-    done = subprocess.run([sys.executable, program], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = ran(program, cwd=ROOT, check=True)
     assert "people answered" in done.stdout
     refusal = next(block for block in blocks("") if block.startswith("refused:"))
     assert refusal in done.stdout
@@ -52,6 +51,6 @@ def test_the_first_command_runs_a_program_that_is_there() -> None:
 
 def test_every_command_the_readme_lists_exists() -> None:
     listed = re.findall(r"^jostle ([a-z]+)", README, flags=re.MULTILINE)
-    done = subprocess.run([sys.executable, "-m", "jostle", "--help"], capture_output=True, text=True, check=True)
+    done = ran("-m", "jostle", "--help", check=True)
     assert listed
     assert all(command in done.stdout for command in listed)

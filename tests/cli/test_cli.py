@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from processes import LIMIT, ran, started
 
 import jostle
 from jostle.cli import main
@@ -112,7 +113,7 @@ def test_options_lists_every_registered_option(
 
 
 def test_python_dash_m_works_and_help_is_quick_to_say_what_there_is() -> None:
-    done = subprocess.run([sys.executable, "-m", "jostle", "--help"], capture_output=True, text=True, check=True)
+    done = ran("-m", "jostle", "--help", check=True)
     for command in ("schema", "options", "audit", "trace", "ledger"):
         assert command in done.stdout
 
@@ -125,17 +126,40 @@ def test_it_says_which_version_it_is(
     assert capsys.readouterr().out == f"jostle {version('jostle')}\n"
 
 
+LONG = """
+def main(n=30000):
+    print("begun")
+    return sum([sum([a * b for a in range(n)]) for b in range(n)])
+"""
+SHORT = """
+def main(n=1000):
+    print("begun")
+    return sum([sum([a * b for a in range(n)]) for b in range(n)])
+"""
+
+
 def test_an_interruption_is_a_sentence_and_status_130(tmp_path: Path) -> None:
     """Ctrl-C while a program computes; the line that it prints first says that it has begun."""
-    text = (
-        'def main(n=30000):\n    print("begun")\n    return sum([sum([a * b for a in range(n)]) for b in range(n)])\n'
-    )
-    (tmp_path / "long.jst").write_text(text)
-    words = [sys.executable, "-u", "-m", "jostle", "run", str(tmp_path / "long.jst")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    (tmp_path / "long.jst").write_text(LONG)
+    words = ("-u", "-m", "jostle", "run", tmp_path / "long.jst")
+    with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
-        assert running.stderr is not None
         assert running.stdout.readline() == "begun\n"
         running.send_signal(signal.SIGINT)
-        assert running.wait() == 130
-        assert running.stderr.read() == "stopped; what was released until then stays recorded\n"
+        _, said = running.communicate(timeout=LIMIT)
+    assert running.returncode == 130
+    assert said == "stopped; what was released until then stays recorded\n"
+
+
+def test_who_is_started_to_ignore_interruptions_ignores_them(tmp_path: Path) -> None:
+    """As by `nohup`, or in the background of a script: whoever started it does not want it to hear Ctrl-C."""
+    (tmp_path / "short.jst").write_text(SHORT)
+    words = ("-u", "-m", "jostle", "run", tmp_path / "short.jst")
+    with started(*words, hears=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "begun\n"
+        running.send_signal(signal.SIGINT)
+        answer, said = running.communicate(timeout=LIMIT)
+    assert running.returncode == 0
+    assert answer.startswith("249500250000")
+    assert not said

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import ran
 from scipy import stats
 
 from jostle.corpora.databases import PublicTable
@@ -62,7 +60,7 @@ def test_the_same_value_makes_the_same_table_and_another_seed_another() -> None:
 
 def test_another_process_generates_the_same_corpus() -> None:
     program = "from jostle.corpora.generators import generated; print(*(d.digest for d in generated(4)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = ran("-c", program, check=True)
     assert done.stdout.split() == [database.digest for database in generated(4)]
 
 

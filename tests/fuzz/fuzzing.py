@@ -31,6 +31,7 @@ from types import FrameType
 from typing import Any
 
 from attrs import field, frozen
+from processes import LIMIT
 
 from jostle.errors import JostleError
 

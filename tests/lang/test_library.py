@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from inspect import signature
 from pathlib import Path
 
 import pytest
+from processes import ran
 
 from jostle import options, public
 from jostle.lang.builtins import BUILTINS
@@ -69,5 +68,5 @@ def test_checking_loads_no_library_of_numbers(words: list[str]) -> None:
         "heavy = {'numpy', 'pandas', 'polars', 'pyarrow', 'scipy', 'sklearn', 'dask', 'narwhals', 'rich', 'lark'}\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & heavy))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = ran("-c", code, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

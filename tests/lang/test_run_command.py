@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import ran
 from small_tables import ROWS, SCHEMA
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -29,9 +29,7 @@ def private(tmp_path: Path) -> list[str]:
 def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Return what `jostle run` did."""
     environment = {**os.environ, "JOSTLE_HOME": str(tmp_path / "home"), "COLUMNS": "120"}
-    return subprocess.run(
-        [sys.executable, "-m", "jostle", "run", *words], capture_output=True, text=True, check=False, env=environment
-    )
+    return ran("-m", "jostle", "run", *words, env=environment)
 
 
 def written(tmp_path: Path, text: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from processes import LIMIT, ran, started
 from small_tables import SCHEMA
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
@@ -78,8 +78,8 @@ class Editor:
 
 @pytest.fixture
 def editor() -> Iterator[Editor]:
-    command = [sys.executable, "-m", "jostle.lang.server"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with started("-m", "jostle.lang.server", text=False, **pipes) as process:
         editor = Editor(process)
         able = editor.ask("initialize", processId=None, rootUri=None, capabilities={})["capabilities"]
         assert able["hoverProvider"]
@@ -89,7 +89,7 @@ def editor() -> Iterator[Editor]:
         yield editor
         editor.ask("shutdown")
         editor.tell("exit")
-        assert process.wait(timeout=30) == 0
+        assert process.wait(LIMIT) == 0
 
 
 def at(line: int, character: int) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def test_formatting(editor: Editor) -> None:
 def test_without_the_extra_a_sentence_says_what_to_install() -> None:
     """None among the modules is what Python takes for a module that cannot be found."""
     code = "import sys; sys.modules['pygls'] = None; from jostle.lang.server import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = ran("-c", code)
     assert done.returncode == 1
     assert done.stderr.endswith('pip install "jostle[lsp]"\n')
     assert "Traceback" not in done.stderr

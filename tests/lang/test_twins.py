@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
+from processes import ran
 from tables_of_labels import correlated, table_of
 
 import jostle
@@ -217,9 +217,7 @@ def test_the_table_of_errors_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tree", "jostled_tree"])
 def test_a_twin_runs_by_itself(tmp_path: Path, name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(PROGRAMS / f"{name}.py")], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    done = ran(PROGRAMS / f"{name}.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "NOT PRIVATE" in done.stdout
 

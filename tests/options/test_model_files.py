@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -13,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import ran
 from tables_of_labels import arrow, correlated, table_of
 from test_every_option import CLASSIFIERS
 
@@ -66,13 +65,7 @@ def test_the_models_of_every_option_are_read_by_a_fresh_process_to_the_last_digi
         paths = [tmp_path / f"{kind.__name__}{number}.json" for number, _ in enumerate(names)]
         for name, path in zip(names, paths, strict=True):
             learnt(name).save(path)
-        done = subprocess.run(
-            [sys.executable, "-c", READ, tmp_path / "rows.parquet", *paths],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        done = ran("-c", READ, tmp_path / "rows.parquet", *paths)
         assert done.returncode == 0, done.stderr
         said = [line.split(" ") for line in done.stdout.splitlines()]
         assert said == [[kind.__name__, learnt(name).predict_proba(FRAME).tobytes().hex()] for name in names]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import together
 
 from jostle.errors import BudgetError, EventError
 from jostle.privacy.amounts import RECORDED_BITS
@@ -218,11 +219,9 @@ def test_totals_stay_short_enough_to_be_written_down() -> None:
 def test_many_threads_never_pass_the_promise(neighbours: Neighbours) -> None:
     ledger = Ledger(Fraction(1), neighbours)
     parts = ledger.split(4)
-    begin = threading.Barrier(32)
     granted = [0] * 32
 
     def spend(index: int) -> None:
-        begin.wait()
         for _ in range(50):
             try:
                 parts[index % 4].charge(Laplace(Fraction(1, 100)), f"thread {index}")
@@ -230,11 +229,7 @@ def test_many_threads_never_pass_the_promise(neighbours: Neighbours) -> None:
                 continue
             granted[index] += 1
 
-    threads = [threading.Thread(target=spend, args=(index,)) for index in range(32)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*(partial(spend, index) for index in range(32)))
 
     by_part = sorted((sum(granted[part::4]) for part in range(4)), reverse=True)
     dear = by_part[:1] if neighbours == "add_remove" else by_part[:2]

@@ -16,6 +16,7 @@ from abc import ABCMeta
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import pandas as pd
 import pytest
 from attrs import evolve, frozen
 from openings import REGIONS, people, protected, schema, table, troubled
+from processes import LIMIT, child_limit, together
 
 import jostle
 from jostle import Probe, Table, Trace
@@ -268,6 +270,7 @@ def test_forking() -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
+        child_limit()
         try:
             db.count(TENTH)
         except ProbeError:
@@ -377,7 +380,7 @@ def test_an_amount_that_is_changed_after_it_was_checked() -> None:
             amount._denominator = 10**9  # type: ignore[attr-defined]
             amount._denominator = 2  # type: ignore[attr-defined]
 
-    changing = threading.Thread(target=change)
+    changing = threading.Thread(target=change, daemon=True)
     changing.start()
     try:
         for _ in range(200):
@@ -387,7 +390,7 @@ def test_an_amount_that_is_changed_after_it_was_checked() -> None:
                 continue
     finally:
         stop.set()
-        changing.join()
+        changing.join(LIMIT)
     assert db.spent <= 1
     assert db.spent == sum(charge.epsilon for charge in db.charges)
     assert {charge.epsilon for charge in db.charges} <= {Fraction(1, 2), Fraction(1, 10**9)}
@@ -640,11 +643,9 @@ def test_racing_32_threads(keep: bool, tmp_path: Path) -> None:
     """There, a check and the entry that follows it are two steps, and threads pass between them."""
     path = tmp_path / "people.vault" if keep else None
     probes = [protected(vault=path) for _ in range(4)]
-    begin = threading.Barrier(32)
     answered: list[int] = []
 
     def ask(index: int) -> None:
-        begin.wait()
         for turn in range(3):
             try:
                 if turn == index % 3:
@@ -655,11 +656,7 @@ def test_racing_32_threads(keep: bool, tmp_path: Path) -> None:
                 continue
             answered.append(index)
 
-    threads = [threading.Thread(target=ask, args=(index,)) for index in range(32)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*(partial(ask, index) for index in range(32)))
 
     assert len(answered) == 40
     assert sum(db.spent for db in probes) == 1

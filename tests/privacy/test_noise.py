@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import threading
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from attrs import define
 from enumeration import enumerated, exponential, literal_permute_and_flip
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from processes import together
 
 from jostle.errors import BudgetError, JostleError, NoiseError
 from jostle.privacy import noise as module
@@ -257,19 +257,13 @@ def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
     alone = [draws_of_all_kinds(seeded(seed)) for seed in range(8)]
     for table in (module._geometric_digits, module._sign, module._coin):
         table.cache_clear()
-    together: dict[int, list[list[int]]] = {}
-    start = threading.Barrier(8)
+    found: dict[int, list[list[int]]] = {}
 
     def draw(seed: int) -> None:
-        start.wait()
-        together[seed] = draws_of_all_kinds(seeded(seed))
+        found[seed] = draws_of_all_kinds(seeded(seed))
 
-    threads = [threading.Thread(target=draw, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [together[seed] for seed in range(8)] == alone
+    together(*(partial(draw, seed) for seed in range(8)))
+    assert [found[seed] for seed in range(8)] == alone
 
 
 # Sizes and refusals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import subprocess
-import sys
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from openings import people, protected, schema, table
+from processes import LIMIT, started
 
 import jostle
 from jostle.errors import BudgetError, ProbeError, SchemaError, TableError, VaultError
@@ -90,24 +91,18 @@ while True:
 
 
 def test_copies_of_a_script_that_start_at_once_all_get_in_and_share_one_promise(tmp_path: Path) -> None:
-    scripts = [
-        subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, tmp_path / "people.vault"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
-    for each in scripts:
-        assert each.stdin is not None
-        each.stdin.write("open\n")
-        each.stdin.flush()
-    for each in scripts:
-        assert each.stdout is not None
-        assert each.stdout.readline() == "in\n"
-    said = [each.communicate("spend\n", timeout=120) for each in scripts]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with ExitStack() as all_of_them:
+        path = tmp_path / "people.vault"
+        scripts = [all_of_them.enter_context(started("-c", SCRIPT, path, **pipes)) for _ in range(4)]
+        for each in scripts:
+            assert each.stdin is not None
+            each.stdin.write("open\n")
+            each.stdin.flush()
+        for each in scripts:
+            assert each.stdout is not None
+            assert each.stdout.readline() == "in\n"
+        said = [each.communicate("spend\n", timeout=LIMIT) for each in scripts]
 
     account = FileVault(tmp_path / "people.vault").account()
     assert all("BudgetError" in wrong for _, wrong in said)

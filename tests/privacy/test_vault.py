@@ -8,15 +8,15 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
 import pytest
+from processes import LIMIT, child_limit, ran, started, together
 
 from jostle.errors import BudgetError, VaultError
 from jostle.privacy.vault import FileVault, MemoryVault, Vault
@@ -44,9 +44,7 @@ def opened(path: Path, promise: Fraction | int = 1) -> FileVault:
 
 def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    return ran("-c", code, *arguments)
 
 
 def in_a_fork(action: Callable[[], object]) -> str:
@@ -54,6 +52,7 @@ def in_a_fork(action: Callable[[], object]) -> str:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
+        child_limit()
         answer = "died"
         try:
             answer = str(action())
@@ -177,16 +176,12 @@ with writing(vault.path) as connection:
     print("half way", flush=True)
     sys.stdin.read()
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", OPENED + middle, path, "UPDATE account SET neighbours = 'half way'"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    words = ("-c", OPENED + middle, path, "UPDATE account SET neighbours = 'half way'")
+    with started(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "half way\n"
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.wait(LIMIT)
 
     vault = opened(path)
     vault.pay(TENTH, "after")
@@ -373,16 +368,14 @@ except JostleError as mistake:
     print(type(mistake).__name__)
 """
     )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, path, str(1 + index % 3)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for index in range(8)
-    ]
-    answers = [process.communicate("go\n")[0].split() for process in processes]
+    with ExitStack() as all_of_them:
+        processes = [
+            all_of_them.enter_context(
+                started("-c", code, path, 1 + index % 3, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            )
+            for index in range(8)
+        ]
+        answers = [process.communicate("go\n", timeout=LIMIT)[0].split() for process in processes]
 
     account = FileVault(path).account()
     assert all(lines[-1] == "BudgetError" for lines in answers)
@@ -417,11 +410,7 @@ def test_threads_and_their_connections(path: Path) -> None:
                 return
             granted.append(1)
 
-    threads = [threading.Thread(target=spend) for _ in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*[spend] * 8)
     assert len(granted) == len(vault.reservations()) == 50
     assert vault.account().left == 0
 

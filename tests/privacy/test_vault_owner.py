@@ -6,14 +6,13 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from openings import people, schema
+from processes import started
 
 import jostle
 from jostle.errors import BudgetError, VaultError
@@ -89,7 +88,7 @@ for number in range(40):
 
 def test_its_files_are_its_owners_alone_at_every_instant_whatever_the_umask(tmp_path: Path) -> None:
     seen: set[int] = set()
-    with subprocess.Popen([sys.executable, "-c", MAKING, tmp_path]) as maker:
+    with started("-c", MAKING, tmp_path) as maker:
         while maker.poll() is None:
             seen |= modes(tmp_path)
     assert maker.returncode == 0

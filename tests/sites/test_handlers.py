@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import together
 
 import jostle
 from jostle import Categorical, Schema, Table, Trace
@@ -233,9 +233,7 @@ def test_exploring_follows_the_policy_at_the_rate_it_is_told() -> None:
 def test_handlers_stay_in_their_own_thread() -> None:
     found: list[str] = []
     with force({"Size": "large"}, must_occur=False):
-        thread = threading.Thread(target=lambda: found.append(choose("Size", among=SIZES)))
-        thread.start()
-        thread.join()
+        together(lambda: found.append(choose("Size", among=SIZES)))
     assert found == ["small"]
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import ran
 from scipy import stats
 
 import jostle
@@ -217,9 +215,7 @@ e61307fa05e348bfb687ec5c5417621c records=1000 shape=10x5 seed=9 v1 32558 672919
 def test_another_process_makes_the_same_instances() -> None:
     """Nothing depends on hash seeds, on addresses, or on what was made before."""
     for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", SUMS], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
-        )
+        done = ran("-c", SUMS, check=True, env={"PYTHONHASHSEED": seed})
         assert done.stdout == TOLD
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import resource
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from attrs import fields
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import child_limit, together
 
 from jostle.errors import TableError
 from jostle.trace.records import (
@@ -155,6 +155,7 @@ def test_a_file_that_may_not_grow_any_more_is_an_error_as_well(tmp_path: Path) -
     path = tmp_path / "run.jsonl"
     child = os.fork()
     if not child:
+        child_limit()
         status = 1
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (3 * len(to_json(OPENED)), resource.RLIM_INFINITY))
@@ -195,15 +196,12 @@ def test_lines_of_several_threads_and_processes_do_not_mix(tmp_path: Path) -> No
 
     child = os.fork()
     if not child:
+        child_limit()
         try:
             write()
         finally:
             os._exit(0)
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*[write] * 4)
     os.waitpid(child, 0)
     assert read_trace(path) == (record,) * 250
 

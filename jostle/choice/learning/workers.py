@@ -72,9 +72,10 @@ def _placed(function: Callable[[Part], Found], place: int, part: Part, parent: i
 def quiet_interrupts() -> Iterator[None]:
     """Keep a thread of joblib's from printing a traceback where Ctrl-C ends the work.
 
-    It feeds the workers, and trips over what is cleared away under it when they are ended.
+    It feeds the workers, and trips over what is cleared away under it when they are ended. Where Ctrl-C is ignored,
+    since this was started by `nohup` or in the background of a script, it stays so.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
     interrupted = threading.Event()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import LIMIT, started
 from small import EPSILONS, known_by_rows, table
 
 from jostle.choice.learning.history import (
@@ -171,15 +170,11 @@ def test_a_killed_rehearsal_leaves_a_file_that_is_gone_on_with(tmp_path: Path, e
     """`kill -9` at a moment nobody chose: what was finished is there, and only the rest is run again."""
     path = tmp_path / "h.jsonl"
     places = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), engine], env={**os.environ, "PYTHONPATH": places}
-    )
-    try:
+    with started("-c", WRITER, path, engine, env={**os.environ, "PYTHONPATH": places}) as writer:
         while writer.poll() is None and not (path.exists() and path.stat().st_size > 8000):
             time.sleep(0.01)
-    finally:
         writer.send_signal(signal.SIGKILL)
-        assert writer.wait(60) == -signal.SIGKILL, "it was not finished yet"
+        assert writer.wait(LIMIT) == -signal.SIGKILL, "it was not finished yet"
     left = read_history(path)
     assert 0 < len(left) < 40 * 4 * 2 * len(EPSILONS)
     before = path.read_bytes()

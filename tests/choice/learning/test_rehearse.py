@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import LIMIT, started
 from small import EPSILONS, METAFEATURES, attributes, grid, jobs_of, options, size, tables
 
 from jostle.choice.learning.history import History, read_history
@@ -172,34 +173,29 @@ choice = MkChoiceMaker(among=["Majority", "NaiveBayes"], trained_on=tables(40))
 """
 
 
-def start(tmp_path: Path, written: int) -> tuple[subprocess.Popen[str], Path]:
+@contextmanager
+def training(tmp_path: Path, written: int) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Start `jostle train`, and wait until it has written so many bytes."""
     program = tmp_path / "p.py"
     program.write_text(PROGRAM)
     places = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     path = tmp_path / "h.jsonl"
-    command = [sys.executable, "-m", "jostle", "train", str(program), "--history", str(path), "--repeats", "20"]
-    process = subprocess.Popen(
-        command,
-        env={**os.environ, "PYTHONPATH": places},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # a terminal's Ctrl-C goes to all processes of a group: this one's own
-    )
-    while process.poll() is None and not (path.exists() and path.stat().st_size >= written):
-        time.sleep(0.01)
-    return process, path
+    command = ("-m", "jostle", "train", program, "--history", path, "--repeats", "20")
+    environment = {**os.environ, "PYTHONPATH": places}
+    with started(*command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not (path.exists() and path.stat().st_size >= written):
+            time.sleep(0.01)
+        yield process, path
 
 
 @pytest.mark.parametrize(
     ("written", "later"), [(1, 0.0), (1, 0.3), (20_000, 0.0)], ids=["before workers start", "as they start", "at work"]
 )
 def test_ctrl_c_leaves_a_valid_file_and_says_how_to_go_on(tmp_path: Path, written: int, later: float) -> None:
-    process, path = start(tmp_path, written)
-    time.sleep(later)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with training(tmp_path, written) as (process, path):
+        time.sleep(later)
+        os.killpg(process.pid, signal.SIGINT)  # a terminal's Ctrl-C goes to all processes of a group
+        out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, out + err
     assert out == ""
     assert "Traceback" not in err

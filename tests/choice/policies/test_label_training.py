@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from processes import LIMIT, started
 
 import jostle
 from jostle.choice.policies import notes as label_notes
@@ -466,19 +467,13 @@ def test_the_jostled_tree_is_trained_and_then_runs_as_it_learned(
 
 @pytest.mark.slow
 def test_ctrl_c_among_processes_is_a_sentence_and_loses_no_run(program: Path, databases: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jostle", "train", str(program), "--entry", "Stump", "--corpus", str(databases)]
-    process = subprocess.Popen(
-        [*command, "--repeats", "400"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # a terminal's Ctrl-C goes to all processes of a group: this one's own
-    )
+    command = ("-m", "jostle", "train", program, "--entry", "Stump", "--corpus", databases, "--repeats", "400")
     folder = place_of("Stump", "").parent
-    while process.poll() is None and not any(each.stat().st_size for each in folder.glob("*.notes")):
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with started(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not any(each.stat().st_size for each in folder.glob("*.notes")):
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)  # a terminal's Ctrl-C goes to all processes of a group
+        out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, out + err
     (notes,) = folder.glob("*.notes")
     assert f"stopped: what was rehearsed is kept in {notes}, and the same command goes on from there" in err
