@@ -25,6 +25,7 @@ __all__ = [
     "Label",
     "NoiseError",
     "OptionError",
+    "PrivateDataError",
     "ProbeError",
     "ProgramError",
     "SchemaError",
@@ -159,6 +160,10 @@ class ProbeError(JostleError, RuntimeError):
 
 class VaultError(JostleError, OSError):
     """The file that remembers what was spent cannot be used."""
+
+
+class PrivateDataError(JostleError, ValueError):
+    """Private data are about to be read as if they were public."""
 
 
 class CorpusError(JostleError, ValueError):

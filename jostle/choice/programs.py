@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
@@ -37,12 +37,21 @@ def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
     raise _no_maker(Path(program))
 
 
-def load_trainable(program: str | Path, maker: str | None = None, entry: str | None = None) -> ChoiceMaker | Labelled:
+def load_trainable(
+    program: str | Path, maker: str | None = None, entry: str | None = None, public: Sequence[Path] = ()
+) -> ChoiceMaker | Labelled:
     """Return what is trained of a program: a choice maker, or what makes labelled choices.
 
     *maker* names a maker, *entry* a function or an Option that chooses inside. Without either, it is the program's only
-    maker; where it has none, what it runs if nobody says what, if that makes choices.
+    maker; where it has none, what it runs if nobody says what, if that makes choices. *public* are the folders that a
+    program in Jostle's language may read.
     """
+    if public and Path(program).suffix != ".jst":
+        raise ChoiceError(
+            f"--public says nothing to {program}",
+            why="it is for programs in Jostle's language: what is written in Python reads what it likes",
+            fix="leave it out",
+        )
     if str(program) in SHIPPED and entry is None:
         return shipped_choice(str(program))
     path = Path(program)
@@ -55,7 +64,7 @@ def load_trainable(program: str | Path, maker: str | None = None, entry: str | N
         raise ChoiceError(f"there is no file {path}", fix="check the path")
     if maker is not None and entry is not None:
         raise ChoiceError("--maker and --entry are two things to train", fix="give one of them")
-    loaded = _loaded(path) if path.suffix == ".jst" else _ran(path)
+    loaded = _loaded(path, public) if path.suffix == ".jst" else _ran(path)
     makers = _makers(loaded if isinstance(loaded, Mapping) else loaded.makers)
     if entry is not None and entry in makers:
         maker, entry = entry, None
@@ -159,7 +168,7 @@ def _ran(path: Path) -> dict[str, Any]:
         raise ChoiceError(f"{path} fails: {place}{type(mistake).__name__}: {mistake}", fix=f"python {path}") from None
 
 
-def _loaded(path: Path) -> Any:
+def _loaded(path: Path, public: Sequence[Path]) -> Any:
     """Return the program in a .jst file."""
     language: Any = import_module("jostle.lang.program")  # by name: the language is built on choosing
-    return language.load(path, say=None)
+    return language.load(path, say=None, public=public)

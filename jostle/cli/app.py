@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -105,6 +106,9 @@ def _wants_json(words: Sequence[str]) -> bool:
 def main() -> None:
     """Run a command; whatever goes wrong becomes a sentence and an exit status."""
     as_json = _wants_json(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what it cannot write is written as \\u2603: it may have been paid for
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except AmountError as mistake:  # nothing was asked for yet

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli.saying import INTERRUPTED, echo, echo_lines, headline, say_json, table
-from jostle.cli.trainable import Entry, Maker, Program, Workers
+from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     workers: Workers = None,
     entry: Entry = None,
     maker: Maker = None,
+    public: Public = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file; - prints it.")
     ] = None,
@@ -43,9 +44,10 @@ def evaluate(  # noqa: PLR0917 - a command's options
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
     from jostle.choice.programs import load_trainable  # noqa: PLC0415
-    from jostle.corpora.folders import public  # noqa: PLC0415
+    from jostle.corpora.folders import public as read_public  # noqa: PLC0415
 
-    chosen, corpus, shown = load_trainable(program, maker, entry), public(databases), shown_progress()
+    corpus, shown = read_public(databases), shown_progress()
+    chosen = load_trainable(program, maker, entry, public or ())
     if not isinstance(chosen, ChoiceMaker):
         _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)
         return

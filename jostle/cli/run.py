@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -9,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, echo, echo_lines, say_json, show
+from jostle.cli.saying import Json, echo, echo_lines, failure, say_json, show, undisturbed
 from jostle.errors import ChoiceError, JostleError
 
 if TYPE_CHECKING:
-    from jostle.lang.running import Outcome
+    from jostle.lang.outcomes import Outcome
 
 __all__ = ["run"]
 
 NO_POLICY = "none"
 MOST_SHOWN = 24
 """Records of the trace that are shown."""
+
+
+NoVault = Annotated[bool, typer.Option("--no-vault", help="Remember nothing: each run is a promise of its own.")]
 
 
 def run(  # noqa: PLR0917 - a command's options
@@ -32,7 +36,15 @@ def run(  # noqa: PLR0917 - a command's options
     ] = None,
     schema: Annotated[Path | None, typer.Option(help="The public facts about the rows, .toml.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The promise: 1, 0.1, 1/3.")] = None,
-    vault: Annotated[Path | None, typer.Option(help="The file that remembers what is spent.")] = None,
+    vault: Annotated[
+        Path | None,
+        typer.Option(help="The file that remembers what is spent; if left out, FILE.vault beside the data."),
+    ] = None,
+    no_vault: NoVault = False,  # noqa: FBT002 - a flag
+    public: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder, or a file, that the program may read as public; may be given several times."),
+    ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write the trace to this file, JSON lines.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the answer to this file.")] = None,
     force: Annotated[
@@ -44,9 +56,11 @@ def run(  # noqa: PLR0917 - a command's options
     ] = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run a program: on private data within a promise, or, without --data, on a public example as a rehearsal."""
-    from jostle.lang.answers import write_answer  # noqa: PLC0415 - commands load what they need
-    from jostle.lang.running import run_program  # noqa: PLC0415
+    """Run a program: on private data within a promise, or, without --data, on a public example as a rehearsal.
+
+    What is spent of the promise is remembered in a vault beside the data, FILE.vault, unless another is named.
+    """
+    from jostle.lang.running import run_program  # noqa: PLC0415 - commands load what they need
 
     said: list[str] = []
     forced = dict(map(_forced, force or []))
@@ -59,37 +73,72 @@ def run(  # noqa: PLR0917 - a command's options
             data=data,
             schema=schema,
             epsilon=epsilon,
-            vault=vault,
+            vault=_vault(data, vault, no_vault=no_vault),
+            public=public or (),
             trace=trace,
             say=said.append if json_ else echo_lines,
             tell=_tell_owner,
             forced=forced,
         )
-    _warn_of_choices(program, done, forced)
-    problem: JostleError | None = None
-    try:
-        if out is not None:
-            write_answer(done.answer, out)
-    except JostleError as mistake:
-        problem = mistake
-    if json_:
+    with undisturbed():  # it was paid for: from here on, it is to be shown
+        _warn_of_choices(program, done, forced)
+        problem = done.problem
+        if problem is None and out is not None:
+            problem = _not_written(done.answer, out)
         written = None if out is None or problem is not None else str(out)
-        facts = {**done.as_data(), "printed": said, "out": written}
-        if problem is not None:
-            facts["error"] = {"title": problem.title, "why": problem.why, "fix": problem.fix}
+        if json_:
+            _show_json({**done.as_data(), "printed": said, "out": written}, problem)
+        else:
+            _show_text(done, written, problem)
+    if problem is not None:
+        raise problem
+
+
+def _vault(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | None:
+    """Return the file that remembers what is spent: the one that is named, or the one beside the data."""
+    if vault is not None and no_vault:
+        raise ChoiceError("--vault and --no-vault contradict each other", fix="leave one of them out")
+    if data is None or vault is not None or no_vault:
+        return vault
+    from jostle.tables.private_files import vault_beside  # noqa: PLC0415 - for private data alone
+
+    return vault_beside(data)
+
+
+def _not_written(answer: Any, out: Path) -> JostleError | None:
+    """Write an answer to a file, and return why that cannot be, if it cannot."""
+    from jostle.lang.answers import write_answer  # noqa: PLC0415 - commands load what they need
+
+    try:
+        write_answer(answer, out)
+    except JostleError as mistake:
+        why = "the answer was paid for, and is printed instead, whole"
+        return JostleError(mistake.title, why=why, fix=mistake.fix)
+    return None
+
+
+def _show_json(facts: dict[str, Any], problem: BaseException | None) -> None:
+    """Print what a run gave as one object, what went wrong included, and end if something did."""
+    if problem is None:
         say_json(facts)
-        if problem is not None:
-            raise SystemExit(MISTAKE)
         return
+    told, status = failure(problem)
+    say_json({**facts, **told, "status": status})
+    if status is not None:
+        raise SystemExit(status)
+
+
+def _show_text(done: Outcome, written: str | None, problem: BaseException | None) -> None:
+    """Print what a run gave for people; what could not be written is printed whole."""
     echo_lines(done.as_text())
     if done.records:
         _show_trace(done.records)
-    if problem is not None:
-        # It was paid for: whatever becomes of the file, it is not lost.
+    if done.spending is not None:
+        echo(done.spending.as_text())
+    if problem is not None and done.problem is None:
         say_json(done.as_data()["answer"], indent=None)
-        raise JostleError(problem.title, why="the answer was paid for, and is printed instead, whole", fix=problem.fix)
-    if out is not None:
-        echo(f"written to {out}")
+    if written is not None:
+        echo(f"written to {written}")
 
 
 def _tell_owner(note: str) -> None:
@@ -101,7 +150,11 @@ def _check_place(out: Path) -> None:
     """Refuse a place for the answer where none can be, before it is paid for."""
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
-        raise ChoiceError(f"cannot write {out}", why=why, fix="--out a file in a folder that there is")
+    elif not os.access(out if out.exists() else out.parent, os.W_OK):
+        why = "it may not be written to"
+    else:
+        return
+    raise ChoiceError(f"cannot write {out}", why=why, fix="--out a file in a folder that there is")
 
 
 def _followed(policy: str | None) -> AbstractContextManager[Any]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from jostle.errors import Diagnostic, JostleError, Source, render
+from jostle.errors import AmountError, BudgetError, Diagnostic, JostleError, ProgramError, Source, render
 from jostle.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ __all__ = [
     "echo",
     "echo_lines",
     "fail",
+    "failure",
     "headline",
     "interrupted",
     "report",
@@ -31,6 +35,7 @@ __all__ = [
     "say_json",
     "show",
     "table",
+    "undisturbed",
     "with_progress",
 ]
 
@@ -111,6 +116,32 @@ def show(made: RenderableType, *, soft_wrap: bool = False) -> None:
     from rich.console import Console  # noqa: PLC0415
 
     Console().print(made, soft_wrap=soft_wrap)
+
+
+def failure(problem: BaseException) -> tuple[dict[str, Any], int | None]:
+    """Return what went wrong as data, and the status that a command ends with; None for a mistake of ours."""
+    if isinstance(problem, KeyboardInterrupt):
+        return {"error": {"title": "stopped", "why": None, "fix": None}}, INTERRUPTED
+    status = REFUSED if isinstance(problem, BudgetError) and not isinstance(problem, AmountError) else MISTAKE
+    if isinstance(problem, ProgramError):
+        found = [each.as_data() for each in problem.diagnostics]
+        return {"error": problem.facts(), "diagnostics": found}, status
+    if isinstance(problem, JostleError):
+        return {"error": problem.facts()}, status
+    return {"error": {"title": f"a mistake of ours: {type(problem).__name__}", "why": None, "fix": "report it"}}, None
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Leave Ctrl-C unheard meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:

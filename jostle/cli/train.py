@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jostle.cli.saying import INTERRUPTED, Json, echo, echo_lines, say_json
-from jostle.cli.trainable import Entry, Maker, Program, Workers
+from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
 
 __all__ = ["train"]
@@ -31,6 +31,7 @@ def train(  # noqa: PLR0917 - a command's options
         list[str] | None, typer.Option(help="Budgets to learn labelled choices at: one or more after the flag.")
     ] = None,
     maker: Maker = None,
+    public: Public = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -50,7 +51,7 @@ def train(  # noqa: PLR0917 - a command's options
         from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
         from jostle.choice.programs import load_trainable  # noqa: PLC0415
 
-        wanted = load_trainable(program, maker, entry)
+        wanted = load_trainable(program, maker, entry, public or ())
         done: Any
         if isinstance(wanted, ChoiceMaker):
             from jostle.choice.makers.train import train_maker  # noqa: PLC0415

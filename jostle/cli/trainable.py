@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["Entry", "Maker", "Program", "SeveralEpsilons", "Workers", "spread"]
+__all__ = ["Entry", "Maker", "Program", "Public", "SeveralEpsilons", "Workers", "spread"]
 
 AMOUNT = re.compile(r"\d[\d.]*(e-?\d+)?(/\d+)?%?|\.\d+")
 """What is a further value of --epsilon rather than the next argument."""
@@ -21,6 +22,10 @@ Program = Annotated[
 ]
 Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]
 Maker = Annotated[str | None, typer.Option("--maker", help="Which maker, if the program has several.")]
+Public = Annotated[
+    list[Path] | None,
+    typer.Option("--public", help="A folder, or a file, that the program may read; may be given several times."),
+]
 Workers = Annotated[int | None, typer.Option(help="Processes; one per processor if left out.", min=1)]
 
 

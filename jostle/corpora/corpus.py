@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.corpora.relatives import RowMarks, related
-from jostle.errors import CorpusError, JostleError
+from jostle.errors import CorpusError, JostleError, PrivateDataError
 
 __all__ = ["Corpus"]
 
@@ -121,6 +121,8 @@ class Corpus:
                 _ = database.digest  # worked out while the database is in memory anyway
                 if isinstance(database, PublicTable) and not database.artificial:
                     marks[database.name] = RowMarks.of(database)
+            except PrivateDataError:
+                raise
             except JostleError as mistake:
                 problems.append(mistake)
             else:

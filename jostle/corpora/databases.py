@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from jostle.corpora.cells import grid_digest, plain_table, table_digest
 from jostle.corpora.parts import GridParts, Parts, TableParts
 from jostle.corpora.specs import GridSpec, Spec, TableSpec, instance_key
-from jostle.errors import CorpusError, JostleError
+from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.tables.frames import frame_columns
 
 __all__ = ["CellReader", "PublicDatabase", "PublicGrid", "PublicTable", "RowReader", "changed", "whole_counts"]
@@ -139,7 +139,7 @@ class PublicTable(TableParts, PublicDatabase):
         """Return the columns, in memory: floats for numbers, dictionaries for texts and the label."""
         try:
             return _rows(self.reader)
-        except CorpusError:
+        except (CorpusError, PrivateDataError):
             raise
         except JostleError as mistake:
             raise CorpusError(f"{self.name}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None

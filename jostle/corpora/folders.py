@@ -5,30 +5,41 @@ Listing a folder reads names and first lines; the rest of a file is read when it
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.cells import plain_table
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed, whole_counts
 from jostle.corpora.relatives import KNOWN_RELATIVES
-from jostle.errors import CorpusError, JostleError, shown
+from jostle.errors import CorpusError, JostleError, PrivateDataError, TableError, shown
+from jostle.files.content import FileContent, FileMark, Place, is_regular, path_of
 from jostle.files.kinds import FileKind
 from jostle.tables.csv_lines import CSV_ENDINGS
+from jostle.tables.private_files import GRID_ENDING, check_public, read_array, read_public
 from jostle.tables.readers import PARQUET_ENDINGS, header, read_batches
 
-__all__ = ["GROUPS", "FileCells", "FileRows", "public", "read_folder"]
+__all__ = [
+    "GROUPS",
+    "FileCells",
+    "FileRows",
+    "assembled",
+    "database_in",
+    "public",
+    "read_folder",
+    "stem_of",
+]
 
 GROUPS = "groups.toml"
 """A file that says which of a folder's databases share people: lines such as census = ["adult", "adult_1995"]."""
 GROUPS_FILE = FileKind("list of groups", CorpusError, 'write lines such as group = ["a", "b"]', most_bytes=1 << 25)
 TABLE_ENDINGS = CSV_ENDINGS + PARQUET_ENDINGS
-GRID_ENDING = ".npy"
 
 
 @frozen
@@ -37,16 +48,21 @@ class FileRows:
 
     path: Path
     label: str
+    mark: FileMark | None = field(default=None, repr=False)
+    """Of what is read and nothing else, where that was looked at before; it is no part of what a maker is kept by."""
 
     def read(self) -> pa.Table:
         """Return them in one form."""
         try:
-            names = header(self.path)
-            batches = list(read_batches(self.path, names))
+            content = read_public(self.path, self.mark)
+            names = header(content)
+            batches = list(read_batches(content, names))
             if not batches:
                 raise CorpusError(f"the file {self.path} has no rows")
             columns = {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names)}
             table = plain_table(columns, self.label)
+        except PrivateDataError:
+            raise
         except JostleError as mistake:
             raise _naming(self.path, mistake) from None
         if not len(table):
@@ -59,13 +75,17 @@ class FileCells:
     """Counts of a grid in a .npy file."""
 
     path: Path
+    mark: FileMark | None = field(default=None, repr=False)
+    """As of `FileRows`."""
 
     def read(self) -> NDArray[np.int64]:
         """Return them."""
         try:
-            counts = np.load(self.path, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            raise CorpusError(f"the file {self.path} cannot be read as a NumPy array") from None
+            counts = read_array(read_public(self.path, self.mark))
+        except TableError as mistake:
+            raise _naming(self.path, mistake) from None
+        if counts is None:
+            raise CorpusError(f"the file {self.path} cannot be read as a NumPy array")
         return whole_counts(counts, f"the file {self.path}")
 
 
@@ -85,20 +105,30 @@ def read_folder(
     root = Path(folder)
     if not root.is_dir():
         raise CorpusError(f"there is no folder {root}", fix="check the path")
+    found = [(path, _looked_at(path, label)) for path in _files(root, subfolders=subfolders)]
+    listed = root / GROUPS
+    return assembled(root, found, read_public(listed) if is_regular(listed) else None, groups or {})
+
+
+def assembled(
+    root: Path,
+    found: Iterable[tuple[Path, PublicDatabase | JostleError]],
+    listed: FileContent | None = None,
+    groups: Mapping[str, Iterable[str]] | None = None,
+) -> Corpus:
+    """Return the databases found in a folder as a corpus, in the groups that its groups.toml lists."""
     databases: dict[str, PublicDatabase] = {}
     problems: list[JostleError] = []
-    for path in _files(root, subfolders=subfolders):
-        try:
-            database = _database(path, label)
-        except JostleError as mistake:
-            problems.append(mistake)
+    for path, database in found:
+        if isinstance(database, JostleError):
+            problems.append(database)
             continue
         name = database.name
         if name in databases:  # nursery.csv and nursery.parquet, or two of one name in two subfolders
             name = path.relative_to(root).as_posix()
         databases[name] = database if name == database.name else changed(database, name=name)
     corpus = Corpus(tuple(databases.values()), tuple(problems))
-    return _in_all_groups(corpus, root / GROUPS, groups or {})
+    return _in_all_groups(corpus, listed, groups or {})
 
 
 def public(
@@ -118,22 +148,22 @@ def public(
     place = Path(path)
     if place.is_dir():
         return read_folder(place, label=label, subfolders=subfolders, groups=groups)
-    if not place.exists():
+    if not is_regular(place):
         raise CorpusError(f"there is no file or folder {place}", fix="check the path")
-    if _stem(place) is None:
+    if stem_of(place) is None:
         raise CorpusError(
             f"the file {place} has no ending that says how to read it",
             fix=f"one of {', '.join((*TABLE_ENDINGS, GRID_ENDING))}",
         )
-    return Corpus((_database(place, label),))
+    return Corpus((database_in(place, label),))
 
 
 def _files(root: Path, *, subfolders: bool) -> Iterator[Path]:
     found = root.rglob("*") if subfolders else root.iterdir()
-    yield from sorted(path for path in found if _stem(path) is not None and path.is_file())
+    yield from sorted(path for path in found if stem_of(path) is not None and is_regular(path))
 
 
-def _stem(path: Path) -> str | None:
+def stem_of(path: Path) -> str | None:
     """Return a file's name without the ending that says what it is, or None if it has no such ending."""
     name = path.name
     for ending in sorted((*TABLE_ENDINGS, GRID_ENDING), key=len, reverse=True):
@@ -142,14 +172,26 @@ def _stem(path: Path) -> str | None:
     return None
 
 
-def _database(path: Path, label: str) -> PublicDatabase:
-    """Return the database in a file, after a look at how it begins."""
-    stem = _stem(path) or path.name
-    if path.suffix.lower() == GRID_ENDING:
-        _check_array(path)
-        return PublicGrid(stem, FileCells(path.absolute()))
+def _looked_at(path: Path, label: str) -> PublicDatabase | JostleError:
+    """Return the database in a file, or what is wrong with it; a private file is refused with all that is beside it."""
     try:
-        names = header(path)
+        return database_in(path, label)
+    except PrivateDataError:
+        raise
+    except JostleError as mistake:
+        return mistake
+
+
+def database_in(place: Place, label: str = "label") -> PublicDatabase:
+    """Return the database in a file, after a look at how it begins; in what was read of one, and in nothing else."""
+    path, mark = path_of(place), place.mark if isinstance(place, FileContent) else None
+    check_public(path)
+    stem = stem_of(path) or path.name
+    if path.suffix.lower() == GRID_ENDING:
+        _check_array(place)
+        return PublicGrid(stem, FileCells(path.absolute(), mark))
+    try:
+        names = header(place)
     except JostleError as mistake:
         raise _naming(path, mistake) from None
     if names.count(label) != 1 or len(set(names)) != len(names):
@@ -162,12 +204,13 @@ def _database(path: Path, label: str) -> PublicDatabase:
             if twice is None
             else "give each a name of its own",
         )
-    return PublicTable(stem, FileRows(path.absolute(), label), label)
+    return PublicTable(stem, FileRows(path.absolute(), label, mark), label)
 
 
-def _check_array(path: Path) -> None:
+def _check_array(place: Place) -> None:
+    path = path_of(place)
     try:
-        with path.open("rb") as file:
+        with io.BytesIO(place.data) if isinstance(place, FileContent) else path.open("rb") as file:
             np.lib.format.read_magic(file)
     except (OSError, ValueError):
         raise CorpusError(f"the file {path} cannot be read as a NumPy array") from None
@@ -178,9 +221,9 @@ def _naming(path: Path, mistake: JostleError) -> CorpusError:
     return CorpusError(title, why=mistake.why, fix=mistake.fix)
 
 
-def _in_all_groups(corpus: Corpus, listed: Path, given: Mapping[str, Iterable[str]]) -> Corpus:
+def _in_all_groups(corpus: Corpus, listed: FileContent | None, given: Mapping[str, Iterable[str]]) -> Corpus:
     try:
-        groups = _listed_groups(listed)
+        groups = {} if listed is None else _listed_groups(listed)
     except CorpusError as mistake:
         groups = {}
         corpus = evolve(corpus, problems=(*corpus.problems, mistake))
@@ -189,11 +232,11 @@ def _in_all_groups(corpus: Corpus, listed: Path, given: Mapping[str, Iterable[st
     return corpus.in_groups(groups).in_groups(given)
 
 
-def _listed_groups(path: Path) -> dict[str, list[str]]:
-    if not path.is_file():
-        return {}
-    file = GROUPS_FILE.at(path)
-    facts = file.toml(file.text())
+def _listed_groups(listed: FileContent) -> dict[str, list[str]]:
+    file = GROUPS_FILE.at(listed.path)
+    if listed.mark.size > file.most_bytes:
+        raise file.damaged(f"has more than {file.most_bytes:,} bytes")
+    facts = file.toml(file.decoded(listed.data))
     for group, names in facts.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise file.damaged(f"has a group {shown(group)} that is no list of names")

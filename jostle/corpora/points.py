@@ -14,6 +14,7 @@ from jostle.corpora.databases import ArrayCells, PublicGrid, whole_counts
 from jostle.errors import CorpusError
 from jostle.tables.encode import Cells
 from jostle.tables.frames import frame_columns
+from jostle.tables.private_files import read_public
 from jostle.tables.readers import header, read_batches
 from jostle.tables.values import as_numbers, by_type, chunks, plain
 
@@ -30,11 +31,12 @@ class FilePoints:
 
     def read(self) -> NDArray[np.int64]:
         """Return the counts."""
-        names = header(self.path)
+        content = read_public(self.path)
+        names = header(content)
         absent = next((name for name in self.columns if name not in names), None)
         if absent is not None:
             raise CorpusError(f"the file {self.path} has no column {absent!r}")
-        batches = list(read_batches(self.path, self.columns))
+        batches = list(read_batches(content, self.columns))
         cells: list[Cells] = [
             pa.chunked_array([batch[place] for batch in batches]) for place in range(len(self.columns)) if batches
         ]

@@ -30,12 +30,13 @@ def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any
     if isinstance(table, Table):
         found = table.probe.count(budget, site=site)
         table.bought_rows = (found, budget)
-        return found
+        return frame.program.bought(site, found)
     table = numbered(table)
     if isinstance(table, PrivateNumber):
         if table.groups:
             raise Stop("J504", "`noisyCount` of several groups", "it gives one number", "{{ ... }} gives all of them")
-        return plain_number(Fraction(table.table.probe.release(table.expression, budget, site=site)))
+        number = table.table.probe.release(table.expression, budget, site=site)
+        return frame.program.bought(site, plain_number(Fraction(number)))
     raise Stop("J501", f"`noisyCount` is given {kind_of(table)}", "it counts rows", "noisyCount(db, epsilon / 2)")
 
 
@@ -54,12 +55,12 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
             "U = [maxScore(a, clss, D) for a in atts]",
         )
     if all(isinstance(each, SplitScoreOf) for each in scores):
-        return candidates[_pick_split(frame, site, scores, epsilon)]
+        return frame.program.bought(site, candidates[_pick_split(frame, site, scores, epsilon)])
     scores = [numbered(each) for each in scores]
     if all(isinstance(each, PrivateNumber) for each in scores):
         table, expressions = common(scores)
         picked = table.probe.perform(PickLargest(tuple(expressions)), _epsilon(frame, epsilon), site=site)
-        return candidates[int(picked)]
+        return frame.program.bought(site, candidates[int(picked)])
     if any(isinstance(each, Private) for each in scores):
         raise Stop(
             "J504", "`noisyMax` over utilities of different kinds", "they are not compared", "use one of them for all"

@@ -73,7 +73,8 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
                 each.remembers = True
         return operated(frame, site, function.name, given, named)
     if isinstance(function, Option):
-        return called(frame, function, given, named)
+        found = called(frame, function, given, named)
+        return found if isinstance(found, Option) else frame.program.bought(site, found)
     raise Stop("J501", f"{kind_of(function)} is called", "functions and Options are called", "name a function")
 
 

@@ -212,7 +212,8 @@ def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
         budget = fraction(amount(frame), "spending") if amount is not None else frame.budget()
         if share is not None:
             budget *= share
-        return _plain(found.table.probe.release_cells(found.expression, budget, site=site), found.groups)
+        numbers = found.table.probe.release_cells(found.expression, budget, site=site)
+        return frame.program.bought(site, _plain(numbers, found.groups))
 
     return compiler.guarded(run, node.span)
 

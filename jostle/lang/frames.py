@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -18,6 +19,15 @@ class Runner(Protocol):
 
     def say(self, text: str) -> None:
         """Print a line."""
+
+    def public(self, path: str) -> Any:
+        """Return the public databases of a folder or a file, if it was named as public."""
+
+    def bought(self, site: str, value: Any) -> Any:
+        """Return what was bought at a place in the program, after noting it."""
+
+    def on_public_data(self) -> AbstractContextManager[None]:
+        """Note nothing that is bought meanwhile: nobody pays for it."""
 
     def policy(self, label: str) -> Any:
         """Return what answers a labelled choice where no handler does."""

@@ -16,7 +16,7 @@ from jostle.lang.program_options import version_of
 from jostle.lang.stops import Stop, placed
 
 if TYPE_CHECKING:
-    from jostle.lang.program import Program
+    from jostle.lang.program import Program, SentProgram
     from jostle.tasks import Instance, Judge
 
 __all__ = ["Verdict", "judge_of"]
@@ -59,12 +59,12 @@ class Verdict:
         return float(found)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return verdict_of, (self.program.source.name, self.program.source.text, self.function.name)
+        return verdict_of, (self.program.sent, self.function.name)
 
 
-def verdict_of(name: str, text: str, function: str) -> Verdict:
+def verdict_of(sent: SentProgram, function: str) -> Verdict:
     """Return the judge of a program that was sent here."""
     from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
 
-    program = reloaded(name, text)
+    program = reloaded(sent)
     return Verdict(program, program.functions[function])

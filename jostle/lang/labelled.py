@@ -19,7 +19,7 @@ from jostle.privacy.probe import Probe
 from jostle.tasks import task_of
 
 if TYPE_CHECKING:
-    from jostle.lang.program import Program
+    from jostle.lang.program import Program, SentProgram
     from jostle.sites import Policy
 
 __all__ = ["check_forced", "labelled", "labels_of", "learned_policies", "mark_of"]
@@ -103,13 +103,13 @@ class EntryRun:
         return to_model(found, db.schema, self.name, epsilon) if isinstance(found, Leaf | Node) else found
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _run_of, (self.program.source.name, self.program.source.text, self.name)
+        return _run_of, (self.program.sent, self.name)
 
 
-def _run_of(name: str, text: str, entry: str) -> EntryRun:
+def _run_of(sent: SentProgram, entry: str) -> EntryRun:
     from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
 
-    return EntryRun(reloaded(name, text), entry)
+    return EntryRun(reloaded(sent), entry)
 
 
 def labelled(program: Program, name: str | None = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jostle.lang.arithmetic import fraction
+from jostle.lang.arithmetic import fraction, kind_of
 from jostle.lang.buying import noisy_count, noisy_max
 from jostle.lang.frames import Frame
 from jostle.lang.listing import items
@@ -34,10 +34,17 @@ def _map(frame: Frame, site: str, function: Any, items_: Any) -> list[Any]:
     return [frame.program.call(frame, site, function, [each]) for each in items(items_)]
 
 
+def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001 - as called
+    if not isinstance(path, str):
+        raise Stop("J501", f"a path is {kind_of(path)}", "it is a text", 'public("folder")')
+    return frame.program.public(path)
+
+
 def _rehearse(frame: Frame, site: str, option: Any, database: Any, scale: Any, epsilon: Any) -> float | None:  # noqa: ARG001, PLR0917 - as called
     from jostle.lang.rehearsing import error_of  # noqa: PLC0415 - most programs rehearse nothing
 
-    return error_of(option, database, scale, fraction(epsilon, "epsilon"))
+    with frame.program.on_public_data():
+        return error_of(option, database, scale, fraction(epsilon, "epsilon"))
 
 
 BUYING: dict[str, Callable[..., Any]] = {
@@ -46,6 +53,7 @@ BUYING: dict[str, Callable[..., Any]] = {
     "noisyCount": noisy_count,
     "noisyMax": noisy_max,
     "print": _print,
+    "public": _public,
     "rehearse": _rehearse,
 }
-"""Those that have to know who calls them, for its budget, and where from, for the trace: by name."""
+"""Those that have to know who calls them, for its budget or its files, and where from, for the trace: by name."""

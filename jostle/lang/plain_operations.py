@@ -148,14 +148,6 @@ def _fail(message: Any) -> None:
     raise Stop("J514", message, "the program says so itself", "see the line that is marked")
 
 
-def _public(path: Any) -> Any:
-    from jostle.corpora.folders import public  # noqa: PLC0415 - reads Arrow, which most programs need not
-
-    if not isinstance(path, str):
-        raise Stop("J501", f"a path is {kind_of(path)}", "it is a text", 'public("folder")')
-    return public(path)
-
-
 NUMERIC: dict[str, Operation] = {
     "abs": _abs,
     "ceil": lambda x: math.ceil(number(x, "ceil")),
@@ -192,6 +184,5 @@ PLAIN: dict[str, Operation] = {
     "Leaf": lambda pred, size=None, votes=None: Leaf(pred, size, votes),
     "Node": _node,
     "C45_Prune": pruned,
-    "public": _public,
 }
 """By name. Each is given its values, in order or by the names of its parameters."""

@@ -5,14 +5,14 @@ Only what is in this folder touches a probe on a program's behalf. A program is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from jostle.errors import JostleError, ProgramError, Source
 from jostle.lang import nodes
@@ -20,6 +20,7 @@ from jostle.lang.check import check
 from jostle.lang.compiling import Compiler, Scope
 from jostle.lang.compiling_calls import apply
 from jostle.lang.deep import deep_enough
+from jostle.lang.files_named import check_files, listed
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
 from jostle.lang.parser import read_source
@@ -31,23 +32,48 @@ from jostle.lang.values import Table
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 from jostle.privacy.amounts import show_amount
+from jostle.trace.records import ReadPublic, Trace
 from jostle.visible import print_visible
 
 if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
+    from jostle.corpora.corpus import Corpus
+    from jostle.corpora.named import PublicFiles
     from jostle.privacy.probe import Probe
     from jostle.sites import Policy
+    from jostle.tables.private_files import PrivateFile
     from jostle.tables.schema import Schema
 
-__all__ = ["Program", "load", "load_source"]
+__all__ = ["Bought", "Program", "SentProgram", "load", "load_source", "named", "reloaded"]
+
+
+@frozen(eq=False)
+class Bought:
+    """What was bought at a place in a program."""
+
+    site: str
+    value: Any
+    records: int
+    """How many records the trace had by then."""
 
 
 class Program:
     """A program whose top level has run: functions, Options and choice makers by name."""
 
-    def __init__(self, source: Source, module: nodes.Module, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        module: nodes.Module,
+        say: Callable[[str], None] | None = None,
+        files: PublicFiles | None = None,
+    ) -> None:
         self.source = source
         self.module = module
+        self.files = files
+        """What it may read as public; None where nothing was named."""
+        self._read: dict[str, ReadPublic] = {}
+        self._trace: Trace | None = None
+        self._bought: list[Bought] | None = None
         self.globals: dict[str, Any] = {}
         self.policies: dict[str, Policy] = {}
         """What answers the labelled choices, by label, instead of what was learned for them."""
@@ -158,6 +184,46 @@ class Program:
         if self._say is not None:
             self._say(text)
 
+    def public(self, path: str) -> Corpus:
+        """Return the public databases of a folder or a file, if it was named as public; note that it was read."""
+        found = listed(self.files, path)
+        record = ReadPublic(path, len(found.corpus), found.digest)
+        if self._trace is not None and path not in self._read:
+            self._trace.add(record)
+        self._read[path] = record
+        return found.corpus
+
+    @contextmanager
+    def noted(self, trace: Trace) -> Iterator[list[Bought]]:
+        """Note in a trace which public files were read and will be, and give a list of what is bought."""
+        for record in self._read.values():
+            trace.add(record)
+        self._trace, self._bought = trace, []
+        try:
+            yield self._bought
+        finally:
+            self._trace, self._bought = None, None
+
+    @contextmanager
+    def on_public_data(self) -> Iterator[None]:
+        """Note nothing that is bought meanwhile: nobody pays for it."""
+        kept, self._bought = self._bought, None
+        try:
+            yield
+        finally:
+            self._bought = kept
+
+    def bought(self, site: str, value: Any) -> Any:
+        """Return what was bought at a place in the program, after noting it."""
+        if self._bought is not None and self._trace is not None:
+            self._bought.append(Bought(site, value, self._trace.count))
+        return value
+
+    @property
+    def sent(self) -> SentProgram:
+        """Return it as it is sent to another process."""
+        return SentProgram(self.source.name, self.source.text, self.files)
+
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
         """Return what a function gives."""
         return apply(frame, site, function, given, {})
@@ -242,17 +308,51 @@ def choices_of(probes: Sequence[Probe]) -> Iterator[None]:
         yield
 
 
-def load(path: str | Path, *, say: Callable[[str], None] | None = print_visible) -> Program:
-    """Return the program in a file, checked."""
-    return load_source(read_source(Path(path)), say=say)
+def load(
+    path: str | Path,
+    *,
+    say: Callable[[str], None] | None = print_visible,
+    public: str | Path | Iterable[str | Path] = (),
+) -> Program:
+    """Return the program in a file, checked.
+
+    *public* are the folders and files that it may read as public databases; it opens no others.
+    """
+    return load_source(read_source(Path(path)), say=say, files=named(public))
 
 
-def load_source(source: Source, *, say: Callable[[str], None] | None = None) -> Program:
+def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles | None:
+    """Return what a program may read as public: None where nothing is named."""
+    given = (public,) if isinstance(public, str | Path) else tuple(public)
+    if not given:
+        return None
+    from jostle.corpora.named import PublicFiles  # noqa: PLC0415 - reads Arrow, which most programs need not
+
+    return PublicFiles.named(given, private)
+
+
+def load_source(
+    source: Source, *, say: Callable[[str], None] | None = None, files: PublicFiles | None = None
+) -> Program:
     """Return a program, checked; its mistakes are one error."""
     checked = check(source)
-    if not checked.good:
-        raise ProgramError(source, checked.diagnostics)
-    return Program(source, checked.module, say)
+    mistakes = (*checked.diagnostics, *check_files(checked.module, files))
+    if mistakes:
+        raise ProgramError(source, mistakes)
+    return Program(source, checked.module, say, files)
+
+
+@frozen
+class SentProgram:
+    """A program that one process has checked, for another one: its text, and what it may read as public."""
+
+    name: str
+    text: str
+    files: PublicFiles | None
+
+    def option(self, name: str) -> ProgramOption:
+        """Return one of its Options."""
+        return reloaded(self).options[name]
 
 
 @contextmanager
@@ -271,11 +371,6 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
 
 
 @lru_cache(maxsize=32)
-def reloaded(name: str, text: str) -> Program:
+def reloaded(sent: SentProgram) -> Program:
     """Return a program that another process has checked and sent here."""
-    return load_source(Source(name, text))
-
-
-def option_of(name: str, text: str, option: str) -> ProgramOption:
-    """Return an Option of a program that was sent here."""
-    return reloaded(name, text).options[option]
+    return load_source(Source(sent.name, sent.text), files=sent.files)

@@ -24,7 +24,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 
 if TYPE_CHECKING:
-    from jostle.lang.program import Program
+    from jostle.lang.program import Program, SentProgram
     from jostle.tasks.metafeature import View
 
 __all__ = ["Measure", "ProgramOption", "needed_by", "version_of"]
@@ -109,9 +109,9 @@ class ProgramOption(Option):
         return float(found)
 
     def __reduce__(self) -> tuple[object, ...]:
-        from jostle.lang.program import option_of  # noqa: PLC0415 - programs hold Options
+        from jostle.lang.program import SentProgram  # noqa: PLC0415 - programs hold Options
 
-        return option_of, (self.program.source.name, self.program.source.text, self._name)
+        return SentProgram.option, (self.program.sent, self._name)
 
     def __repr__(self) -> str:
         return f"<Option {self._name} of {self.program.source.name}>"
@@ -136,7 +136,7 @@ class Measure:
         return float(found)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return measure_of, (self.program.source.name, self.program.source.text, self.function.name)
+        return measure_of, (self.program.sent, self.function.name)
 
 
 class Stand:
@@ -155,11 +155,11 @@ class Stand:
         return self._view.buy_cells(wanted)
 
 
-def measure_of(name: str, text: str, function: str) -> Measure:
+def measure_of(sent: SentProgram, function: str) -> Measure:
     """Return the measure of a program that was sent here."""
     from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold Options
 
-    program = reloaded(name, text)
+    program = reloaded(sent)
     return Measure(program, program.functions[function])
 
 

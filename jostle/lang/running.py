@@ -2,89 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from attrs import frozen
 
 from jostle.errors import BudgetError, JostleError
-from jostle.lang.answers import as_data, as_text
 from jostle.lang.functions import Function
 from jostle.lang.labelled import check_forced
+from jostle.lang.outcomes import Outcome, Spending, all_bought
+from jostle.lang.parser import read_source
 from jostle.lang.price import prices
-from jostle.lang.program import Program, load
+from jostle.lang.private_data import PrivateData
+from jostle.lang.program import Program, load_source, named
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import Option
-from jostle.privacy.amounts import epsilon_amount, show_amount
-from jostle.privacy.opening import protect, rehearse
+from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
+from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
+from jostle.privacy.vault import FileVault
 from jostle.sites import force
 from jostle.tables.schema import Schema
-from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, TASKS, UNTOLD, Task, task_of
-from jostle.trace.records import Record, Trace
+from jostle.trace.records import Trace
 from jostle.visible import print_visible
 
-__all__ = ["Outcome", "run_program"]
+__all__ = ["run_program"]
 
-GRID_ENDING = ".npy"
 EXAMPLE_SEED = 1
 
 
 @frozen(eq=False)
-class Outcome:
-    """What a run gave."""
+class _Subject:
+    """What a program is run on."""
 
-    program: str
-    entry: str
-    answer: Any
-    private: bool
-    """Whether it ran on private data."""
-    example: str | None
-    """The public database it ran on instead, if it ran on one."""
-    loss: float | None
-    """How far off the answer is, on a public database."""
-    epsilon: Fraction | None
-    """What was promised; None without a database."""
-    records: tuple[Record, ...]
-    """The trace."""
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "program": self.program,
-            "entry": self.entry,
-            "private": self.private,
-            "example": self.example,
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
-            "loss": self.loss,
-            "answer": as_data(self.answer),
-        }
-
-    def as_text(self) -> str:
-        """Return it for people."""
-        lines = [as_text(self.answer)]
-        if self.example is not None and self.epsilon is not None:
-            head = (
-                f"NOT PRIVATE: a rehearsal on the public database {self.example}, epsilon {show_amount(self.epsilon)}"
-            )
-            lines.insert(0, head)
-        if self.loss is not None:
-            lines.append(f"loss on this database: {self.loss:.4g}")
-        return "\n".join(lines)
-
-
-@frozen
-class _Opened:
-    probe: Probe
+    schema: Schema
     questions: tuple[Any, ...]
-    private: bool
-    example: str | None
-    loss: Callable[[Any], float | None] | None
+    """What is asked of it beside the database."""
+    open: Callable[[Fraction, Trace], Probe]
+    example: str | None = None
+    loss: Callable[[Any], float | None] | None = None
 
 
 def run_program(
@@ -95,6 +55,7 @@ def run_program(
     schema: Path | None = None,
     epsilon: str | None = None,
     vault: Path | None = None,
+    public: Sequence[Path] = (),
     trace: Path | None = None,
     say: Callable[[str], None] | None = print_visible,
     tell: Callable[[str], None] | None = None,
@@ -102,10 +63,16 @@ def run_program(
 ) -> Outcome:
     """Return what a program gives: on *data*, privately, or, without, on a public example.
 
-    *forced* says, by label, which alternatives choices are to take. What a program prints goes to *say*; to *tell*,
-    before it runs, what the owner of the data alone should know of them.
+    *public* are the folders that it may read as public, *forced* says, by label, which alternatives choices are to
+    take. What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know
+    of them. What can be refused is refused before anything is opened, so that nothing is promised or written then.
+    Where something was bought and the run comes to no answer, an interruption included, the outcome has what was
+    bought, and the problem, which is for the caller to raise.
     """
-    program = load(path, say=say)
+    private = None if data is None else PrivateData.at(data, schema)
+    # The private rows are known before the program is looked at: whether a file has them is no matter of what it says.
+    files = named(public, None if private is None or not public else private.file)
+    program = load_source(read_source(path), say=say, files=files)
     name = entry or program.entry
     if name is None:
         raise JostleError(f"{path} has nothing to run", fix="def main(db):")
@@ -115,46 +82,88 @@ def run_program(
     forcing = force(forced or {}, must_occur=False)
     if needed == 0:
         with forcing:
-            answer = program.run(name)
-        return Outcome(str(path), name, answer, private=False, example=None, loss=None, epsilon=None, records=())
-    records = Trace(trace)
-    if data is not None and epsilon is None:
-        raise JostleError(
-            "no epsilon is promised",
-            why="a table is only opened with a bound on what its answers may give away",
-            fix="--epsilon 1",
-        )
-    budget = epsilon_amount(epsilon or "1")
-    if data is not None and schema is not None:
-        program.check_schema(name, Schema.read(schema))
+            return Outcome(str(path), name, program.run(name), private=False)
+    records = Trace(trace, whole=True)
+    requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
+    budget = _share(requested, vault) if private is not None else requested or Fraction(1)
+    subject = _example(program, target) if private is None else _private(private, vault)
+    program.check_schema(name, subject.schema)
+    check_price(program, name, subject.schema, budget, requested)
+    questions = _asked(subject, needed, name)
     ready(program)
-    if data is None:
-        opened = _example(program, target, budget, records)
-    else:
-        table = read_table(data, schema)
-        if tell is not None:
-            for note in table.notes:
-                tell(note)
-        opened = _private(table, budget, vault, records)
-    budget = opened.probe.promise or budget  # what is left of a promise that was made before
-    questions = _asked(opened, needed, name)
-    program.check_schema(name, opened.probe.schema)
-    check_price(program, name, opened.probe.schema, budget)
-    with forcing:
-        answer = program.run(name, opened.probe, *questions, epsilon=budget)
-    loss = None if opened.loss is None else opened.loss(answer)
-    return Outcome(str(path), name, answer, opened.private, opened.example, loss, budget, records.records)
+    if private is not None and tell is not None:
+        for note in private.table.notes:
+            tell(note)
+    probe = subject.open(requested or budget, records)
+    if probe.promise is not None and probe.promise < budget:  # others spent of it meanwhile
+        budget = probe.promise
+        check_price(program, name, subject.schema, budget, requested)
+    problem: BaseException | None = None
+    answer = loss = None
+    with program.noted(records) as bought, forcing:
+        try:
+            answer = program.run(name, probe, *questions, epsilon=budget)
+            loss = None if subject.loss is None else subject.loss(answer)
+        except BaseException as mistake:
+            # Whatever ended the run, an interruption or a mistake of ours: what was paid for is not lost.
+            if not probe.spent:
+                raise
+            problem = mistake
+    return Outcome(
+        str(path),
+        name,
+        answer,
+        private is not None,
+        subject.example,
+        loss,
+        budget,
+        records.records,
+        None if private is None else _spending(budget, probe, vault),
+        problem,
+        () if problem is None else all_bought(bought, records),
+    )
 
 
-def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction) -> None:
-    """Refuse a function that may spend more than is promised, before it spends anything."""
-    price = prices(program.module, schema).get(name) or prices(program.module, schema).get(f"{name}.answer")
+def _share(requested: Fraction | None, vault: Path | None) -> Fraction:
+    """Return what a run on private data may spend, as its vault has it before it is opened, or refuse."""
+    if vault is None or not vault.exists():
+        if requested is None:
+            raise JostleError(
+                "no epsilon is promised",
+                why="a table is only opened with a bound on what its answers may give away",
+                fix="--epsilon 1",
+            )
+        return requested
+    keeper = FileVault(vault)
+    return keeper.account().share(requested, keeper.name, keeper.raising)
+
+
+def _spending(given: Fraction, probe: Probe, vault: Path | None) -> Spending:
+    """Return what a run spent; a vault that cannot be read any more is no reason to show nothing."""
+    if vault is None:
+        return Spending(given, probe.spent)
+    try:
+        return Spending(given, probe.spent, str(vault), FileVault(vault).account())
+    except JostleError:
+        return Spending(given, probe.spent, str(vault))
+
+
+def check_price(
+    program: Program, name: str, schema: Schema, epsilon: Fraction, promised: Fraction | None = None
+) -> None:
+    """Refuse a function that may spend more than it can, before it spends anything."""
+    known = prices(program.module, schema)
+    price = known.get(name) or known.get(f"{name}.answer")
     amount = None if price is None else price.amount.at(epsilon)
     if price is not None and amount is not None and amount > epsilon:
+        there = "promised" if promised in {None, epsilon} else "left of the promise"
         raise BudgetError(
-            f"{name} may spend epsilon {show_amount(amount)}, and {show_amount(epsilon)} is promised",
+            f"{name} may spend epsilon {show_amount(amount)}, and {show_amount(epsilon)} is {there}",
             why=f"it {price.text.removeprefix(name).strip()}, on this table's schema",
             fix="promise more, or spend less at each step",
+            requested=amount,
+            left=epsilon,
+            promise=promised,
         )
 
 
@@ -175,36 +184,22 @@ def _needed(target: Any) -> int:
     raise JostleError("only functions, Options and choice makers run", fix="--entry NAME")
 
 
-def _asked(opened: _Opened, needed: int, name: str) -> tuple[Any, ...]:
-    if needed - 1 > len(opened.questions):
+def _asked(subject: _Subject, needed: int, name: str) -> tuple[Any, ...]:
+    if needed - 1 > len(subject.questions):
         raise JostleError(
-            f"{name} takes {needed} values, and gets a database" + (" and queries" if opened.questions else ""),
+            f"{name} takes {needed} values, and gets a database" + (" and queries" if subject.questions else ""),
             why="other values are given by the program itself",
             fix="give the others defaults: def answer(db, queries, d=5):",
         )
-    return opened.questions[: needed - 1]
+    return subject.questions[: needed - 1]
 
 
-def _private(table: Table, epsilon: Fraction, vault: Path | None, trace: Trace) -> _Opened:
-    probe = protect(table, epsilon=epsilon, vault=vault, trace=trace)
-    return _Opened(probe, questions_of(probe.schema), private=True, example=None, loss=None)
-
-
-def read_table(data: Path, schema: Path | None) -> Table:
-    """Return the private table in a file: a grid of counts in .npy, or rows with a schema."""
-    if data.suffix.lower() == GRID_ENDING:
-        try:
-            counts = np.load(data, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            raise JostleError(f"the file {data} cannot be read as a NumPy array", fix="check the path") from None
-        return Table.from_grid(counts)
-    if schema is None:
-        raise JostleError(
-            f"there is no schema for {data}",
-            why="which values can occur is public, and is never read off private rows",
-            fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
-        )
-    return Table.read(data, Schema.read(schema))
+def _private(private: PrivateData, vault: Path | None) -> _Subject:
+    return _Subject(
+        private.schema,
+        questions_of(private.schema),
+        lambda epsilon, trace: private.recognised.open(epsilon=epsilon, vault=vault, trace=trace),
+    )
 
 
 def questions_of(schema: Schema) -> tuple[Any, ...]:
@@ -221,15 +216,19 @@ def task_of_target(program: Program, target: Any) -> Task[Any]:
     return told
 
 
-def _example(program: Program, target: Any, epsilon: Fraction, trace: Trace) -> _Opened:
+def _example(program: Program, target: Any) -> _Subject:
     told = task_of_target(program, target)
     task: Task[Any] = CLASSIFICATION if told is UNTOLD else told  # rows with a label, where nothing tells
     database, spec = task.example()
     instance = task.instance(database, spec)
-    probe = rehearse(instance.table, epsilon=epsilon, seed=EXAMPLE_SEED, trace=trace)
 
     def loss(answer: Any) -> float | None:
         return instance.loss(answer) if task.gave(answer) else None
 
-    name = f"{database.name} ({instance.rows:,} rows)"
-    return _Opened(probe, instance.questions, private=False, example=name, loss=loss)
+    return _Subject(
+        instance.schema,
+        instance.questions,
+        lambda epsilon, trace: rehearse(instance.table, epsilon=epsilon, seed=EXAMPLE_SEED, trace=trace),
+        example=f"{database.name} ({instance.rows:,} rows)",
+        loss=loss,
+    )

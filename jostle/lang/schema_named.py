@@ -30,11 +30,15 @@ def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnos
     found = _named(source)
     if found is None:
         return None
+    from jostle.files.content import is_regular, is_there  # noqa: PLC0415 - as below
     from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
 
     path, span = found
+    place = (Path(source.name).parent if folder is None else folder) / path
     try:
-        return Schema.read((Path(source.name).parent if folder is None else folder) / path)
+        if is_there(place) and not is_regular(place):  # a program could name a pipe, which would be waited for
+            raise SchemaError(f"{path}: it is no file", fix="name a file")  # noqa: TRY301 - given its place below
+        return Schema.read(place)
     except SchemaError as mistake:
         unread = path in mistake.title
         title = mistake.title.rpartition(f"{path}: ")[2] if unread else mistake.title

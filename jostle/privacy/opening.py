@@ -30,6 +30,7 @@ from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.vault import FileVault, MemoryVault, Vault
 from jostle.tables.engines import Source
 from jostle.tables.fingerprint import Fingerprint, fingerprint
+from jostle.tables.private_files import check_public
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -101,7 +102,7 @@ class Recognised:
 
     @property
     def schema(self) -> Schema:
-        """The public facts about the table."""
+        """Return the public facts about the table."""
         return self._schema
 
     def open(
@@ -162,7 +163,7 @@ def rehearse(
     For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A
     table that was opened as private is refused.
     """
-    source, schema = _taken(table)
+    source, schema = _taken_as_public(table)
     if _registry.knows(fingerprint(source)):
         raise ProbeError(
             "this table was opened as private, and is not rehearsed on",
@@ -181,7 +182,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
     They are computed by the same code as the ones `Probe.release` adds noise to. A table that was opened as private is
     refused.
     """
-    source, schema = _taken(table)
+    source, schema = _taken_as_public(table)
     if _registry.knows(fingerprint(source)):
         raise ProbeError(
             "this table was opened as private, and is not looked at without noise",
@@ -219,6 +220,13 @@ def _taken(table: object) -> tuple[Source, Schema]:
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
     source: Source = evolve(rows, schema=schema)
     return source, schema
+
+
+def _taken_as_public(table: object) -> tuple[Source, Schema]:
+    """Return the same of a public table; refuse one that was read from a file with a vault beside it."""
+    if isinstance(table, Table) and table.origin is not None:
+        check_public(table.origin)
+    return _taken(table)
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:

@@ -129,7 +129,7 @@ class Room:
         site = self.site(site)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
         answer, released = self._release(mechanism, epsilon, kernel, cells)
-        self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)))
+        self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)), released)
         return answer
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:

@@ -22,9 +22,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from jostle.errors import TableError
+from jostle.files.content import Place, path_of
 from jostle.tables.census import Census
 
-__all__ = ["CSV_ENDINGS", "csv_batches", "csv_header"]
+__all__ = ["CSV_ENDINGS", "csv_batches", "csv_header", "source_of"]
 
 CHUNK_BYTES = 1 << 23
 MOST_LINE_BYTES = (1 << 20) - 1
@@ -36,9 +37,15 @@ CSV_ENDINGS = tuple(kind + packed for kind in (".csv", ".tsv") for packed in (""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def csv_header(path: Path) -> tuple[str, ...]:
+def source_of(place: Place) -> Path | pa.BufferReader:
+    """Return a place as Arrow reads it."""
+    return place if isinstance(place, Path) else pa.BufferReader(place.data)
+
+
+def csv_header(place: Place) -> tuple[str, ...]:
     """Return the column names in a CSV file's first line."""
-    with _opened(path) as stream:
+    path = path_of(place)
+    with _opened(place) as stream:
         first, *rest = stream.read(MOST_LINE_BYTES + 1).split(b"\n", 1)
     if not rest and len(first) > MOST_LINE_BYTES:
         raise TableError(f"the first line of {path} does not end within a megabyte")
@@ -47,7 +54,7 @@ def csv_header(path: Path) -> tuple[str, ...]:
 
 
 def csv_batches(
-    path: Path,
+    place: Place,
     columns: tuple[str, ...],
     as_dictionaries: AbstractSet[str] = frozenset(),
     census: Census | None = None,
@@ -56,7 +63,7 @@ def csv_batches(
 
     A census is told how many lines there are, those that are not whole included.
     """
-    header = csv_header(path)
+    header, delimiter = csv_header(place), _delimiter(path_of(place))
     places = [str(header.index(name)) for name in columns]
     names = [str(place) for place in range(len(header))]  # unlike the header's, different from each other
     convert = pa_csv.ConvertOptions(
@@ -70,16 +77,16 @@ def csv_batches(
         quoted_strings_can_be_null=True,
         null_values=[""],
     )
-    parse = pa_csv.ParseOptions(delimiter=_delimiter(path), invalid_row_handler=lambda _: "skip")
-    for chunk in _whole_lines(path, census):
+    parse = pa_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=lambda _: "skip")
+    for chunk in _whole_lines(place, census):
         read = pa_csv.ReadOptions(column_names=names, block_size=len(chunk), use_threads=False)
         table = pa_csv.read_csv(pa.BufferReader(chunk), read_options=read, parse_options=parse, convert_options=convert)
         for batch in table.to_batches():
             yield pa.record_batch(batch.columns, names=list(columns))
 
 
-def _opened(path: Path) -> pa.NativeFile:
-    return pa.input_stream(str(path), compression=PACKED.get(path.suffix.lower()))
+def _opened(place: Place) -> pa.NativeFile:
+    return pa.input_stream(source_of(place), compression=PACKED.get(path_of(place).suffix.lower()))
 
 
 def _delimiter(path: Path) -> str:
@@ -87,11 +94,11 @@ def _delimiter(path: Path) -> str:
     return "\t" if unpacked.suffix.lower() == ".tsv" else ","
 
 
-def _whole_lines(path: Path, census: Census | None = None) -> Iterator[bytes]:
+def _whole_lines(place: Place, census: Census | None = None) -> Iterator[bytes]:
     """Yield the lines after the header, in chunks, without those that are not whole."""
-    whole = _whole_lines_only(_delimiter(path))
+    whole = _whole_lines_only(_delimiter(path_of(place)))
     header, rest = True, b""
-    with _opened(path) as stream:
+    with _opened(place) as stream:
         while data := stream.read(CHUNK_BYTES):
             lines, newline, rest = (rest + data).rpartition(b"\n")
             if newline:

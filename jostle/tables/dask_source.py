@@ -94,17 +94,18 @@ def connect(address: str, path: Path, schema: Schema) -> DaskSource:
 
     The workers find the file under the same path.
     """
-    source = open_file(path.resolve(), schema)
+    whole = path.resolve()
+    source = open_file(whole, schema)
     if not is_parquet(path):
         raise TableError(f"{path.name} is not Parquet", why="only Parquet is read in pieces by a cluster")
     pieces: list[tuple[Path, tuple[int, ...]]] = []
     rows = 0
     for group, length in enumerate(row_groups(path)):
         if not pieces or rows + length > PIECE_ROWS:
-            pieces.append((source.path, ()))
+            pieces.append((whole, ()))
             rows = 0
         rows += length
-        pieces[-1] = (source.path, (*pieces[-1][1], group))
+        pieces[-1] = (whole, (*pieces[-1][1], group))
     return DaskSource(schema, tuple(pieces), _file_blocks, source.identity, _client(address))
 
 

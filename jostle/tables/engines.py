@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block, Codes, Where
+from jostle.tables.block import Block, Codes, Where, code_type
 from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
 from jostle.tables.schema import Schema
 
@@ -85,6 +85,16 @@ class MemorySource:
     length: int
     multiplicity: NDArray[np.int64] | None = None
     identity: bytes = b""
+
+    @classmethod
+    def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
+        """Return the records of a grid, whose axes are the schema's columns in order."""
+        occupied = np.nonzero(counts)
+        columns = {
+            name: place.astype(code_type(size))
+            for name, place, size in zip(schema.names, occupied, counts.shape, strict=True)
+        }
+        return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
     def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""

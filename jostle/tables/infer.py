@@ -13,11 +13,13 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError
+from jostle.files.content import FileContent
 from jostle.tables import readers
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
 from jostle.tables.encode import Cells
 from jostle.tables.fingerprint import fingerprint
 from jostle.tables.frames import frame_columns, frame_source
+from jostle.tables.private_files import read_public
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     NUMBER,
@@ -48,8 +50,8 @@ def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
             why="values and bounds read off rows would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    path = Path(source) if isinstance(source, str | Path) else None
-    cells = frame_columns(source)[0] if path is None else _file_columns(path)
+    content = read_public(Path(source)) if isinstance(source, str | Path) else None
+    cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):
         raise SchemaError("there are no rows to read a schema off")
     columns: dict[str, Column] = {}
@@ -63,16 +65,16 @@ def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
         else:
             columns[name] = column
     schema = Schema(columns, label=label)
-    rows = frame_source(source, schema) if path is None else readers.open_file(path, schema)
+    rows = frame_source(source, schema) if content is None else readers.FileSource(content, schema)
     return evolve(schema, inferred_from=fingerprint(rows).public_mark)
 
 
-def _file_columns(path: Path) -> dict[str, Cells]:
-    names = readers.header(path)
+def _file_columns(content: FileContent) -> dict[str, Cells]:
+    names = readers.header(content)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise SchemaError(f"the file {path} has two columns {twice[0]!r}", fix="give each a name of its own")
-    batches = list(readers.read_batches(path, names))
+        raise SchemaError(f"the file {content.path} has two columns {twice[0]!r}", fix="give each a name of its own")
+    batches = list(readers.read_batches(content, names))
     return {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names) if batches}
 
 

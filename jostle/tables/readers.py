@@ -13,10 +13,11 @@ import pyarrow.parquet as pa_parquet
 from attrs import frozen
 
 from jostle.errors import TableError
+from jostle.files.content import DIGEST_BYTES, FileContent, Place, path_of
 from jostle.tables.block import Block, Where
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical
-from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header
+from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
 from jostle.tables.frames import UNREADABLE, check_columns
@@ -34,7 +35,7 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 class FileSource:
     """Rows in a file, read anew, batch by batch, for every tally."""
 
-    path: Path
+    path: Place
     schema: Schema
 
     def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
@@ -44,9 +45,11 @@ class FileSource:
     @property
     def identity(self) -> bytes:
         """Return a hash of the file."""
+        if isinstance(self.path, FileContent):
+            return bytes.fromhex(self.path.mark.digest)
         try:
             with self.path.open("rb") as file:
-                return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
+                return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).digest()
         except OSError as mistake:
             raise TableError(f"the file {self.path} cannot be read: {mistake.strerror}") from None
 
@@ -86,11 +89,12 @@ def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
     return MemorySource(source.schema, columns, length, identity=source.identity)
 
 
-def header(path: Path) -> tuple[str, ...]:
+def header(place: Place) -> tuple[str, ...]:
     """Return the names of a file's columns."""
+    path = path_of(place)
     kind = "Parquet" if is_parquet(path) else "CSV"
     try:
-        return tuple(pa_parquet.read_schema(path).names) if kind == "Parquet" else csv_header(path)
+        return tuple(pa_parquet.read_schema(source_of(place)).names) if kind == "Parquet" else csv_header(place)
     except FileNotFoundError:
         raise TableError(f"there is no file {path}", fix="check the path") from None
     except PermissionError:
@@ -119,7 +123,7 @@ def row_groups(path: Path) -> tuple[int, ...]:
 
 
 def read_batches(
-    path: Path,
+    place: Place,
     columns: tuple[str, ...],
     *,
     as_dictionaries: Iterable[str] = (),
@@ -131,21 +135,22 @@ def read_batches(
     Columns of text may be asked for as dictionaries; of a Parquet file, some row groups only. A census is told how many
     lines a CSV file has.
     """
+    path = path_of(place)
     try:
         if is_parquet(path):
-            yield from _parquet_batches(path, columns, set(as_dictionaries), groups)
+            yield from _parquet_batches(place, columns, set(as_dictionaries), groups)
         else:
-            yield from csv_batches(path, columns, frozenset(as_dictionaries), census)
+            yield from csv_batches(place, columns, frozenset(as_dictionaries), census)
     except (OSError, EOFError, pa.ArrowException):
         raise TableError(f"the file {path} could not be read to its end", why=UNREADABLE) from None
 
 
 def _parquet_batches(
-    path: Path, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None
+    place: Place, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None
 ) -> Iterator[pa.RecordBatch]:
-    types = pa_parquet.read_schema(path)
+    types = pa_parquet.read_schema(source_of(place))
     texts = [name for name in as_dictionaries if is_text(types.field(name).type)]
-    with pa_parquet.ParquetFile(path, read_dictionary=texts) as file:
+    with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts) as file:
         chosen = None if groups is None else list(groups)
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
             yield batch.select(list(columns))

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
 from jostle.tables import dask_source, frames, readers
-from jostle.tables.block import code_type
 from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, Source
@@ -30,11 +29,13 @@ class Table:
     owner alone.
     """
 
-    __slots__ = ("__weakref__", "_census", "_source")
+    __slots__ = ("__weakref__", "_census", "_source", "origin")
 
-    def __init__(self, source: Source, census: Callable[[], Census] | None = None) -> None:
+    def __init__(self, source: Source, census: Callable[[], Census] | None = None, origin: Path | None = None) -> None:
         self._source = source
         self._census = census
+        self.origin = origin
+        """The file that it was read from, if it was."""
 
     @property
     def schema(self) -> Schema:
@@ -78,14 +79,14 @@ class Table:
         _check_schema(schema)
         if engine.startswith("dask://"):
             pieces = dask_source.connect(engine, Path(path), schema)
-            return cls(pieces, pieces.census)
+            return cls(pieces, pieces.census, Path(path).absolute())
         if engine != "threads":
             raise TableError(f"there is no engine {engine!r}", fix='engine="threads" or "dask://HOST:PORT"')
         source = readers.open_file(Path(path), schema)
         if stream:
-            return cls(source, source.census)
+            return cls(source, source.census, Path(path).absolute())
         census = Census()
-        return cls(readers.in_memory(source, census), lambda: census)
+        return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
 
     @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
@@ -100,12 +101,8 @@ class Table:
             neighbours=neighbours,
             rows=rows,
         )
-        occupied = np.nonzero(grid)
-        columns = {
-            name: place.astype(code_type(size)) for name, place, size in zip(names, occupied, grid.shape, strict=True)
-        }
         identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
-        return cls(MemorySource(schema, columns, len(occupied[0]), grid[occupied], identity))
+        return cls(MemorySource.of_grid(grid, schema, identity))
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"

@@ -7,6 +7,7 @@ once, so may the order of their lines.)
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -26,7 +27,7 @@ from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
 from jostle.tables.fields import TYPES, listed, number, text, whole
 
-__all__ = ["Charged", "Chosen", "Opened", "Record", "Refused", "Released", "Trace", "read_trace"]
+__all__ = ["Charged", "Chosen", "Opened", "ReadPublic", "Record", "Refused", "Released", "Trace", "read_trace"]
 
 VERSION = 1
 TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
@@ -81,6 +82,15 @@ class Refused:
 
     site: str
     reason: str
+
+
+@frozen
+class ReadPublic:
+    """A program read public files: what they are called in it, how many databases they hold, and a hash of them."""
+
+    path: str
+    databases: int
+    digest: str
 
 
 Span = tuple[str, float, float]
@@ -143,8 +153,10 @@ class Chosen:
 RECORD_TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType({**TYPES, spans: None, counts: None})
 """What reads the fields of records that whoever asks may leave."""
 
-Record = Opened | Charged | Released | Refused | Chosen
-KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in (Opened, Charged, Released, Refused, Chosen)}
+Record = Opened | ReadPublic | Charged | Released | Refused | Chosen
+KINDS: dict[str, type[Record]] = {
+    kind.__name__.lower(): kind for kind in (Opened, ReadPublic, Charged, Released, Refused, Chosen)
+}
 
 
 def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
@@ -155,38 +167,62 @@ def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
 class Trace:
     """The records of a run, in memory and, where a file is named, on disk line by line as they happen.
 
-    Where the file cannot be written any more, on a full disk say, the answer at hand is still given, since it is paid
-    for; the next question is refused, before it costs anything (see `check`). All records are still in memory.
+    A *whole* trace keeps all numbers of a release in memory, where others keep the first ones. The file is made with
+    the first record: what is refused before anything happens leaves none. Where it cannot be written any more, on a
+    full disk say, the answer at hand is still given, since it is paid for; the next question is refused, before it
+    costs anything (see `check`). All records are still in memory.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, *, whole: bool = False) -> None:
+        self._whole: dict[int, NDArray[np.int64]] | None = {} if whole else None
         self._records: list[Record] = []
         self._lock = threading.Lock()
-        self._path = path
+        self._path = None if path is None else Path(path)
         self._failure: str | None = None
         self._file: int | None = None
-        if path is not None:
-            self._file = _open(Path(path))
-            self._closing = weakref.finalize(self, os.close, self._file)
+        if self._path is not None:
+            _check_place(self._path)
 
     @property
     def records(self) -> tuple[Record, ...]:
         """Return the records so far."""
         return tuple(self._records)
 
-    def add(self, record: Record) -> None:
-        """Append a record."""
-        line = b"" if self._file is None else f"{to_json(record)}\n".encode()
+    @property
+    def count(self) -> int:
+        """Return how many records there are so far."""
+        return len(self._records)
+
+    def released(self, place: int) -> tuple[int, ...]:
+        """Return the numbers of the release with this place among the records: all of them, in a whole trace."""
+        record = self._records[place]
+        kept = None if self._whole is None else self._whole.get(place)
+        if kept is not None:
+            return tuple(kept.tolist())
+        return record.values if isinstance(record, Released) else ()
+
+    def add(self, record: Record, released: NDArray[np.int64] | None = None) -> None:
+        """Append a record; of a release, perhaps with all that was released, which a whole trace keeps."""
+        line = b"" if self._path is None else f"{to_json(record)}\n".encode()
         with self._lock:
+            if self._whole is not None and released is not None and released.size > MOST_VALUES:
+                self._whole[len(self._records)] = released.ravel().copy()
             self._records.append(record)
-            if self._file is None or self._failure is not None:
+            if self._path is None or self._failure is not None:
                 return
             try:
+                if self._file is None:
+                    self._file = _open(self._path)
+                    self._closing = weakref.finalize(self, os.close, self._file)
                 # In one piece, so that processes that write to one trace do not mix their lines.
                 if os.write(self._file, line) < len(line):
                     self._failure = "there is no room left for it"
+            except TableError as mistake:
+                self._failure = mistake.title
             except OSError as mistake:
                 self._failure = mistake.strerror or "it was lost"
+            except ValueError:  # a null byte in it
+                self._failure = "there is no such name"
 
     def check(self) -> None:
         """Refuse to go on where a record could not be written."""
@@ -200,31 +236,44 @@ class Trace:
     def close(self) -> None:
         """Close the file, if there is one; nothing is recorded afterwards."""
         with self._lock:
+            if self._path is not None and self._failure is None:
+                self._failure = "it was closed"
             if self._file is not None:
                 self._closing()
-                self._file, self._failure = None, "it was closed"
+                self._file = None
 
     def __reduce__(self) -> NoReturn:
         raise TableError("a trace is not copied or pickled", fix="read its file with read_trace, or take its records")
 
 
-def _open(path: Path) -> int:
-    """Return a descriptor that appends, after a look at whether what is there already is a trace."""
+def _check_place(path: Path) -> None:
+    """Refuse a path where no trace can be written, as far as that can be seen without writing one."""
     try:
-        cut_short = _check_there(path)
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        if cut_short and os.fstat(file).st_size < len(START):
-            os.ftruncate(file, 0)
-        elif cut_short:
-            os.write(file, b"\n")  # the next line begins on one of its own
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if path.exists():
+            _cut_short(path)
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            reason = "it may not be written to" if path.parent.exists() else f"there is no folder {path.parent}"
+            raise PermissionError(errno.EACCES, reason)
     except OSError as mistake:
         raise TableError(
             f"cannot write the trace {path}: {mistake.strerror}", fix="name a file that may be written"
         ) from None
+
+
+def _open(path: Path) -> int:
+    """Return a descriptor that appends to a trace."""
+    cut_short = _cut_short(path)
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    if cut_short and os.fstat(file).st_size < len(START):
+        os.ftruncate(file, 0)
+    elif cut_short:
+        os.write(file, b"\n")  # the next line begins on one of its own
     return file
 
 
-def _check_there(path: Path) -> bool:
+def _cut_short(path: Path) -> bool:
     """Refuse a file that is no trace; return whether its last line was cut short by a crash."""
     if not path.is_file() or not path.stat().st_size:
         return False

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jostle.privacy.amounts import show_amount
-from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Released
+from jostle.trace.records import Charged, Chosen, Opened, ReadPublic, Record, Refused, Released
 from jostle.visible import visible
 
 __all__ = ["render_trace"]
@@ -75,6 +75,9 @@ def _row(record: Record) -> tuple[Text, ...]:
     elif isinstance(record, Released):
         noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
         cells = (record.site, f"released: {_values(record)}{noise}", "", "")
+    elif isinstance(record, ReadPublic):
+        noun = "database" if record.databases == 1 else "databases"
+        cells = (record.path, f"read as public: {record.databases:,} {noun}, of digest {record.digest}", "", "")
     elif isinstance(record, Refused):
         return (Text(visible(record.site)), Text(visible(f"refused: {record.reason}"), style="red"), Text(""), Text(""))
     elif isinstance(record, Chosen):

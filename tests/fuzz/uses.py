@@ -36,7 +36,7 @@ from jostle.lang.check import check
 from jostle.lang.parser import parse_text, read_source
 from jostle.lang.price import prices
 from jostle.lang.printer import show
-from jostle.lang.running import read_table
+from jostle.lang.private_data import PrivateData
 from jostle.options.models import Model, load_model
 from jostle.privacy.opening import rehearse
 from jostle.privacy.vault import FileVault
@@ -267,7 +267,7 @@ def _no_warnings() -> Iterator[None]:
 
 def use_grid(path: Path) -> None:
     """Read a grid of counts: it is a table, and a public database."""
-    table = read_table(path, None)
+    table = PrivateData.at(path, None).table
     counts = table._source.tally(Counts.of(table.schema.names[0]), ())
     assert isinstance(counts, np.ndarray)
     assert counts.min() >= 0

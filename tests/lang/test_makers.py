@@ -15,7 +15,7 @@ from jostle.choice.learning.markets import read_raw
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec
 from jostle.errors import ProgramError, Source
-from jostle.lang.program import Program, load_source
+from jostle.lang.program import Program, load_source, named
 from jostle.tasks import RANGES, make_instance
 from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Chosen, Trace
@@ -67,7 +67,7 @@ def grids(folder: Path) -> Path:
 
 
 def made(folder: Path) -> Program:
-    return load_source(Source("choice.jst", CHOICE.replace("FOLDER", str(folder))))
+    return load_source(Source("choice.jst", CHOICE.replace("FOLDER", str(folder))), files=named(folder))
 
 
 def instance() -> GridInstance:
@@ -91,9 +91,9 @@ def test_options_and_metafeatures_are_pickled_as_their_text(home: Path) -> None:
 
 def test_an_option_s_version_goes_by_what_it_does(home: Path) -> None:
     program = made(grids(home / "grids"))
-    text = CHOICE.replace("FOLDER", str(home / "grids"))
-    again = load_source(Source("other.jst", text.replace("epsilon / 2)", "epsilon / 2)  # half")))
-    other = load_source(Source("other.jst", text.replace("epsilon / 2", "epsilon / 3")))
+    text, files = CHOICE.replace("FOLDER", str(home / "grids")), named(home / "grids")
+    again = load_source(Source("other.jst", text.replace("epsilon / 2)", "epsilon / 2)  # half")), files=files)
+    other = load_source(Source("other.jst", text.replace("epsilon / 2", "epsilon / 3")), files=files)
     assert program.options["Flat"].version == again.options["Flat"].version
     assert program.options["Flat"].version != other.options["Flat"].version
     assert program.options["Cells"].version == other.options["Cells"].version
@@ -142,7 +142,9 @@ def loss(answers, truth):
 def judged_by(folder: Path, body: str) -> Program:
     """Return the program with a judge of its own."""
     text = CHOICE.replace("FOLDER", str(folder)).replace("\nchoice =", JUDGED.replace("BODY", body) + "choice =")
-    return load_source(Source("choice.jst", text.replace("spending 10%", "judged by loss spending 10%")))
+    return load_source(
+        Source("choice.jst", text.replace("spending 10%", "judged by loss spending 10%")), files=named(folder)
+    )
 
 
 def test_a_maker_learns_by_what_it_is_judged_by(home: Path) -> None:

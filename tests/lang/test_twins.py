@@ -20,7 +20,7 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.specs import GridSpec
 from jostle.errors import Source
-from jostle.lang.program import Program, load_source
+from jostle.lang.program import Program, load_source, named
 from jostle.sites import explore, record, replay
 from jostle.tasks import make_instance
 from jostle.tasks.ranges.instances import GridInstance
@@ -78,7 +78,7 @@ def made(name: str, corpus: str, folder: Path) -> Program:
     import_line = f"from public import {corpus}\n"
     assert import_line in text
     rest = text.replace(import_line, "")
-    return load_source(Source(f"{name}.jst", rest.replace(corpus, f'public("{folder}")')))
+    return load_source(Source(f"{name}.jst", rest.replace(corpus, f'public("{folder}")')), files=named(folder))
 
 
 def taught(twin: ChoiceMaker, maker: ChoiceMaker) -> ChoiceMaker:

@@ -17,6 +17,7 @@ from jostle.choice.makers.trained import Trained
 from jostle.corpora.databases import ArrayCells, FrameRows, PublicDatabase
 from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.errors import JostleError
+from jostle.files.content import FileMark
 from jostle.tasks.metafeature import version_of
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ def _code(function: Callable[..., Any] | None) -> str | None:
 def identity_of(database: PublicDatabase) -> str:
     """Return a text that changes when a database does, without reading all of it where that can be helped.
 
-    Of a file: its place, size and time. Of what a generator or a package makes: how it is made. Of what is in memory:
-    its digest.
+    Of a file: its place, and the hash that it had when it was looked at, or its size and time. Of what a generator or a
+    package makes: how it is made. Of what is in memory: its digest.
     """
     reader = database.reader
     said = repr(reader)
     if isinstance(reader, FrameRows | ArrayCells) or " at 0x" in said:
         return database.digest
+    mark = getattr(reader, "mark", None)
+    if isinstance(mark, FileMark):
+        return f"{said} {mark.digest}"
     path = getattr(reader, "path", None)
     if isinstance(path, Path):
         try:

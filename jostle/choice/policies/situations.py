@@ -17,7 +17,7 @@ from attrs import field, frozen
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import ChoiceError, JostleError, PrivateDataError
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks import Instance, Judge, Task, task_of
@@ -97,6 +97,8 @@ def situations_of(
             situation = PublicSituation.of(asked, database, database.small(number), judge)
             wide = _too_wide(situation.instance.schema)
             dull = most is not None and situation.instance.sameness > MOST_SAME
+        except PrivateDataError:
+            raise
         except JostleError as mistake:
             problems.append(str(mistake))
             continue

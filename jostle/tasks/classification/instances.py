@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable, RowReader
 from jostle.corpora.specs import TableSpec, seeds_of
-from jostle.errors import CorpusError, JostleError, OptionError
+from jostle.errors import CorpusError, JostleError, OptionError, PrivateDataError
 from jostle.tables.block import Codes
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource
@@ -97,13 +97,13 @@ class TableInstance:
 def _split(length: int, rows: int | None, name: str) -> tuple[int, int]:
     """Return how many rows are to be learnt from, and how many held out."""
     if length < LEAST_ROWS:
-        raise CorpusError(f"{name} has {length} rows", why="some are learnt from, and others held out")
+        raise CorpusError(f"{name} has fewer than {LEAST_ROWS} rows", why="some are learnt from, and others held out")
     if rows is None:
         held = min(MOST_HELD_OUT, length // 3)
         return length - held, held
     if 5 * rows > 4 * length:
         raise CorpusError(
-            f"{name} has {length:,} rows, too few for {rows:,} to learn from",
+            f"{name} has too few rows for {rows:,} to learn from",
             why="a fifth at least is held out to score models on",
             fix="possible_rows(database, sizes) says which sizes a table can give",
         )
@@ -115,7 +115,7 @@ def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
     key = database.key(spec)
     try:
         schema, codes = _encoded(database.reader, database.label, spec.bins)
-    except CorpusError:
+    except (CorpusError, PrivateDataError):
         raise
     except JostleError as mistake:
         raise CorpusError(f"{database.name}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None

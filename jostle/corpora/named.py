@@ -1,0 +1,163 @@
+"""The files that a program may read as public: those that whoever runs it named, as they were before it was loaded.
+
+A program says `public("grids")`; which folders and files that can be is not its decision. They are named with
+`--public`, looked at once, compared with the private data where there are any, and listed with a hash of each. What a
+program opens is looked up in that list and nowhere else, and is read only while it still has that hash. So it makes no
+difference to a program whether another file exists, and none that a file is exchanged after the look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from attrs import field, frozen
+
+from jostle.corpora.corpus import Corpus
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.folders import GROUPS, assembled, database_in, stem_of
+from jostle.errors import CorpusError, JostleError, PrivateDataError
+from jostle.files.content import DIGEST_BYTES, FileContent, is_regular, read_content, real_path
+from jostle.tables.private_files import PrivateFile, check_public
+
+__all__ = ["Listing", "PublicFiles"]
+
+MOST_FILES = 10_000
+
+
+@frozen(eq=False)
+class Listing:
+    """Public databases, and a hash of the files that they are in."""
+
+    corpus: Corpus
+    digest: str
+
+
+@frozen
+class PublicFiles:
+    """A list of public files: nothing else is opened for a program."""
+
+    base: Path
+    """The folder that paths are seen from."""
+    digest: str
+    """Of all files: what tells one list from another."""
+    places: Mapping[Path, Listing | JostleError] = field(eq=False, repr=False)
+    """Folders, and files by their folder's real path and the name they have there: or what is wrong with one."""
+
+    @classmethod
+    def named(cls, paths: Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles:
+        """Return the list of all public files in some folders, or at some paths.
+
+        Refuse, naming the file, whatever is private: the private file itself under any name, a copy of it, its rows in
+        another format or order, a file that has a vault beside it, a link that leads out of the folders.
+        """
+        given = [Path(each) for each in paths]
+        look = _Look(tuple(map(real_path, given)), private)
+        for each in given:
+            if each.is_dir():
+                look.into(real_path(each))
+            elif is_regular(each) and stem_of(each) is not None:
+                look.at(real_path(each.parent) / each.name)
+            else:
+                raise CorpusError(
+                    f"there is no folder of public data {str(each)!r}", fix="--public a folder, or one of its files"
+                )
+        return cls(Path.cwd(), _hash(look.marks.items()), {**look.folders, **look.files})
+
+    def at(self, path: str) -> Listing | None:
+        """Return what is listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""
+        place = self.base / path
+        named = real_path(place.parent) / place.name
+        found = self.places.get(named) or self.places.get(real_path(place))
+        if isinstance(found, JostleError):
+            raise found
+        return found
+
+
+@frozen(eq=False)
+class _Look:
+    """A look at all files in some folders, and what was found."""
+
+    roots: tuple[Path, ...]
+    private: PrivateFile | None
+    folders: dict[Path, Listing] = field(factory=dict)
+    files: dict[Path, Listing | JostleError] = field(factory=dict)
+    marks: dict[str, str] = field(factory=dict)
+
+    def into(self, root: Path) -> None:
+        """Look at a folder and all below it; links to other folders are not followed."""
+        waiting = [root]
+        while waiting:
+            folder = waiting.pop()
+            if folder in self.folders:
+                continue
+            try:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError:
+                continue  # what cannot be listed is not listed
+            waiting += [folder / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            names = [entry.name for entry in entries if stem_of(Path(entry.name)) is not None]
+            self.folders[folder] = self._listing(folder, names)
+
+    def _listing(self, folder: Path, names: Iterable[str]) -> Listing:
+        paths = [folder / name for name in names if is_regular(folder / name)]
+        found = [(path, self.at(path)) for path in paths]
+        groups = folder / GROUPS
+        listed = self._content(groups) if is_regular(groups) else None
+        corpus = assembled(folder, [(path, _database(each)) for path, each in found], listed)
+        marks = {path.name: self.marks.get(str(path), "") for path in paths}
+        if listed is not None:
+            marks[GROUPS] = listed.mark.digest
+        return Listing(corpus, _hash(marks.items()))
+
+    def at(self, path: Path) -> Listing | JostleError:
+        """Look at a file, once."""
+        if path not in self.files:
+            if len(self.files) == MOST_FILES:
+                raise CorpusError(
+                    f"there are more than {MOST_FILES:,} files in what is named as public",
+                    why="each is looked at and compared before a program is loaded",
+                    fix="--public the folders that the program names, and not one above them",
+                )
+            self.files[path] = self._looked_at(path)
+        return self.files[path]
+
+    def _looked_at(self, path: Path) -> Listing | JostleError:
+        try:
+            content = self._content(path)
+            listing = Listing(Corpus((database_in(content),)), content.mark.digest)
+        except PrivateDataError:
+            raise
+        except JostleError as mistake:
+            return mistake
+        self.marks[str(path)] = listing.digest
+        return listing
+
+    def _content(self, path: Path) -> FileContent:
+        """Return what is in a file, if it may be read as public."""
+        target = real_path(path)
+        if not any(target.is_relative_to(root) for root in self.roots):
+            raise PrivateDataError(
+                f"{str(path)!r} is a link that leads out of the folders that are named as public",
+                why="it could lead to any file of this machine",
+                fix=f"take it out of there, or name where it leads as well: --public {str(target.parent)!r}",
+            )
+        content = read_content(path)
+        if self.private is not None:
+            self.private.check_other(content)
+        check_public(path)
+        return content
+
+
+def _database(found: Listing | JostleError) -> PublicDatabase | JostleError:
+    return found if isinstance(found, JostleError) else next(iter(found.corpus))
+
+
+def _hash(named: Iterable[tuple[str, str]]) -> str:
+    """Return a hash of names and the hashes that go with them."""
+    listed = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for name, digest in sorted(named):
+        listed.update(os.fsencode(name) + b"\0" + digest.encode())
+    return listed.hexdigest()

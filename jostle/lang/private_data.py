@@ -1,0 +1,68 @@
+"""The private data that a run is about: known by their rows before a program is loaded, opened after it was checked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from attrs import frozen
+
+from jostle.errors import JostleError
+from jostle.files.content import is_regular, read_content
+from jostle.privacy.opening import Recognised, recognise
+from jostle.tables.private_files import GRID_ENDING, PrivateFile, read_array
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+
+__all__ = ["PrivateData"]
+
+
+@frozen(eq=False, repr=False, slots=False)  # without slots, its rows are read once
+class PrivateData:
+    """A private file, and what is declared of its rows; they are read when they are first needed."""
+
+    path: Path
+    declared: Schema | None
+    """None for a grid of counts, whose shape says it."""
+
+    @classmethod
+    def at(cls, path: Path, schema: Path | None) -> PrivateData:
+        """Return the private data in a file: a grid of counts in .npy, or rows with a schema."""
+        if not is_regular(path):
+            raise JostleError(f"there is no file {path}", fix="check the path")
+        if path.suffix.lower() == GRID_ENDING:
+            return cls(path, None)
+        if schema is None:
+            raise JostleError(
+                f"there is no schema for {path}",
+                why="which values can occur is public, and is never read off private rows",
+                fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
+            )
+        return cls(path, Schema.read(schema))
+
+    @cached_property
+    def table(self) -> Table:
+        """Return the rows."""
+        return _grid(self.path) if self.declared is None else Table.read(self.path, self.declared)
+
+    @cached_property
+    def recognised(self) -> Recognised:
+        """Return the rows with their marks."""
+        return recognise(self.table)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts about the rows: of rows with a schema, before they are read."""
+        return self.recognised.schema if self.declared is None else self.declared
+
+    @property
+    def file(self) -> PrivateFile:
+        """Return what the file is known by among others."""
+        return PrivateFile.of(self.path, self.recognised.schema, self.recognised.marks)
+
+
+def _grid(path: Path) -> Table:
+    counts = read_array(read_content(path))
+    if counts is None:
+        raise JostleError(f"the file {path} cannot be read as a NumPy array", fix="check the path")
+    return Table.from_grid(counts)

@@ -1,0 +1,44 @@
+"""Commands run in this process, in a folder with private rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from small_tables import ROWS, SCHEMA
+
+from jostle.cli import main
+
+__all__ = ["Done", "ran", "write_rows"]
+
+
+@frozen
+class Done:
+    """What a command printed, and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
+    """Return what a command did."""
+    monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
+    monkeypatch.setenv("COLUMNS", "400")
+    capsys.readouterr()
+    status = 0
+    try:
+        main()
+    except SystemExit as ending:
+        status = int(ending.code or 0)
+    printed = capsys.readouterr()
+    return Done(status, printed.out, printed.err)
+
+
+def write_rows(folder: Path) -> None:
+    """Write private rows and their schema."""
+    lines = [",".join(SCHEMA.names), *(",".join(map(str, row)) for row in ROWS)]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    SCHEMA.write(folder / "rows.toml")

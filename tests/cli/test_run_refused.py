@@ -1,0 +1,172 @@
+"""A refused run leaves nothing behind: no vault, no promise, no charge, no trace, no answer."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_here import Done, ran, write_rows
+from small_tables import SCHEMA, table_of_rows
+
+from jostle.privacy.vault import FileVault
+from jostle.tables.fingerprint import fingerprint
+
+Run = Callable[..., Done]
+COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
+ALL = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "1", "--trace", "t.jsonl", "--out", "a.json")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a command in a folder with private rows, a program and some files."""
+    write_rows(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JOSTLE_HOME", str(tmp_path.parent / "home"))
+    (tmp_path / "p.jst").write_text(COUNT)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "public").mkdir()
+    shutil.copy("rows.csv", "public/copy.csv")
+    (tmp_path / "notes.txt").write_text("no trace\n")
+    (tmp_path / "short.toml").write_text('[columns.nosuch]\nkind = "numeric"\nlow = 0\nhigh = 1\n')
+    np.save("grid.npy", np.arange(9).reshape(3, 3))
+    (tmp_path / "bad.npy").write_bytes(b"no array")
+    (tmp_path / "bad.csv.gz").write_bytes(b"not packed")
+    return lambda *words: ran(monkeypatch, capsys, "run", *words)
+
+
+def held(folder: Path) -> Mapping[str, bytes | None]:
+    """Return all that is in a folder, byte for byte."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path): path.read_bytes() if path.is_file() else None for path in paths if "home" not in path.parts}
+
+
+def put(text: str) -> Callable[[], object]:
+    return lambda: Path("p.jst").write_text(text)
+
+
+def inferred() -> None:
+    """Write a schema that says that it was read off these rows."""
+    source = table_of_rows()._source
+    text = SCHEMA.to_toml().replace("neighbours", f'inferred_from = "{fingerprint(source).public_mark}"\nneighbours', 1)
+    Path("rows.toml").write_text(text)
+
+
+def nothing() -> None:
+    """Change nothing."""
+
+
+TWICE = "def answer(db):\n    n = {{ len(db) }} spending 2\n    return n\n"
+MAKER = (
+    "from classifiers import Majority, NaiveBayes\n\nm = MkChoiceMaker among {Majority, NaiveBayes} "
+    'trained on public("folder")\n\ndef answer(db):\n    return m(db)\n'
+)
+REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
+    "no program": (nothing, ("q.jst", *ALL), 1, "q.jst"),
+    "a mistake of syntax": (put("def answer(db)\n"), ("p.jst", *ALL), 1, "J006"),
+    "a private value": (put("def answer(db):\n    return len(db)\n"), ("p.jst", *ALL), 1, "J203"),
+    "a file that was not named": (put(MAKER), ("p.jst", *ALL), 1, "J515"),
+    "a copy among the public files": (nothing, ("p.jst", *ALL, "--public", "public"), 1, "is a copy of"),
+    "no public files": (nothing, ("p.jst", *ALL, "--public", "nowhere"), 1, "there is no folder"),
+    "a maker that learns nothing": (put(MAKER), ("p.jst", *ALL, "--public", "folder"), 1, "no public database"),
+    "a column that is not there": (put(COUNT.replace("len(db)", 'len(db[regin = "x"])')), ("p.jst", *ALL), 1, "J503"),
+    "more than is promised": (put(TWICE), ("p.jst", *ALL), 3, "may spend epsilon 2, and 1 is promised"),
+    "nothing of this name": (nothing, ("p.jst", *ALL, "--entry", "nosuch"), 1, "nosuch"),
+    "too many values": (put("def answer(db, x, y):\n    return {{ len(db) }}\n"), ("p.jst", *ALL), 1, "takes 3 values"),
+    "nothing to force": (nothing, ("p.jst", *ALL, "--force", "L1=stop"), 1, "makes no choice"),
+    "no policies": (nothing, ("p.jst", *ALL, "--policy", "nowhere.json"), 1, "nowhere.json"),
+    "no promise": (nothing, ("p.jst", *ALL[:4], *ALL[6:]), 1, "no epsilon is promised"),
+    "a promise of nothing": (nothing, ("p.jst", *ALL[:5], "0", *ALL[6:]), 1, "0"),
+    "a promise in words": (nothing, ("p.jst", *ALL[:5], "lots", *ALL[6:]), 1, "lots"),
+    "no data": (nothing, ("p.jst", "--data", "nowhere.csv", *ALL[2:]), 1, "nowhere.csv"),
+    "a folder of data": (nothing, ("p.jst", "--data", "folder", *ALL[2:]), 1, "folder"),
+    "data that cannot be read": (nothing, ("p.jst", "--data", "bad.csv.gz", *ALL[2:]), 1, "cannot be read"),
+    "no grid": (nothing, ("p.jst", "--data", "bad.npy", *ALL[4:]), 1, "NumPy"),
+    "data without these columns": (nothing, ("p.jst", *ALL[:3], "short.toml", *ALL[4:]), 1, "nosuch"),
+    "no schema": (nothing, ("p.jst", *ALL[:2], *ALL[4:]), 1, "no schema"),
+    "a schema that is not there": (nothing, ("p.jst", *ALL[:3], "no.toml", *ALL[4:]), 1, "no.toml"),
+    "a schema read off the rows": (inferred, ("p.jst", *ALL), 1, "read off this same table"),
+    "a trace in no folder": (nothing, ("p.jst", *ALL[:7], "none/t.jsonl", *ALL[8:]), 1, "cannot write the trace"),
+    "a trace that is a folder": (nothing, ("p.jst", *ALL[:7], "folder", *ALL[8:]), 1, "cannot write the trace"),
+    "a trace that is none": (nothing, ("p.jst", *ALL[:7], "notes.txt", *ALL[8:]), 1, "no trace"),
+    "an answer in no folder": (nothing, ("p.jst", *ALL[:9], "none/a.json"), 1, "cannot write"),
+    "an answer that is a folder": (nothing, ("p.jst", *ALL[:9], "folder"), 1, "cannot write"),
+    "two words on vaults": (nothing, ("p.jst", *ALL, "--vault", "v", "--no-vault"), 1, "contradict"),
+    "a vault in no folder": (nothing, ("p.jst", *ALL, "--vault", "none/v"), 1, "the vault"),
+    "a vault that is none": (nothing, ("p.jst", *ALL, "--vault", "notes.txt"), 1, "notes.txt"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", REFUSED)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_refused_run_leaves_the_folder_as_it_was(run: Run, tmp_path: Path, why: str, *, as_json: bool) -> None:
+    prepare, words, status, said = REFUSED[why]
+    prepare()
+    before = held(tmp_path)
+    done = run(*words, *(["--json"] if as_json else []))
+    assert done.status == status, done
+    assert said in (done.out if as_json else done.err)
+    assert held(tmp_path) == before
+
+
+def with_vault(
+    promise: str, spent: str, columns: tuple[str, ...] = SCHEMA.names, neighbours: str = "add_remove", text: str = COUNT
+) -> None:
+    """Make a vault beside the rows, and a program."""
+    put(text)()
+    vault = FileVault("rows.csv.vault")
+    vault.create(Fraction(promise), neighbours, columns)
+    vault.open(None, neighbours, columns)
+    vault.pay(Fraction(spent), "before")
+
+
+KEPT: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
+    "a larger promise": (lambda: with_vault("1/2", "0"), ("p.jst", *ALL), 3, "jostle vault raise"),
+    "nothing left": (lambda: with_vault("1", "1"), ("p.jst", *ALL), 3, "0 is left"),
+    "nothing left of what is not said": (lambda: with_vault("1", "1"), ("p.jst", *ALL[:4]), 3, "0 is left"),
+    "less left than it needs": (
+        lambda: with_vault("3", "2", text=TWICE),
+        ("p.jst", *ALL[:5], "3", *ALL[6:]),
+        3,
+        "may spend epsilon 2, and 1 is left of the promise",
+    ),
+    "other columns": (lambda: with_vault("1", "1/2", ("x", "y")), ("p.jst", *ALL), 1, "other columns"),
+    "another relation": (
+        lambda: with_vault("1", "1/2", neighbours="replace_one"),
+        ("p.jst", *ALL),
+        1,
+        "keeps a budget under replace_one",
+    ),
+    "a mistake": (lambda: with_vault("1", "0", text="def f(db)\n"), ("p.jst", *ALL), 1, "J006"),
+    "more than there is": (lambda: with_vault("1", "0", text=TWICE), ("p.jst", *ALL), 3, "may spend epsilon 2"),
+}
+
+
+@pytest.mark.parametrize("why", KEPT)
+def test_a_refused_run_leaves_a_vault_as_it_was(run: Run, tmp_path: Path, why: str) -> None:
+    prepare, words, status, said = KEPT[why]
+    prepare()
+    before, vault = held(tmp_path), FileVault("rows.csv.vault")
+    known = (vault.account(), vault.columns(), vault.promises(), vault.reservations())
+    done = run(*words)
+    assert done.status == status, done
+    assert said in done.err
+    assert (vault.account(), vault.columns(), vault.promises(), vault.reservations()) == known
+    assert held(tmp_path) == before
+
+
+def test_what_is_refused_before_the_rows_are_read_needs_none(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("no table\n")
+    (tmp_path / "p.jst").write_text(TWICE)
+    assert run("p.jst", *ALL).status == 3
+
+
+def test_the_same_command_runs_once_it_is_allowed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.jst").write_text(TWICE)
+    assert run("p.jst", *ALL).status == 3
+    done = run("p.jst", *ALL[:5], "2", *ALL[6:])
+    assert done.status == 0, done
+    assert {"a.json", "t.jsonl", "rows.csv.vault"} <= {path.name for path in tmp_path.iterdir()}

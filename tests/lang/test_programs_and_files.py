@@ -1,0 +1,232 @@
+"""What a program can read: what whoever runs it named as public, and none of the rest, whatever it tries."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_tables import ROWS, SCHEMA
+
+from jostle import load
+from jostle.errors import JostleError, PrivateDataError, ProgramError, Source
+from jostle.lang.outcomes import Outcome
+from jostle.lang.running import run_program
+from jostle.lang.schema_named import check_named
+from jostle.trace.records import Opened, ReadPublic, read_trace
+
+HEAD = """\
+from classifiers import Majority, NaiveBayes
+from public import tableCorpus
+
+#Option
+def Spy(db):
+    n = noisyCount(db, epsilon / 2)
+    print("rows", n)
+    return Majority(db, epsilon=epsilon / 2)
+
+"""
+BODY = """
+def answer(db):
+    return noisyCount(db, epsilon / 10)
+"""
+ATTACKS = {
+    "rehearsal at the top": "found = [rehearse(Spy, table, 20, 100000) for table in public(PATH)]\n" + BODY,
+    "rehearsal inside": "\ndef answer(db):\n    return [rehearse(Spy, table, 20, 100000) for table in public(PATH)]\n",
+    "how many there are": "\ndef answer(db):\n    return len(public(PATH)) + noisyCount(db, epsilon / 2)\n",
+    "a maker": "maker = MkChoiceMaker among {Spy, NaiveBayes} trained on public(PATH)\n"
+    "\ndef answer(db):\n    return maker(db)\n",
+    "a maker's union": "maker = MkChoiceMaker among {Spy, NaiveBayes} trained on public(PATH) | tableCorpus\n"
+    "\ndef answer(db):\n    return maker(db)\n",
+    "a judge": "def judge(given, truth):\n    print(truth)\n    return 1\n\n"
+    "maker = MkChoiceMaker among {Spy, NaiveBayes} trained on public(PATH) judged by judge\n"
+    "\ndef answer(db):\n    return maker(db)\n",
+    "a scale too large": "\ndef answer(db):\n    return [rehearse(Majority, t, 10 ** 9, 1) for t in public(PATH)]\n",
+    "by another name": "\ndef answer(db):\n    return len(map(public, [PATH])) + noisyCount(db, epsilon / 2)\n",
+    "by name": "\ndef answer(db):\n    return len(public(path=PATH)) + noisyCount(db, epsilon / 2)\n",
+    "a path in pieces": '\ndef answer(db):\n    return len(public("" + PATH)) + noisyCount(db, epsilon / 2)\n',
+    "a default": "\ndef answer(db, found=public(PATH)):\n    return len(found) + noisyCount(db, epsilon / 2)\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with private data and a folder of public data, where everything is run."""
+    lines = [",".join(SCHEMA.names), *(",".join(map(str, row)) for row in ROWS)]
+    (tmp_path / "secret.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    np.save(tmp_path / "secret.npy", np.arange(16).reshape(4, 4))
+    SCHEMA.write(tmp_path / "rows.toml")
+    (tmp_path / "public").mkdir()
+    public = ["size,label", *(f"{n % 7},{'no' if n % 3 else 'yes'}" for n in range(600))]
+    (tmp_path / "public" / "cups.csv").write_text("\n".join(public) + "\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(text: str, **facts: object) -> Outcome:
+    """Return what a program gives on the private data."""
+    Path("program.jst").write_text(text, "utf-8")
+    given: dict[str, object] = {"data": Path("secret.csv"), "schema": Path("rows.toml"), "epsilon": "1", **facts}
+    return run_program(Path("program.jst"), say=None, **given)  # type: ignore[arg-type]
+
+
+def kept() -> Iterator[str]:
+    """Yield the text of whatever was learned or rehearsed."""
+    for path in Path(os.environ["JOSTLE_HOME"]).rglob("*"):
+        if path.is_file():
+            yield path.read_text("utf-8")
+
+
+PATHS = ["secret.csv", "secret.npy", "public/../secret.csv", "/proc/self/cwd/secret.csv", "no such file", "/etc/passwd"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("named", [(), (Path("public"),)], ids=["nothing named", "a folder named"])
+def test_a_program_does_not_read_the_private_file(attack: str, named: tuple[Path, ...]) -> None:
+    for path in PATHS:
+        text = HEAD + ATTACKS[attack].replace("PATH", json.dumps(path))
+        with pytest.raises(ProgramError) as caught:
+            run(text, public=named)
+        (mistake,) = caught.value.diagnostics
+        assert mistake.code == "J515"
+        assert "100" not in mistake.title + mistake.why  # the private file's number of rows
+    assert list(kept()) == []
+
+
+@pytest.mark.parametrize("attack", ["rehearsal at the top", "a maker", "a judge", "by another name"])
+def test_what_is_there_and_what_is_not_are_one_to_a_program(attack: str) -> None:
+    said = set()
+    for path in PATHS:
+        with pytest.raises(ProgramError) as caught:
+            run(HEAD + ATTACKS[attack].replace("PATH", json.dumps(path)), public=[Path("public")])
+        (mistake,) = caught.value.diagnostics
+        said.add((mistake.title.replace(repr(path), ""), mistake.why, mistake.fix, mistake.span.line))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("imported", ["folder", "public", "error_of", "CORPORA"])
+def test_nothing_that_reads_files_is_imported(imported: str) -> None:
+    with pytest.raises(ProgramError, match="J104"):
+        run(f"from public import {imported}\n" + BODY)
+
+
+def test_what_is_checked_is_refused_before_anything_is_read(place: Path) -> None:
+    (place / "secret.csv").write_text("no table at all\n")
+    with pytest.raises(ProgramError, match="J515"):
+        run(HEAD + ATTACKS["a maker"].replace("PATH", '"public"'))
+
+
+def test_a_program_reads_what_was_named_and_the_trace_says_so(place: Path) -> None:
+    text = HEAD + "first = len(public('public/cups.csv'))\n".replace("'", '"')
+    text += '\ndef answer(db):\n    return len(public("public")) + first + noisyCount(db, epsilon / 10) * 0\n'
+    done = run(text, public=[place / "public"], trace=Path("trace.jsonl"))
+    assert done.answer == 2
+    lines = read_trace("trace.jsonl")
+    records = [each for each in lines if isinstance(each, ReadPublic)]
+    assert isinstance(lines[0], Opened)
+    assert [(each.path, each.databases) for each in records] == [("public/cups.csv", 1), ("public", 1)]
+    assert len({each.digest for each in records}) == 2
+
+
+def test_what_was_learned_with_private_data_named_is_of_the_public_data_alone(place: Path) -> None:
+    plates = ["width,label", *(f"{n % 11},{'no' if n % 11 < 4 else 'yes'}" for n in range(600))]
+    (place / "public" / "plates.csv").write_text("\n".join(plates) + "\n", "utf-8")
+    text = HEAD + ATTACKS["a maker"].replace("PATH", '"public"')
+    run(text, public=[Path("public")], epsilon="2")
+    learned = "".join(kept())
+    assert '"name":"cups"' in learned
+    for private in ("secret", "north", "region", str(place / "secret.csv")):
+        assert private not in learned
+    instances = [json.loads(line) for text in kept() for line in text.splitlines() if '"kind":"instance"' in line]
+    assert {each["rows"] for each in instances} <= set(range(601))
+    before = sorted(kept())
+    (place / "secret.csv").write_text((place / "secret.csv").read_text() + "north,10.0,1.0,yes\n")
+    run(text, public=[Path("public")], epsilon="2")
+    assert sorted(kept()) == before  # other private rows, and not a byte is learned otherwise
+
+
+@pytest.mark.parametrize(
+    "program", ["def answer(db) no program", HEAD + BODY, 'x = public("public/cups.csv")\n' + BODY]
+)
+@pytest.mark.parametrize("name", ["copy.csv", "copy.csv.gz", "link.csv", "hard.csv"])
+def test_a_folder_with_the_private_rows_is_refused_to_its_owner_whatever_the_program_says(
+    place: Path, program: str, name: str
+) -> None:
+    import gzip  # noqa: PLC0415
+
+    target, secret = place / "public" / name, place / "secret.csv"
+    if name.endswith(".gz"):
+        target.write_bytes(gzip.compress(secret.read_bytes()))
+    elif name.startswith("link"):
+        target.symlink_to(secret)
+    elif name.startswith("hard"):
+        os.link(secret, target)
+    else:
+        target.write_bytes(secret.read_bytes())
+    with pytest.raises(PrivateDataError, match=re.escape(name)):
+        run(program, public=[Path("public")])
+    assert list(kept()) == []
+
+
+def test_a_private_grid_is_known_among_public_ones(place: Path) -> None:
+    (place / "grids").mkdir()
+    np.save(place / "grids" / "turned.npy", np.arange(16, dtype=np.int16).reshape(4, 4).T)
+    with pytest.raises(PrivateDataError, match="has the same rows as"):
+        run(BODY, data=Path("secret.npy"), schema=None, public=[Path("grids")])
+
+
+@pytest.mark.parametrize("attack", ["rehearsal at the top", "a maker"])
+def test_without_private_data_a_program_reads_no_more(attack: str) -> None:
+    text = HEAD + ATTACKS[attack].replace("PATH", '"secret.csv"')
+    with pytest.raises(ProgramError, match="J515"):
+        run(text, data=None, schema=None)
+    Path("program.jst").write_text(text)
+    for public in ((), "public", ["public"]):
+        with pytest.raises(ProgramError, match="J515"):
+            load("program.jst", public=public)
+
+
+def test_python_says_what_a_program_reads_as_well() -> None:
+    Path("program.jst").write_text('def answer():\n    return len(public("public"))\n')
+    with pytest.raises(ProgramError, match="no files were named"):
+        Path("other.jst").write_text("def answer(p):\n    return len(public(p))\n") and load("other.jst").run(
+            "answer", 1
+        )
+    assert load("program.jst", public="public").run("answer") == 1
+
+
+def test_a_word_of_the_programs_own_is_not_mistaken_for_the_one_that_reads() -> None:
+    own = "def public(x):\n    return 2 * x\n\ndef answer(db):\n    return public(3) + 0 * noisyCount(db, epsilon)\n"
+    assert run(own).answer == 6
+
+
+def test_a_file_exchanged_while_a_program_runs_is_not_read(place: Path) -> None:
+    """The exchange is made by what the program prints, between the look and the reading."""
+    (place / "program.jst").write_text(
+        HEAD + 'print("now")\nfound = [rehearse(Spy, t, 20, 1000) for t in public("public/cups.csv")]\n' + BODY
+    )
+
+    def exchange(_: str) -> None:
+        (place / "public" / "cups.csv").unlink(missing_ok=True)
+        (place / "public" / "cups.csv").symlink_to(place / "secret.csv")
+
+    with pytest.raises(JostleError, match="is not what it was"):
+        run_program(
+            Path("program.jst"),
+            data=Path("secret.csv"),
+            schema=Path("rows.toml"),
+            epsilon="1",
+            public=[Path("public")],
+            say=exchange,
+        )
+
+
+def test_a_schema_that_a_program_names_is_not_waited_for(place: Path) -> None:
+    os.mkfifo(place / "rows")
+    checked, found = check_named(Source("program.jst", "# Schema: rows\n" + BODY), place)
+    assert found is None
+    assert [each.code for each in checked.diagnostics] == ["J112"]
