@@ -38,7 +38,7 @@ from jostle.corpora.parts import possible_rows
 from jostle.corpora.specs import TableSpec
 from jostle.options import get
 from jostle.options.classification.select_privately import SelectPrivately
-from jostle.privacy.selection import Stopping
+from jostle.privacy.selection import NumberOfRuns
 from jostle.tasks import CLASSIFICATION, make_instance
 from jostle.tasks.classification.metafeatures import BOUGHT, PUBLIC
 
@@ -73,9 +73,9 @@ class Setting:
         return tuple(sorted((*options[:1] * times, *options[1 : self.tried])))
 
     @property
-    def stopping(self) -> Stopping:
+    def stopping(self) -> NumberOfRuns:
         """Return the distribution of the number of runs."""
-        return Stopping(self.gamma, self.eta)
+        return NumberOfRuns(self.gamma, self.eta)
 
     @property
     def mean_runs(self) -> float:

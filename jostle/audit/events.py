@@ -23,9 +23,9 @@ from jostle.audit.outputs import as_keys, as_numbers, width_of
 from jostle.audit.subjects import Outputs
 
 __all__ = [
-    "Event",
     "Features",
     "Order",
+    "OutputEvent",
     "best_events",
     "learn_orders",
     "least_chance",
@@ -75,7 +75,7 @@ class Order:
 
 
 @frozen
-class Event:
+class OutputEvent:
     """All outputs whose score reaches a cut, or, turned round, does not exceed it."""
 
     order: Order
@@ -157,7 +157,7 @@ def _by_columns(numbers: Floats, origin: NDArray[np.int64], read: Features) -> O
     return Order("naive Bayes", score)
 
 
-def best_events(order: Order, first: Outputs, second: Outputs, alpha: float) -> Iterator[Event]:
+def best_events(order: Order, first: Outputs, second: Outputs, alpha: float) -> Iterator[OutputEvent]:
     """Yield, for each direction, the cut that would give the largest bound if these runs were the measuring ones."""
     scores = order.score(first), order.score(second)
     for sign in (1, -1):
@@ -169,4 +169,4 @@ def best_events(order: Order, first: Outputs, second: Outputs, alpha: float) -> 
         hits = [len(side) - np.searchsorted(side, cuts, side="left") for side in (likelier, other)]
         bounds = log_ratio_bound(hits[0], hits[1], (len(likelier), len(other)), alpha)
         best = int(np.argmax(bounds))
-        yield Event(order, float(cuts[best]), sign, float(bounds[best]))
+        yield OutputEvent(order, float(cuts[best]), sign, float(bounds[best]))

@@ -25,7 +25,7 @@ from jostle.audit.outputs import as_keys
 from jostle.audit.subjects import Data, Exact, Sample, Sampler
 from jostle.errors import AuditError
 from jostle.privacy.amounts import Amount, exact
-from jostle.privacy.reals import Chance, Known, Ratio
+from jostle.privacy.reals import Chance, Ratio, RationalChance
 
 __all__ = ["Forks", "enumerated", "enumerated_runs", "permute_and_flip_chances"]
 
@@ -106,7 +106,7 @@ class Forks:
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """Take coins."""
-        known = Known(chance) if isinstance(chance, Fraction) else chance
+        known = RationalChance(chance) if isinstance(chance, Fraction) else chance
         up = _number(known.enclose)
         chances = [_possible(1 - up), _possible(up)]
         return np.array([self._take((False, True), chances) for _ in range(size)], dtype=np.bool_)

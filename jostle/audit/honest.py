@@ -13,7 +13,7 @@ from jostle.audit.contingency import grid_pairs, table_pairs
 from jostle.audit.counting import NoisyCounts, OneLevelTree, SparseHistogram, TwoLevelCell
 from jostle.audit.forks import enumerated
 from jostle.audit.pairs import answer_pairs, histogram_pairs, key_pairs
-from jostle.audit.selections import GridChoice, NoisyMax, Peeling, Selection
+from jostle.audit.selections import GridChoice, NoisyMax, Peeling, SinglePick
 from jostle.audit.subjects import Subject, register
 from jostle.audit.thresholds import SparseVector, balanced_share
 from jostle.privacy.aggregates import Deviation
@@ -26,8 +26,8 @@ ONE_BY_ONE = 12_000
 
 _counts = NoisyCounts(sensitivity=1)
 _moved_counts = NoisyCounts(sensitivity=2)
-_select = Selection(monotone=False)
-_select_monotone = Selection(monotone=True)
+_select = SinglePick(monotone=False)
+_select_monotone = SinglePick(monotone=True)
 _peel = Peeling(rounds=2, monotone=False)
 _peel_monotone = Peeling(rounds=2, monotone=True)
 _noisy_max = NoisyMax(factor=2)

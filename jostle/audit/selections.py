@@ -25,7 +25,7 @@ __all__ = [
     "GridChoice",
     "NoisyMax",
     "Peeling",
-    "Selection",
+    "SinglePick",
     "SmoothLeaf",
     "Table",
     "grid_quality",
@@ -77,7 +77,7 @@ class NoisyMax:
 
 
 @frozen(kw_only=True)
-class Selection:
+class SinglePick:
     """Permute-and-flip; epsilon-private at rate epsilon/2, or at epsilon if all scores change the same way."""
 
     monotone: bool

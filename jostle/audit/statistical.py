@@ -21,7 +21,15 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.audit.events import Event, Features, best_events, learn_orders, least_chance, log_ratio_bound, most_chance
+from jostle.audit.events import (
+    Features,
+    OutputEvent,
+    best_events,
+    learn_orders,
+    least_chance,
+    log_ratio_bound,
+    most_chance,
+)
 from jostle.audit.findings import Bound
 from jostle.audit.pairs import Pair
 from jostle.audit.subjects import Outputs, Sampler, Subject
@@ -39,7 +47,7 @@ ROUNDING = 1e-9
 class _Candidate:
     place: int
     pair: Pair[Any]
-    event: Event
+    event: OutputEvent
 
 
 def statistical_bound(
@@ -82,7 +90,7 @@ def _run(
     return sides[0], sides[1]
 
 
-def _promising(outputs: tuple[Outputs, Outputs], features: Features | None, alpha: float) -> list[Event]:
+def _promising(outputs: tuple[Outputs, Outputs], features: Features | None, alpha: float) -> list[OutputEvent]:
     first, second = outputs
     learning = len(first) // 2
     return [

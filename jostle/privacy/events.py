@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from jostle.errors import EventError
 from jostle.privacy.fields import TYPES, fraction, positive
 from jostle.tables.closed import Closed
-from jostle.tables.fields import Part, Parts, Within, listed, whole
+from jostle.tables.fields import Component, Components, Within, listed, whole
 from jostle.tables.schema import Neighbours
 
 __all__ = [
@@ -46,6 +46,10 @@ class Event:
     __slots__ = ()
 
 
+EVENT_INSIDE = Component(base=Event, what="an event", error=EventError)
+EVENTS_INSIDE = Components(base=Event, what="an event", error=EventError)
+
+
 @frozen
 class Laplace(Event):
     """Exact discrete Laplace noise, of scale sensitivity / epsilon, on all numbers of one tally."""
@@ -71,22 +75,22 @@ class Allotment(Event):
 class InTurn(Event):
     """Several events on the same rows: their prices add up."""
 
-    events: tuple[Event, ...] = field(converter=listed, validator=Parts(base=Event, what="an event", error=EventError))
+    events: tuple[Event, ...] = field(converter=listed, validator=EVENTS_INSIDE)
 
 
 @frozen
 class Repeated(Event):
     """One event so many times on the same rows."""
 
-    event: Event = field(validator=Part(base=Event, what="an event", error=EventError))
+    event: Event = field(validator=EVENT_INSIDE)
     times: int = field(converter=whole, validator=Within(0, MOST_TIMES))
 
 
 @frozen
 class Selected(Event):
-    """Runs of one event whose number is drawn by `Stopping`, of which the best-scored is seen (see `selection`)."""
+    """Runs of one event whose number is drawn by `NumberOfRuns`, of which the best-scored is seen (see `selection`)."""
 
-    candidate: Event = field(validator=Part(base=Event, what="an event", error=EventError))
+    candidate: Event = field(validator=EVENT_INSIDE)
     """One run, with its score."""
     eta: Fraction = field(converter=fraction, validator=Within(LEAST_ETA, 1))
     """The shape of the distribution of their number: it costs as much as 2 + eta runs."""
@@ -100,7 +104,7 @@ class Disjoint(Event):
     another, so the two dearest are.
     """
 
-    events: tuple[Event, ...] = field(converter=listed, validator=Parts(base=Event, what="an event", error=EventError))
+    events: tuple[Event, ...] = field(converter=listed, validator=EVENTS_INSIDE)
 
 
 EVENTS = Closed(

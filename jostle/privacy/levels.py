@@ -15,7 +15,7 @@ from jostle.privacy.events import Event, Laplace
 from jostle.privacy.fields import fractions
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
-from jostle.tables.fields import Part
+from jostle.tables.fields import Component
 from jostle.tables.kernel_list import LEVEL_KERNELS
 from jostle.tables.kernels import Kernel
 from jostle.tables.regions import LevelKernel
@@ -41,7 +41,7 @@ class AddNoiseByLevel(Mechanism):
     shares add up to 1.
     """
 
-    tallied: LevelKernel = field(validator=Part(LEVEL_KERNELS, what="a kernel made of levels", error=ProbeError))
+    tallied: LevelKernel = field(validator=Component(LEVEL_KERNELS, what="a kernel made of levels", error=ProbeError))
     shares: tuple[Fraction, ...] = field(converter=fractions)
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema

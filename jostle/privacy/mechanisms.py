@@ -22,7 +22,7 @@ from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Nois
 from jostle.privacy.reals import Tail
 from jostle.privacy.score_lists import SCORES
 from jostle.privacy.scores import Score, pick_rate
-from jostle.tables.fields import Part, Within, whole
+from jostle.tables.fields import Component, Within, whole
 from jostle.tables.kernel_list import DENSE_KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.schema import Schema
@@ -79,7 +79,7 @@ class AddNoise(Mechanism):
     the probability of any noisy value by a factor of at most exp(1/scale) = exp(epsilon/sensitivity).
     """
 
-    tallied: DenseKernel = field(validator=Part(DENSE_KERNELS, what="a dense kernel", error=ProbeError))
+    tallied: DenseKernel = field(validator=Component(DENSE_KERNELS, what="a dense kernel", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """Return what is tallied."""
@@ -123,7 +123,7 @@ class AddNoiseAbove(Mechanism):
     own.
     """
 
-    tallied: SparseCounts = field(validator=Part((SparseCounts,), what="a sparse kernel", error=ProbeError))
+    tallied: SparseCounts = field(validator=Component((SparseCounts,), what="a sparse kernel", error=ProbeError))
     threshold: int = field(converter=whole, validator=Within(0, LARGEST_THRESHOLD))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
@@ -172,7 +172,7 @@ class AddNoiseAbove(Mechanism):
 class Pick(Mechanism):
     """Permute-and-flip over the candidates of one score (see `pick_rate`, and `Noise.permute_and_flip`)."""
 
-    score: Score = field(validator=Part(SCORES.members, what="a known score", error=ProbeError))
+    score: Score = field(validator=Component(SCORES.members, what="a known score", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:
         """Return what is tallied."""

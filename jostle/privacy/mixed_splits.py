@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
 from jostle.privacy.split_scores import ROWS_BOUND, GroupScore, SplitScore, Utility
-from jostle.tables.fields import OneOf, Part, Sides, int64_arrays, int64s, truth_arrays, whole, words
+from jostle.tables.fields import Component, OneOf, Sides, int64_arrays, int64s, truth_arrays, whole, words
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import Routing, SplitCounts
 from jostle.tables.schema import Schema
@@ -32,7 +32,7 @@ Integers = NDArray[np.int64]
 class MixedSplitScore(GroupScore):
     """How well each candidate splits each open leaf, by the utility that the leaf was given."""
 
-    routing: Routing = field(validator=Part((Routing,)))
+    routing: Routing = field(validator=Component((Routing,)))
     utilities: tuple[Utility, ...] = field(converter=words, validator=OneOf(get_args(Utility)))
     """One for each part of the open leaves; each at most once."""
     open: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(1))

@@ -24,7 +24,7 @@ from jostle.privacy.amounts import Amount
 from jostle.privacy.changes import ZERO, Change, Known, known
 from jostle.privacy.exact_arrays import Numbers
 from jostle.privacy.public_numbers import is_number, public_number, sides
-from jostle.tables.fields import ANY_WHOLE, Part, Parts, listed, wholes
+from jostle.tables.fields import ANY_WHOLE, Component, Components, listed, wholes
 from jostle.tables.schema import Schema
 
 __all__ = [
@@ -189,7 +189,7 @@ WHAT = 'a private expression, as expressions.cells("age") is'
 class OfOne(Expression):
     """A node computed from one part."""
 
-    of: Expression = field(validator=Part(base=Expression, what=WHAT, error=ExpressionError))
+    of: Expression = field(validator=Component(base=Expression, what=WHAT, error=ExpressionError))
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -206,7 +206,7 @@ class OfSeveral(Expression):
     """A node computed from several parts."""
 
     items: tuple[Expression, ...] = field(
-        converter=listed, validator=Parts(base=Expression, what=WHAT, error=ExpressionError)
+        converter=listed, validator=Components(base=Expression, what=WHAT, error=ExpressionError)
     )
 
     def __attrs_post_init__(self) -> None:

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
-from jostle.privacy.reals import Chance, Enclosure, Exponential, Known, Miss, Ratio
+from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, Ratio, RationalChance
 
 __all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "forget", "geometric"]
 
@@ -141,7 +141,7 @@ class Noise:
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """Return *size* coins that come up with the given chance, rational or enclosable."""
-        chance = Known(chance) if isinstance(chance, Fraction) else chance
+        chance = RationalChance(chance) if isinstance(chance, Fraction) else chance
         return _coin(chance).draw(self.source, size).astype(np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
@@ -201,7 +201,7 @@ class Noise:
         trials = operator.index(trials)
         if not 0 <= trials <= LARGEST:
             raise NoiseError(f"trials is {trials}, but must lie between 0 and 2**63 - 1")
-        ratio = Miss(Known(chance) if isinstance(chance, Fraction) else chance)
+        ratio = Miss(RationalChance(chance) if isinstance(chance, Fraction) else chance)
         expected = trials // ratio.length
         if expected > MOST_SUCCESSES:
             raise NoiseError(

@@ -28,7 +28,7 @@ from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.vault import FileVault, MemoryVault, Vault
-from jostle.tables.engines import Source
+from jostle.tables.engines import RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.private_files import check_public
 from jostle.tables.schema import Schema
@@ -97,7 +97,7 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
-    _source: Source
+    _source: RowSource
     _schema: Schema
 
     @property
@@ -209,7 +209,7 @@ def _opened(room: Room, record: Opened) -> Probe:
     return _probe_on(room)
 
 
-def _taken(table: object) -> tuple[Source, Schema]:
+def _taken(table: object) -> tuple[RowSource, Schema]:
     """Return a table's rows, and its schema as it is now: who holds the table can change the one it has."""
     if not isinstance(table, Table):
         raise ProbeError(
@@ -218,11 +218,11 @@ def _taken(table: object) -> tuple[Source, Schema]:
         )
     schema = copy.deepcopy(table.schema)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
-    source: Source = evolve(rows, schema=schema)
+    source: RowSource = evolve(rows, schema=schema)
     return source, schema
 
 
-def _taken_as_public(table: object) -> tuple[Source, Schema]:
+def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
     """Return the same of a public table; refuse one that was read from a file with a vault beside it."""
     if isinstance(table, Table) and table.origin is not None:
         check_public(table.origin)

@@ -15,7 +15,7 @@ from jostle.privacy.noise import Noise
 from jostle.privacy.reals import Exponential
 from jostle.privacy.score_lists import GROUP_SCORES
 from jostle.privacy.split_scores import GroupScore
-from jostle.tables.fields import Part
+from jostle.tables.fields import Component
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.schema import Schema
 
@@ -41,7 +41,7 @@ class PickEach(Mechanism):
     all of the at most t groups the row is in. Which group has which spread is public.
     """
 
-    score: GroupScore = field(validator=Part(GROUP_SCORES.members, what="a known score for groups", error=ProbeError))
+    score: GroupScore = field(validator=Component(GROUP_SCORES.members, what="a score for groups", error=ProbeError))
 
     def kernel(self, schema: Schema) -> DenseKernel:
         """Return what is tallied."""

@@ -18,7 +18,7 @@ from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.privacy.release import MOST_CELLS, MOST_UNITS, evaluated, stack_of
-from jostle.tables.fields import Parts, listed
+from jostle.tables.fields import Components, listed
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Stack
 
@@ -43,7 +43,7 @@ class PickLargest(Mechanism):
     """
 
     candidates: tuple[Expression, ...] = field(
-        converter=listed, validator=Parts(NODES.members, what="a known private expression", error=ExpressionError)
+        converter=listed, validator=Components(NODES.members, what="a known private expression", error=ExpressionError)
     )
 
     def kernel(self, schema: Schema) -> Stack:

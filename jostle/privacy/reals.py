@@ -15,7 +15,7 @@ from attrs import Attribute, field, frozen
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import show_amount
 
-__all__ = ["Chance", "Enclosure", "Exponential", "Known", "Miss", "Ratio", "Tail", "enclose_exponential"]
+__all__ = ["Chance", "Enclosure", "Exponential", "Miss", "Ratio", "RationalChance", "Tail", "enclose_exponential"]
 
 Enclosure = tuple[int, int]
 
@@ -107,7 +107,7 @@ class Exponential:
 
 
 @frozen
-class Known:
+class RationalChance:
     """A rational probability."""
 
     value: Fraction = field(validator=_chance)

@@ -19,7 +19,7 @@ from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, Noise
 from jostle.privacy.tallied import Tally
-from jostle.tables.fields import Part
+from jostle.tables.fields import Component
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Stack
 
@@ -91,7 +91,7 @@ class AddNoiseTo(Mechanism):
     """
 
     expression: Expression = field(
-        validator=Part(NODES.members, what="a known private expression", error=ExpressionError)
+        validator=Component(NODES.members, what="a known private expression", error=ExpressionError)
     )
 
     def kernel(self, schema: Schema) -> Stack:

@@ -26,7 +26,7 @@ from jostle.privacy.plain import plain
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
-from jostle.tables.engines import Partial, Source
+from jostle.tables.engines import Partial, RowSource
 from jostle.tables.fields import name, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
@@ -73,7 +73,7 @@ def _copied_schema(room: Room) -> Schema:
 class Room:
     """Rows and everything needed to answer about them."""
 
-    source: Source
+    source: RowSource
     where: Where
     ledger: Ledger
     noise: Noise

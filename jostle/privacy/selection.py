@@ -3,7 +3,7 @@
 A *candidate run* is a whole epsilon_1-private computation: something is released, and a noisy score with it. Of a
 random number K of independent runs, the one with the highest score leaves, with its score; that there were others, how
 many, and what they gave, is seen nowhere. Running K of them and letting all be seen would cost K epsilon_1. The best
-alone costs (2 + eta) epsilon_1, for the distribution of K that `Stopping` draws, however large K is.
+alone costs (2 + eta) epsilon_1, for the distribution of K that `NumberOfRuns` draws, however large K is.
 
 Liu and Talwar, Private selection from private candidates, STOC 2019 (eta = 1: a geometric K, 3 epsilon_1). Papernot and
 Steinke, Hyperparameter tuning with Renyi differential privacy, ICLR 2022 (any eta > -1).
@@ -34,7 +34,7 @@ a lower score than y, and with an equal one. K has nothing to do with D.
 
 (Outputs are finitely or countably many: numbers released here are whole.) Nothing was assumed of the scores, so they
 may be as bad as they like. But runs must be independent and alike, K must be exactly of this distribution (no cap, no
-time limit), and K must not be seen: given K = k, the best of k costs k epsilon_1. The exact draw is `Stopping.draw`.
+time limit), and K must not be seen: given K = k, the best of k costs k epsilon_1. `NumberOfRuns.draw` is exact.
 
 *How losers are kept from sight.* A probe's caller is never given a candidate's probe. Candidates are run behind the
 door (`Room.select`), by code from a closed list (`SELECTIONS`, whose members run Options from a closed list of Jostle's
@@ -71,9 +71,9 @@ __all__ = [
     "ETA",
     "GAMMA",
     "SELECTIONS",
+    "NumberOfRuns",
     "Scored",
     "Selection",
-    "Stopping",
     "best_of",
     "forget_all",
     "seen_of",
@@ -93,7 +93,7 @@ MOST_PARTS = 1_000_000
 
 
 @frozen
-class Stopping:
+class NumberOfRuns:
     """How many candidates are run: P(K = k) proportional to (1 - gamma)^k (eta + 1) ... (eta + k - 1) / k!, k >= 1.
 
     With eta = 1 a geometric distribution, with eta = 0 the logarithmic one. Smaller eta costs less, and has more chance
@@ -115,7 +115,7 @@ class Stopping:
     def each(self, epsilon: Fraction) -> Fraction:
         """Return what one run may cost, if all together are to cost *epsilon*.
 
-        >>> Stopping(eta=1).each(Fraction(3))
+        >>> NumberOfRuns(eta=1).each(Fraction(3))
         Fraction(1, 1)
         """
         return epsilon / (2 + self.eta)
@@ -159,7 +159,7 @@ class Scored:
 class Selection(ABC, Generic[Asker_contra]):
     """What candidates there are, how one is run, and how often."""
 
-    stopping: Stopping
+    stopping: NumberOfRuns
 
     @property
     @abstractmethod
@@ -195,7 +195,7 @@ SELECTIONS = places(
 """The selections whose code may see candidates that lose. They are built on what is built on probes."""
 
 
-def best_of(stopping: Stopping, noise: Noise, run: Callable[[], tuple[Scored, Run]]) -> tuple[Scored, Run]:
+def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored, Run]]) -> tuple[Scored, Run]:
     """Return the best-scored of a random number of runs, with what else it gave; of equal scores, the earliest."""
     best: tuple[Scored, Run] | None = None
     for _ in range(stopping.draw(noise)):  # at least one

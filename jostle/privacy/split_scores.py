@@ -49,7 +49,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.tables.fields import OneOf, Part, Sides, Within, int64s, truths, whole, word
+from jostle.tables.fields import Component, OneOf, Sides, Within, int64s, truths, whole, word
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Schema
@@ -114,7 +114,7 @@ ROWS_BOUND = Within(1, 2**63 - 1)
 class SplitScore(GroupScore):
     """How well each candidate splits each open leaf of a routing."""
 
-    routing: Routing = field(validator=Part((Routing,)))
+    routing: Routing = field(validator=Component((Routing,)))
     open: Integers = field(converter=int64s, validator=Sides(1))
     """The leaves to be split; each is a group."""
     utility: Utility = field(converter=word, validator=OneOf(get_args(Utility)))
@@ -206,7 +206,7 @@ class SplitScore(GroupScore):
 class LeafMajority(GroupScore):
     """How many rows of each class come to each leaf. A row that enters raises one class's score by 1: spread 1."""
 
-    routing: Routing = field(validator=Part((Routing,)))
+    routing: Routing = field(validator=Component((Routing,)))
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the counts by leaf and class."""

@@ -1,5 +1,6 @@
 """Tables: the only part of Jostle that sees rows."""
 
+from jostle.tables import infer  # noqa: F401 - gives `Schema` its `infer_public`
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.schema import Neighbours, Schema

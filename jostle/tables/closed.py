@@ -22,7 +22,7 @@ from attrs import Attribute, evolve, field, frozen
 
 from jostle.errors import JostleError, TableError
 from jostle.reserved import reserved
-from jostle.tables.fields import TYPES, Part, Parts, listed
+from jostle.tables.fields import TYPES, Component, Components, listed
 
 __all__ = ["Closed", "Places", "places"]
 
@@ -104,7 +104,7 @@ class Closed:
             held = getattr(value, name)
             yield from held if type(held) is tuple else () if held is None else (held,)
 
-    def _held(self, kind: type) -> Iterator[tuple[str, Part]]:
+    def _held(self, kind: type) -> Iterator[tuple[str, Component]]:
         """Yield the names of fields that hold parts, and which; refuse a field of no declared plain type."""
         if not attrs.has(kind) or kind.__setattr__ is object.__setattr__:
             raise TypeError(f"{kind.__name__} is no frozen value")
@@ -112,7 +112,9 @@ class Closed:
             if not attribute.init:
                 continue  # it is made of the others
             converter, validator = attribute.converter, attribute.validator
-            if isinstance(validator, Part) and converter is (listed if isinstance(validator, Parts) else None):
+            if isinstance(validator, Component) and converter is (
+                listed if isinstance(validator, Components) else None
+            ):
                 yield attribute.name, validator
             elif not self._declares(attribute):
                 raise TypeError(f"{kind.__name__}.{attribute.name} has no declared plain type")

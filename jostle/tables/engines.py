@@ -14,7 +14,7 @@ from jostle.tables.block import Block, Codes, Where, code_type
 from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
 from jostle.tables.schema import Schema
 
-__all__ = ["MemorySource", "Partial", "Source", "merge", "tally_blocks"]
+__all__ = ["MemorySource", "Partial", "RowSource", "merge", "tally_blocks"]
 
 BLOCK_ROWS = 1 << 16
 """Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
@@ -23,7 +23,7 @@ Partial = NDArray[np.int64] | SparseTally
 """What a kernel found in some of the rows."""
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Where a table's rows are, and how kernels are run there."""
 
     @property

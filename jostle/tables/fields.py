@@ -28,9 +28,9 @@ from jostle.errors import JostleError, TableError
 __all__ = [
     "ANY_WHOLE",
     "TYPES",
+    "Component",
+    "Components",
     "OneOf",
-    "Part",
-    "Parts",
     "Sides",
     "Within",
     "conditions",
@@ -212,7 +212,7 @@ def _kept(given: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
 
 
 def listed(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Read a list of parts, which `Parts` looks at one by one."""
+    """Read a list of parts, which `Components` looks at one by one."""
     return tuple(_items(values))
 
 
@@ -292,7 +292,7 @@ class OneOf:
 
 
 @frozen
-class Part:
+class Component:
     """Refuse a part that is not of a known class: exactly of one, since what is made from a class could be anything.
 
     Where parts are members of the same list as what holds them, they are known by their base class here, and `Closed`
@@ -320,7 +320,7 @@ class Part:
 
 
 @frozen
-class Parts(Part):
+class Components(Component):
     """Refuse several parts of which one is not of a known class."""
 
     def __call__(self, _: object, attribute: Attribute[Any], value: Any) -> None:
@@ -349,7 +349,7 @@ TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType(
         int64_arrays: Sides,
         truths: Sides,
         truth_arrays: Sides,
-        listed: Parts,
+        listed: Components,
     }
 )
 """Every converter of a plain type, with the validator that a field of it needs beside."""

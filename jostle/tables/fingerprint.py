@@ -9,7 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block
-from jostle.tables.engines import Source
+from jostle.tables.engines import RowSource
 from jostle.tables.kernels import DenseKernel, SparseTally
 from jostle.tables.schema import Schema
 
@@ -68,7 +68,7 @@ class Fingerprint:
         return _hash(self.raw if self.rows is None else self.rows, b"public")
 
 
-def fingerprint(source: Source) -> Fingerprint:
+def fingerprint(source: RowSource) -> Fingerprint:
     """Return the marks of a table, by one pass over its rows."""
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import Part, Parts, Sides, Within, int64s, listed, names, truth
+from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, truth
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
@@ -47,8 +47,8 @@ class Points:
 class Hits(DenseKernel):
     """How many rows have the class as label that gets the most points: one cell."""
 
-    terms: tuple[Points, ...] = field(converter=listed, validator=Parts((Points,)))
-    routing: Routing | None = field(default=None, validator=Part((Routing,), optional=True))
+    terms: tuple[Points, ...] = field(converter=listed, validator=Components((Points,)))
+    routing: Routing | None = field(default=None, validator=Component((Routing,), optional=True))
     """The trees whose leaves the terms with *by_leaf* look at."""
 
     def cells(self, schema: Schema) -> int:

@@ -42,8 +42,12 @@ MOST_VALUES = 1000
 """A column of texts with more different ones is an identifier or free text, and left out."""
 
 
-def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
-    """Return the schema of a public file or dataframe; what was opened as private is refused."""
+def infer_public(source: object, *, label: str | None = None, bins: int = 16) -> Schema:
+    """Return a schema read off public data: its values, its bounds, its empty cells.
+
+    Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
+    private, and `protect` refuses a table whose schema was read off that same table.
+    """
     if any(kind.__module__.partition(".")[0] == "jostle" for kind in type(source).__mro__):
         raise SchemaError(
             f"a schema is not read off a {type(source).__name__}, which may be private",
@@ -61,7 +65,7 @@ def infer_public(source: object, *, label: str | None, bins: int) -> Schema:
             continue
         column = _infer_column(name, values, bins, is_label=name == label)
         if column is None:
-            warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=3)
+            warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=2)
         else:
             columns[name] = column
     schema = Schema(columns, label=label)
@@ -131,3 +135,6 @@ def _plain(number: np.float64) -> float:
 
 def _natural(text: str) -> tuple[int, float, str]:
     return (0, float(text), text) if re.match(NUMBER, text, re.ASCII) else (1, 0.0, text)
+
+
+Schema.infer_public = staticmethod(infer_public)

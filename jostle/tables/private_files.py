@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import JostleError, PrivateDataError
 from jostle.files.content import FileContent, FileMark, is_there, read_content, real_path
-from jostle.tables.engines import MemorySource, Source
+from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.readers import FileSource, header
 from jostle.tables.schema import Schema
@@ -129,7 +129,7 @@ class PrivateFile:
         except JostleError:
             return False  # what cannot be read as the private rows are does not hold them
 
-    def _read(self, content: FileContent) -> Iterator[Source]:
+    def _read(self, content: FileContent) -> Iterator[RowSource]:
         if content.path.name.lower().endswith(GRID_ENDING):
             counts = read_array(content)
             if counts is not None:
@@ -137,7 +137,7 @@ class PrivateFile:
         elif not set(self.schema.names) - set(header(content)):
             yield FileSource(content, self.schema)
 
-    def _turned(self, counts: NDArray[np.generic]) -> Iterator[Source]:
+    def _turned(self, counts: NDArray[np.generic]) -> Iterator[RowSource]:
         """Yield the records of a grid as rows under the private schema, its axes in every order that fits."""
         sizes = tuple(self.schema[name].size for name in self.schema.names)
         if counts.dtype.kind not in "iuf" or counts.ndim != len(sizes) or not np.all(np.isfinite(counts)):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
-from jostle.tables.fields import Part, Sides, Within, int64s, names, optional_whole, truth, whole
+from jostle.tables.fields import Component, Sides, Within, int64s, names, optional_whole, truth, whole
 from jostle.tables.kernels import DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
@@ -155,7 +155,7 @@ def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, 
 class _Routed(DenseKernel):
     """What both kernels share: a row adds 1 to so many cells per tree that it is in."""
 
-    routing: Routing = field(validator=Part((Routing,)))
+    routing: Routing = field(validator=Component((Routing,)))
 
     @abstractmethod
     def per_tree(self, schema: Schema) -> int:

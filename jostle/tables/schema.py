@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from attrs import Factory, asdict, evolve, field, fields, frozen
 
@@ -53,6 +53,13 @@ def _whole(number: Any) -> Any:
     return number if isinstance(number, bool) or not isinstance(number, Integral) else int(number)
 
 
+class Inference(Protocol):
+    """How a schema is read off public data."""
+
+    def __call__(self, source: object, *, label: str | None = None, bins: int = 16) -> Schema:
+        """Return a schema read off public data: its values, its bounds, its empty cells."""
+
+
 @frozen
 class Schema:
     """What everybody may know about a table before any budget is spent.
@@ -61,6 +68,9 @@ class Schema:
     >>> schema["age"].size, schema.attributes
     (10, ('age',))
     """
+
+    infer_public: ClassVar[Inference]
+    """Return a schema read off public data: `tables.infer`, which reads tables, puts it here."""
 
     columns: tuple[tuple[str, Column], ...] = field(converter=_pairs)
     """The columns by name, given as a mapping; others in the data are not read."""
@@ -190,17 +200,6 @@ class Schema:
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """Return the same facts under another neighbour relation."""
         return evolve(self, neighbours=neighbours)
-
-    @staticmethod
-    def infer_public(source: object, *, label: str | None = None, bins: int = 16) -> Schema:
-        """Return a schema read off public data: its values, its bounds, its empty cells.
-
-        Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
-        private, and `protect` refuses a table whose schema was read off that same table.
-        """
-        from jostle.tables.infer import infer_public  # noqa: PLC0415 - readers need schemas, inference needs readers
-
-        return infer_public(source, label=label, bins=bins)
 
 
 def _column(name: str, facts: Any) -> Column:

@@ -15,7 +15,7 @@ from jostle.errors import TableError
 from jostle.tables.block import Block, Codes, Where, code_type
 from jostle.tables.fields import (
     ANY_WHOLE,
-    Parts,
+    Components,
     Within,
     conditions,
     listed,
@@ -112,7 +112,7 @@ class Stack(DenseKernel):
     A row adds at most `Layer.most` to one cell of each layer, so the sum of these bounds what it adds to all.
     """
 
-    layers: tuple[Layer, ...] = field(converter=listed, validator=Parts((Layer,)))
+    layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
 
     def cells(self, schema: Schema) -> int:
         """Return how many numbers all layers give."""

@@ -15,7 +15,7 @@ from jostle.errors import ProbeError, TableError
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
-from jostle.tables.engines import MemorySource, Source
+from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.schema import Neighbours, Schema
 
@@ -31,7 +31,9 @@ class Table:
 
     __slots__ = ("__weakref__", "_census", "_source", "origin")
 
-    def __init__(self, source: Source, census: Callable[[], Census] | None = None, origin: Path | None = None) -> None:
+    def __init__(
+        self, source: RowSource, census: Callable[[], Census] | None = None, origin: Path | None = None
+    ) -> None:
         self._source = source
         self._census = census
         self.origin = origin

@@ -16,7 +16,7 @@ from scipy.stats import chi2
 from jostle.audit import CONTROLS, HONEST, Finding, Subject, audit_subject, privacy_loss
 from jostle.audit.exact import exact_bound
 from jostle.audit.outputs import as_keys
-from jostle.audit.selections import Selection, grid_quality
+from jostle.audit.selections import SinglePick, grid_quality
 from jostle.audit.statistical import statistical_bound
 from jostle.audit.thresholds import SparseVector, balanced_share
 from jostle.privacy.noise import Noise, SeededBits
@@ -241,7 +241,7 @@ def test_permute_and_flip_needs_half_the_rate_when_scores_move_apart() -> None:
         about="monotone rate on non-monotone scores",
         pairs=BY_NAME["PermuteAndFlip"].pairs,
         distribution=BY_NAME["PermuteAndFlipMonotone"].distribution,
-        sample=Selection(monotone=True).sample,
+        sample=SinglePick(monotone=True).sample,
     )
 
     assert exact_bound(greedy, ONE).epsilon == pytest.approx(2, abs=0.05)

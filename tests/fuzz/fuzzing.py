@@ -108,6 +108,7 @@ def _started(*words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=4 * LIMIT,
     )
 
 

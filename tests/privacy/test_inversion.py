@@ -23,7 +23,7 @@ from jostle.errors import NoiseError
 from jostle.privacy import noise, reals
 from jostle.privacy.inversion import SMALL_DRAW, BitSource, Bounds, Inversion, Words
 from jostle.privacy.noise import SeededBits, _coin, _digit_bounds, _geometric_digits, _leading_bounds, _sign
-from jostle.privacy.reals import Chance, Exponential, Known, Miss, Tail
+from jostle.privacy.reals import Chance, Exponential, Miss, RationalChance, Tail
 
 WORDS = [(2, 3), (3, 5), (4, 6), (2, 6)]
 SOME_SLOW = [(2, 3), (3, 5), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in WORDS[2:])]
@@ -84,7 +84,7 @@ SAMPLERS = {
     "sign at scale 1": (_sign(Exponential(Fraction(1))).bounds, [1 / (1 + exponential(Fraction(1)))]),
     "sign at scale 1/1000": (_sign(Exponential(Fraction(1, 1000))).bounds, [1 / (1 + exponential(Fraction(1000)))]),
     "coin exp(-1/3)": (_coin(Exponential(Fraction(3))).bounds, [1 - exponential(Fraction(1, 3))]),
-    "coin 3/8": (_coin(Known(Fraction(3, 8))).bounds, [Fraction(5, 8)]),
+    "coin 3/8": (_coin(RationalChance(Fraction(3, 8))).bounds, [Fraction(5, 8)]),
     "coin of a tail": (
         _coin(Tail(Fraction(2), 1)).bounds,
         [1 - exponential(Fraction(1)) / (1 + exponential(Fraction(1, 2)))],
@@ -110,11 +110,11 @@ SAMPLERS = {
         [(1 - exponential(Fraction(k, 2**28))) / (1 - exponential(Fraction(1, 2**20))) for k in range(1, 256)],
     ),
     "leading digit of a wait": (
-        _leading_bounds(Miss(Known(Fraction(1, 10))), 0),
+        _leading_bounds(Miss(RationalChance(Fraction(1, 10))), 0),
         [1 - Fraction(9, 10) ** k for k in range(1, 256)],
     ),
     "lowest digit of a wait": (
-        _digit_bounds(Miss(Known(Fraction(1, 1000))), 0),
+        _digit_bounds(Miss(RationalChance(Fraction(1, 1000))), 0),
         [(1 - Fraction(999, 1000) ** k) / (1 - Fraction(999, 1000) ** 256) for k in range(1, 256)],
     ),
 }
@@ -162,7 +162,7 @@ def test_boundaries_are_enclosed_without_guard_bits_too(monkeypatch: pytest.Monk
 
 def test_digits_next_to_no_chance_at_all() -> None:
     """Waiting for a chance of 2**-1000, a low digit is all but uniform; 1 - ratio has a thousand leading zeros."""
-    lows, highs = _digit_bounds(Miss(Known(Fraction(1, 2**1000))), 2)(64)
+    lows, highs = _digit_bounds(Miss(RationalChance(Fraction(1, 2**1000))), 2)(64)
     for k, (low, high) in enumerate(zip(lows, highs, strict=True), start=1):
         assert low <= k << 56 <= high + 1
         assert high - low <= 2
@@ -170,7 +170,7 @@ def test_digits_next_to_no_chance_at_all() -> None:
 
 def test_digits_of_a_geometric_variable_multiply_to_its_mass() -> None:
     """Two digits of a wait for a chance of 1/1000, as they are enclosed, against 0.999**g / 1000."""
-    (digit,), leading = _geometric_digits(Miss(Known(Fraction(1, 1000))))
+    (digit,), leading = _geometric_digits(Miss(RationalChance(Fraction(1, 1000))))
     size = 1 << 128
 
     def masses(inversion: Inversion) -> list[Fraction]:

@@ -20,7 +20,7 @@ from jostle.errors import BudgetError, JostleError, NoiseError
 from jostle.privacy import noise as module
 from jostle.privacy.inversion import Bounds, Inversion, Words
 from jostle.privacy.noise import Noise, SeededBits, SystemBits, discrete_laplace, geometric
-from jostle.privacy.reals import Exponential, Known, Miss, Tail
+from jostle.privacy.reals import Exponential, Miss, RationalChance, Tail
 
 LARGEST = 2**63 - 1
 
@@ -112,7 +112,7 @@ def test_certain_coins(chance: int) -> None:
     noise = seeded(9)
     assert noise.bernoulli(Fraction(chance), 5000).tolist() == [bool(chance)] * 5000
     assert noise.successes(5000, Fraction(chance)).tolist() == list(range(5000 * chance))
-    assert noise.binomial(5000, Known(Fraction(chance))) == 5000 * chance
+    assert noise.binomial(5000, RationalChance(Fraction(chance))) == 5000 * chance
     assert noise.bernoulli_exponential(0, 3).all()
 
 
@@ -274,7 +274,7 @@ def test_as_many_as_asked_for(size: int) -> None:
     noise = seeded(25)
     draws = [
         noise.discrete_laplace(1000, size),
-        noise.geometric(Miss(Known(Fraction(1, 2**63))), size),
+        noise.geometric(Miss(RationalChance(Fraction(1, 2**63))), size),
         noise.laplace_above(1, 3, size),
         noise.below(10, size),
     ]

@@ -20,7 +20,7 @@ from scipy import stats
 from jostle.errors import NoiseError
 from jostle.privacy import noise as module
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.reals import Chance, Exponential, Known, Miss, Ratio, Tail
+from jostle.privacy.reals import Chance, Exponential, Miss, Ratio, RationalChance, Tail
 
 LARGEST = 2**63 - 1
 
@@ -65,9 +65,9 @@ def test_low_digits_fit_as_well(seed: int) -> None:
         Exponential(Fraction(25, 2)),  # the first scale with a lower digit
         Exponential(Fraction(12 * 256 + 1)),  # and with two
         Exponential(Fraction(10**15)),
-        Miss(Known(Fraction(1, 3))),
-        Miss(Known(Fraction(999, 1000))),
-        Miss(Known(Fraction(1, 10**6))),
+        Miss(RationalChance(Fraction(1, 3))),
+        Miss(RationalChance(Fraction(999, 1000))),
+        Miss(RationalChance(Fraction(1, 10**6))),
         Miss(Tail(Fraction(3), 8)),
     ],
     ids=str,
@@ -92,7 +92,7 @@ def test_a_leading_digit_of_255_is_drawn_again() -> None:
 
 def test_values_fill_63_bits_before_they_are_cut() -> None:
     """At length 2**62, the top seven bits are spread over 0 .. 127, and exp(-2) of all waits are longer than that."""
-    for ratio in (Miss(Known(Fraction(1, 2**62))), Exponential(Fraction(2**62))):
+    for ratio in (Miss(RationalChance(Fraction(1, 2**62))), Exponential(Fraction(2**62))):
         draws = seeded(5).geometric(ratio, 10**6)
         cut = draws == LARGEST
         beyond = np.exp(-np.arange(129) / 64)
@@ -110,7 +110,7 @@ def test_the_largest_scale_fits() -> None:
 @pytest.mark.parametrize("chance", [Fraction(1, 7), Fraction(999, 1000), Tail(Fraction(2), 3), Tail(Fraction(2), -3)])
 @pytest.mark.parametrize("size", [1000, 10**6])
 def test_coins_come_up_as_often_as_they_should(chance: Fraction | Chance, size: int) -> None:
-    low, high = (Known(chance) if isinstance(chance, Fraction) else chance).enclose(64)
+    low, high = (RationalChance(chance) if isinstance(chance, Fraction) else chance).enclose(64)
     p = (low + high) / 2**65
     heads = int(seeded(7).bernoulli(chance, size).sum())
     assert stats.binomtest(heads, size, p).pvalue > FALSE_ALARM
@@ -147,7 +147,7 @@ def test_all_arrangements_are_equally_likely(population: int, count: int) -> Non
 def test_which_coins_come_up(monkeypatch: pytest.MonkeyPatch, chance: Fraction | Chance, batch: int) -> None:
     """Sets of four coins are as likely as if thrown one by one, however many successes are looked for at once."""
     monkeypatch.setattr(module, "BATCH", batch)
-    low, high = (Known(chance) if isinstance(chance, Fraction) else chance).enclose(64)
+    low, high = (RationalChance(chance) if isinstance(chance, Fraction) else chance).enclose(64)
     p = (low + high) / 2**65
     noise = seeded(13)
     found = Counter(tuple(noise.successes(4, chance).tolist()) for _ in range(10_000))

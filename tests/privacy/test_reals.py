@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jostle.errors import NoiseError
 from jostle.privacy import reals
-from jostle.privacy.reals import Chance, Enclosure, Exponential, Known, Miss, Tail, enclose_exponential
+from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, RationalChance, Tail, enclose_exponential
 
 UNTIMED = settings(deadline=None)
 BITS = st.integers(0, 400)
@@ -78,7 +78,7 @@ def test_an_exponential_is_a_chance_too(scale: Fraction, bits: int) -> None:
 @UNTIMED
 @given(CHANCES | st.sampled_from([Fraction(0), Fraction(1), Fraction(3, 8)]), BITS)
 def test_a_known_chance_is_enclosed_by_the_two_units_next_to_it(chance: Fraction, bits: int) -> None:
-    low, high = Known(chance).enclose(bits)
+    low, high = RationalChance(chance).enclose(bits)
     assert low <= chance * (1 << bits) <= high
     assert high - low == (0 if (chance * (1 << bits)).denominator == 1 else 1)
 
@@ -121,7 +121,7 @@ def power(base: Fraction, exponent: int) -> Fraction:
 @UNTIMED
 @given(CHANCES, st.sampled_from([0, 1, 2, 255, 256, 257, 256**3, 256**7]), BITS)
 def test_powers_of_a_miss(chance: Fraction, exponent: int, bits: int) -> None:
-    low, high = Miss(Known(chance)).power(exponent, bits)
+    low, high = Miss(RationalChance(chance)).power(exponent, bits)
     assert holds((low, high), power(1 - chance, exponent), bits)
     assert 0 <= low <= high <= 1 << bits
     assert high - low <= 2
@@ -143,7 +143,7 @@ def test_enclosures_hold_without_guard_bits_too(
         patch.setattr(reals, "GUARD", 0)
         assert holds(enclose_exponential(scale, bits), exponential(scale), bits)
         assert holds(Tail(scale, threshold).enclose(bits), tail(scale, threshold), bits)
-        assert holds(Miss(Known(chance)).power(exponent, bits), power(1 - chance, exponent), bits)
+        assert holds(Miss(RationalChance(chance)).power(exponent, bits), power(1 - chance, exponent), bits)
         wait = Miss(Exponential(scale)).power(exponent, bits)
         assert holds(wait, power(1 - exponential(1 / scale), exponent), bits)
 
@@ -159,10 +159,10 @@ def test_a_miss_of_an_irrational_chance(chance: Chance) -> None:
 
 
 def test_lengths_of_misses() -> None:
-    assert Miss(Known(Fraction(1))).length == 1
-    assert Miss(Known(Fraction(1, 3))).length in (3, 4)
-    assert 0.99 < Miss(Known(Fraction(1, 10**9))).length / 10**9 < 1.01
-    assert Miss(Known(Fraction(1, 10**50))).length == 1 << 64
+    assert Miss(RationalChance(Fraction(1))).length == 1
+    assert Miss(RationalChance(Fraction(1, 3))).length in (3, 4)
+    assert 0.99 < Miss(RationalChance(Fraction(1, 10**9))).length / 10**9 < 1.01
+    assert Miss(RationalChance(Fraction(1, 10**50))).length == 1 << 64
 
 
 def test_what_is_no_scale_and_no_chance_is_refused() -> None:
@@ -173,4 +173,4 @@ def test_what_is_no_scale_and_no_chance_is_refused() -> None:
             Tail(scale, 1)
     for chance in (Fraction(-1, 10**9), 1 + Fraction(1, 10**9)):
         with pytest.raises(NoiseError, match="between 0 and 1"):
-            Known(chance)
+            RationalChance(chance)

@@ -28,7 +28,7 @@ from jostle.privacy import noise as noise_module
 from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.selection import SELECTIONS, Scored, Selection, Stopping, best_of
+from jostle.privacy.selection import SELECTIONS, NumberOfRuns, Scored, Selection, best_of
 from jostle.reserved import reserve
 from jostle.sites import choose, record
 from jostle.tables.schema import Neighbours
@@ -95,12 +95,12 @@ MOST_RUNS = 60
 
 
 @cache
-def weights_of(stopping: Stopping) -> Chances:
+def weights_of(stopping: NumberOfRuns) -> Chances:
     """Return the weights of 1 to MOST_RUNS runs."""
     return [stopping.weight(runs) for runs in range(1, MOST_RUNS + 1)]
 
 
-def generated(stopping: Stopping, x: Fraction) -> Fraction:
+def generated(stopping: NumberOfRuns, x: Fraction) -> Fraction:
     """Return the sum of weights times x^runs: the generating function, times a constant."""
     total = Fraction(0)
     for weight in reversed(weights_of(stopping)):
@@ -108,14 +108,14 @@ def generated(stopping: Stopping, x: Fraction) -> Fraction:
     return total
 
 
-def selected(stopping: Stopping, chances: Chances, scores: list[int]) -> Chances:
+def selected(stopping: NumberOfRuns, chances: Chances, scores: list[int]) -> Chances:
     """Return the chances of each output, times that constant; beyond MOST_RUNS there is little."""
     return [
         part * (generated(stopping, upto) - generated(stopping, lower)) for part, lower, upto in levels(chances, scores)
     ]
 
 
-def worst_ratio(stopping: Stopping, first: Chances, second: Chances, scores: list[int]) -> Fraction:
+def worst_ratio(stopping: NumberOfRuns, first: Chances, second: Chances, scores: list[int]) -> Fraction:
     """Return how much likelier an output is on the first at most, rounded up for what is beyond MOST_RUNS."""
     beyond = (1 - stopping.gamma) ** MOST_RUNS / stopping.gamma
     one, other = selected(stopping, first, scores), selected(stopping, second, scores)
@@ -129,7 +129,7 @@ def test_no_output_of_a_selection_tells_neighbours_apart_by_more_than_is_charged
     eta: Fraction, mechanism: tuple[list[int], list[int], list[int]]
 ) -> None:
     """Exactly, in fractions: if a run's ratio is at most r = exp(epsilon_1), the selection's is at most r^(2 + eta)."""
-    stopping = Stopping(HALF, eta)
+    stopping = NumberOfRuns(HALF, eta)
     first, second, scores = normal(mechanism[0]), normal(mechanism[1]), mechanism[2]
     ratio = max(max(one / other, other / one) for one, other in zip(first, second, strict=True))
     for ways in ((first, second), (second, first)):
@@ -141,7 +141,7 @@ def test_no_output_of_a_selection_tells_neighbours_apart_by_more_than_is_charged
 @pytest.mark.parametrize("eta", [Fraction(0), Fraction(1)], ids=str)
 def test_the_charge_is_needed(eta: Fraction) -> None:
     """A rare output beaten only by rarely seen ones, all e times likelier here or there: 0.97 (2 + eta) is reached."""
-    stopping = Stopping(Fraction(1, 10_000), eta)
+    stopping = NumberOfRuns(Fraction(1, 10_000), eta)
 
     def generating(x: float) -> float:
         """Return E[x^K]; see `test_the_generating_function`."""
@@ -165,7 +165,7 @@ def test_the_charge_is_needed(eta: Fraction) -> None:
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 def test_the_generating_function(eta: Fraction) -> None:
     """The proof's step 2: the weights add up to a multiple of (1 - (1 - gamma) x)^-eta - 1, or of its logarithm."""
-    stopping = Stopping(HALF, eta)
+    stopping = NumberOfRuns(HALF, eta)
 
     def added(x: Fraction) -> float:
         return float(sum(stopping.weight(runs) * x**runs for runs in range(1, MOST_RUNS)))
@@ -178,7 +178,7 @@ def test_the_generating_function(eta: Fraction) -> None:
         assert added(x) / added(Fraction(1)) == pytest.approx(formula(x) / formula(Fraction(1)), rel=1e-12)
 
 
-def chance_of(stopping: Stopping, runs: int) -> Fraction:
+def chance_of(stopping: NumberOfRuns, runs: int) -> Fraction:
     """Return P(K = runs); the weights add up to (gamma^-eta - 1)/eta, or to its limit for eta = 0, -ln gamma."""
     gamma, eta = float(stopping.gamma), float(stopping.eta)
     return stopping.weight(runs) / Fraction((gamma**-eta - 1) / eta if eta else -math.log(gamma))
@@ -187,7 +187,7 @@ def chance_of(stopping: Stopping, runs: int) -> Fraction:
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 def test_no_string_of_bits_contradicts_the_distribution_of_the_number_of_runs(eta: Fraction) -> None:
     """Every string of up to 14 random bits: what is decided on them is no more than the formula, and not much less."""
-    stopping = Stopping(Fraction(1, 4), eta)
+    stopping = NumberOfRuns(Fraction(1, 4), eta)
 
     def draw(source: BitSource) -> int:
         return stopping.draw(Noise(source))
@@ -202,7 +202,7 @@ def test_no_string_of_bits_contradicts_the_distribution_of_the_number_of_runs(et
 @pytest.mark.parametrize("eta", SHAPES, ids=str)
 def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
     """5,000 seeded draws: a chi-square test of 1 to 9 runs, and more, with false alarms of 1e-6."""
-    stopping, noise = Stopping(Fraction(1, 4), eta), Noise(SeededBits(17))
+    stopping, noise = NumberOfRuns(Fraction(1, 4), eta), Noise(SeededBits(17))
     drawn = Counter(min(stopping.draw(noise), 10) for _ in range(5000))
     chances = [float(chance_of(stopping, runs)) for runs in range(1, 10)]
     expected = 5000 * np.array([*chances, 1 - sum(chances)])
@@ -212,7 +212,7 @@ def test_the_number_of_runs_has_its_distribution(eta: Fraction) -> None:
 
 
 def test_a_geometric_number_of_runs() -> None:
-    stopping = Stopping(Fraction(1, 4), Fraction(1))
+    stopping = NumberOfRuns(Fraction(1, 4), Fraction(1))
     weights = [stopping.weight(runs) for runs in range(1, 9)]
 
     assert [weight / weights[0] for weight in weights] == [Fraction(3, 4) ** runs for runs in range(8)]
@@ -237,7 +237,7 @@ def test_a_geometric_number_of_runs() -> None:
 )
 def test_numbers_of_runs_that_the_proof_does_not_cover_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BudgetError):
-        Stopping(**wrong)
+        NumberOfRuns(**wrong)
 
 
 # The event
@@ -270,7 +270,7 @@ def fresh(neighbours: Neighbours = "add_remove") -> Probe:
 
 
 MAJORITY, NAIVE = options.get("Majority"), options.get("NaiveBayes")
-ASKED = TriedClassifiers([MAJORITY, NAIVE], stopping=Stopping("1/5", 0))
+ASKED = TriedClassifiers([MAJORITY, NAIVE], stopping=NumberOfRuns("1/5", 0))
 
 
 @frozen
@@ -278,7 +278,7 @@ class Trial(Selection[Probe]):
     """Candidates of the test's own, for rooms of its own: the door lets none in."""
 
     does: Callable[[Probe], Scored]
-    stopping: Stopping = ASKED.stopping
+    stopping: NumberOfRuns = ASKED.stopping
     size: int = 1
 
     def check(self, schema: Schema, each: Fraction) -> None:
@@ -318,7 +318,7 @@ def test_the_winner_has_the_distribution_that_was_proved() -> None:
     """Candidates with known outputs: 4,000 seeded selections, a chi-square test with false alarms of 1e-6."""
     scores = [0, 1, 1, 2]
     chances = normal([5, 3, 4, 1])
-    stopping, noise = Stopping(HALF, 0), Noise(SeededBits(11))
+    stopping, noise = NumberOfRuns(HALF, 0), Noise(SeededBits(11))
     places = np.repeat(np.arange(4), [5, 3, 4, 1])
 
     def run() -> tuple[Scored, None]:
@@ -338,7 +338,7 @@ def test_real_candidates_win_as_often_as_was_proved() -> None:
 
     So of two equally likely Options each wins half of the times: 200 selections, with false alarms of 1e-6.
     """
-    asked = TriedClassifiers([MAJORITY, options.get("Majority")], stopping=Stopping(HALF, 0))
+    asked = TriedClassifiers([MAJORITY, options.get("Majority")], stopping=NumberOfRuns(HALF, 0))
     db = jostle.rehearse(table(seed=99), seed=5)
     first = sum(db.select(asked, 300, site="try")[0][0] == 0 for _ in range(200))
 

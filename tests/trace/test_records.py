@@ -229,5 +229,5 @@ def test_a_choice_at_one_place_is_recorded_in_short() -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_choice_holds_finite_numbers(number: float) -> None:
-    with pytest.raises(TableError, match="no finite number"):
+    with pytest.raises(TableError, match="not a finite number"):
         Chosen.one("a", "a", "b", seen={"n": number})

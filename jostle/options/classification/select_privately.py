@@ -36,8 +36,8 @@ from jostle.parameters import is_parameter, share
 from jostle.privacy.events import Allotment, Event, Laplace, in_turn
 from jostle.privacy.fields import fraction
 from jostle.privacy.probe import Probe
-from jostle.privacy.selection import ETA, GAMMA, SELECTIONS, Scored, Selection, Stopping
-from jostle.tables.fields import Part, Parts, listed
+from jostle.privacy.selection import ETA, GAMMA, SELECTIONS, NumberOfRuns, Scored, Selection
+from jostle.tables.fields import Component, Components, listed
 from jostle.tables.schema import Schema
 from jostle.tasks.classification import Model
 from jostle.trace.records import Chosen
@@ -64,7 +64,7 @@ def _candidates(given: Iterable[Option | str]) -> tuple[Option, ...]:
     return tuple(get(each) if isinstance(each, str) else each for each in given)
 
 
-RUN_UNSEEN = Parts(
+RUN_UNSEEN = Components(
     CANDIDATES, what="an Option that is run unseen: whoever runs one that loses, sees it lose", error=ChoiceError
 )
 
@@ -79,7 +79,7 @@ class TriedClassifiers(Selection[Probe]):
 
     among: tuple[Option, ...] = field(converter=listed, validator=RUN_UNSEEN)
     score_share: Fraction = share("1/10")
-    stopping: Stopping = field(factory=Stopping, validator=Part((Stopping,)))
+    stopping: NumberOfRuns = field(factory=NumberOfRuns, validator=Component((NumberOfRuns,)))
 
     def __attrs_post_init__(self) -> None:
         """Refuse to try nothing."""
@@ -135,7 +135,7 @@ class SelectPrivately(Classifier):
     @property
     def selection(self) -> TriedClassifiers:
         """Return what the door is asked for."""
-        return TriedClassifiers(self.among, self.score_share, Stopping(self.gamma, self.eta))
+        return TriedClassifiers(self.among, self.score_share, NumberOfRuns(self.gamma, self.eta))
 
     @property
     def name(self) -> str:

@@ -1,0 +1,202 @@
+"""Which room may name which, that no modules lead round in a circle, and that a class has a name of its own.
+
+A module names another by importing it, at its head or late, for types alone, or by writing its name in a string: for a
+reader they are the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import jostle
+
+ROOT = Path(jostle.__file__).parent
+
+BELOW = ("jostle.visible", "jostle.errors", "jostle.reserved", "jostle.privacy.amounts", "jostle.files")
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "jostle.visible": (),
+    "jostle.errors": ("jostle.visible",),
+    "jostle.reserved": (),
+    "jostle.privacy.amounts": (
+        "jostle.visible",
+        "jostle.errors",
+    ),  # numbers as they are written; it only stands in that room
+    "jostle.files": ("jostle.visible", "jostle.errors", "jostle.privacy.amounts"),
+    "jostle.tables": BELOW,
+    "jostle.trace.records": (*BELOW, "jostle.tables"),
+    "jostle.privacy": (*BELOW, "jostle.tables", "jostle.trace.records"),
+}
+"""For each room that is held to it, which others it may name, besides itself."""
+
+SHARED_NAMES: Mapping[str, str] = {
+    "Account": "the language's becomes SharedAccount: it counts what a program spent on one database",
+    "Cell": "the evaluation's becomes a Result: one Option, database and epsilon",
+    "Entry": "the catalogue of refusals' becomes a Refusal",
+    "Expression": "the language's becomes ExpressionNode",
+    "Known": "the kept policies' becomes KeptPolicy",
+    "Lambda": "the checker's becomes LambdaWorld",
+    "Market": "the language's becomes a Purchase",
+    "Node": "the language's value of a tree becomes TreeNode",
+    "Outcome": "the evaluation's becomes a Score",
+    "Parameter": "the language's node becomes ParameterNode",
+    "Run": "the language's becomes ProgramRun",
+    "Table": "the language's value becomes TableValue",
+}
+"""Class names that stand for several things as yet, each with the remedy. None is to be added."""
+
+
+def named(path: Path) -> str:
+    """Return a file's module."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """Return all modules of the package, parsed."""
+    return {named(path): ast.parse(path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+
+
+def known(name: str) -> str | None:
+    """Return the module that a dotted name is of, or lies in; None where that is the package itself."""
+    while name not in modules() and "." in name:
+        name = name.rpartition(".")[0]
+    return None if name == "jostle" else name
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield the modules that a text names."""
+    for dotted in re.findall(r"\bjostle(?:\.\w+)+", text):
+        if (module := known(dotted)) is not None:
+            yield module
+
+
+@cache
+def neighbours(module: str) -> Mapping[str, int]:
+    """Return which modules a module names, each with a line where it does."""
+    found: dict[str, int] = {}
+    for node in ast.walk(modules()[module]):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}:{node.lineno} imports by dots"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # A package that the module lies in is spoken of as a whole.
+            names = [name for name in names_in(node.value) if not lies_in(module, name)]
+        for name in names:
+            if name.startswith("jostle") and (other := known(name)) is not None and other != module:
+                found.setdefault(other, getattr(node, "lineno", 0))
+    return found
+
+
+def lies_in(module: str, room: str) -> bool:
+    """Return whether a module is a room, or one of its modules."""
+    return module == room or module.startswith(f"{room}.")
+
+
+def in_room(room: str) -> list[str]:
+    """Return the modules of a room."""
+    found = [module for module in modules() if lies_in(module, room)]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_names_none_above_it(room: str) -> None:
+    allowed = (room, *ROOMS[room])
+    above = [
+        f"{module}:{line} names {other}"
+        for module in in_room(room)
+        for other, line in neighbours(module).items()
+        if not any(lies_in(other, below) for below in allowed)
+    ]
+    assert not above
+
+
+def circles(start: list[str]) -> list[list[str]]:
+    """Return the sets of modules each of which leads to all others of its set (Tarjan 1972)."""
+    places: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        places[module] = lowest[module] = len(places)
+        stack.append(module)
+        for other in neighbours(module):
+            if other not in places:
+                visit(other)
+                lowest[module] = min(lowest[module], lowest[other])
+            elif other in stack:
+                lowest[module] = min(lowest[module], places[other])
+        if lowest[module] == places[module]:
+            place = stack.index(module)
+            found.append(sorted(stack[place:]))
+            del stack[place:]
+
+    for module in start:
+        if module not in places:
+            visit(module)
+    return [each for each in found if len(each) > 1]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_modules_of_a_room_lead_round_in_a_circle(room: str) -> None:
+    assert [circle for circle in circles(in_room(room)) if any(lies_in(each, room) for each in circle)] == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """A name that is mended has to leave the list."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(module)
+    shared = {name: where for name, where in homes.items() if len(where) > 1}
+    assert shared.keys() == SHARED_NAMES.keys(), shared
+
+
+# The tests themselves
+
+
+def test_late_imports_imports_for_types_and_names_in_strings_are_seen() -> None:
+    text = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from jostle.choice.programs import shipped_choice
+def late():
+    import jostle.cli
+    return ("jostle.lang.running.Running", f"see jostle.sites.stack for {late}")
+"""
+    tree = dict(modules())
+    tree["jostle.privacy.spy"] = ast.parse(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "modules", lambda: tree)
+        neighbours.cache_clear()
+        found = neighbours("jostle.privacy.spy")
+    neighbours.cache_clear()
+    assert set(found) == {"jostle.choice.programs", "jostle.cli", "jostle.lang.running", "jostle.sites.stack"}
+
+
+def test_a_circle_is_found() -> None:
+    tree = {
+        "jostle.a": ast.parse("from jostle.b import x"),
+        "jostle.b": ast.parse("def f():\n    import jostle.c"),
+        "jostle.c": ast.parse("HOME = 'jostle.a.x'"),
+        "jostle.d": ast.parse("import jostle.a"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "modules", lambda: tree)
+        neighbours.cache_clear()
+        found = circles(list(tree))
+    neighbours.cache_clear()
+    assert found == [["jostle.a", "jostle.b", "jostle.c"]]
