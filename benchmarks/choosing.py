@@ -23,6 +23,7 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner, ForestLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
+from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.options import get
@@ -65,10 +66,9 @@ def of_losses(cases: Cases, kept: Marks, losses: NDArray[np.float64], single: ND
     )
 
 
-def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged, Judged]:
-    """Return the figures of all ways of choosing that are compared, Jostle's own, and that with public rows."""
+def compared(cases: Cases, trained: Trained, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged]:
+    """Return the figures of all ways of choosing that are compared, and Jostle's own."""
     known = cases.task.metafeatures
-    trained = shipped_maker(name)
     offered = named(known)
     looked_at = [offered[each] for each, _ in trained.metafeatures]
     free, paid = free_and_paid(cases, known)
@@ -78,9 +78,9 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
         looked_at, share = [*free, *paid[0]], Fraction(1, 50)
     groups = len(set(cases.groups.tolist()))
 
-    def judged(way: Way, *, exact: bool = False, among: Cases = cases) -> dict[float, Judged]:
+    def judged(way: Way, *, exact: bool = False) -> dict[float, Judged]:
         say(f"leaving out {groups} groups one by one: {way}")
-        found = foresee(among, way, folds=groups, exact=exact)
+        found = foresee(cases, way, folds=groups, exact=exact)
         return {lead: found.judged(evolve(way, lead=lead)) for lead in LEADS}
 
     constant = judge(cases, Way((), Fraction(0), ConstantLearner()), folds=groups)
@@ -90,9 +90,6 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
     tried = [constant, *public.values(), *(each for leads in ways.values() for each in leads.values())]
     chosen = nested(cases, tried, folds=groups)
     shipped = ways[trained.learner][trained.lead] if trained.learner in ways else constant
-    declared = cases.with_rows()
-    freely = judged(Way(free_and_paid(declared, known)[0], Fraction(0), ForestLearner()), among=declared)
-    where_public = nested(declared, [constant, *freely.values()], folds=groups)
     whole = cases.spent(Fraction(0))
     hindsight = np.full(len(cases), np.nan)
     hindsight[kept] = honest_best(cases.losses[kept])
@@ -111,17 +108,13 @@ def compared(cases: Cases, name: str, kept: Marks, say: Callable[[str], None]) -
         ),
         row(f"**Jostle, as shipped**: {trained.learner}, {float(trained.share):.0%}, lead {trained.lead:.0%}", shipped),
         row("the best of these and other leads on all other groups", chosen),
-        row(
-            "**Jostle where the number of rows is public**: free facts only, forest, lead from all other groups",
-            where_public,
-        ),
         *(
             row(f"all metafeatures, raw and free (a bound, not private), lead {lead:.0%}", raw[lead])
             for lead in (0.0, 0.05)
         ),
         Row("hindsight", of_losses(cases, kept, hindsight, constant.single)),
     ]
-    return rows, shipped, where_public
+    return rows, shipped
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -144,7 +137,7 @@ def table(rows: Sequence[Row]) -> str:
     return head + "|---|---|---|---|---|---|---|\n" + "".join(lines)
 
 
-def by_epsilon(cases: Cases, chosen: Judged, declared: Judged, kept: Marks) -> str:
+def by_epsilon(cases: Cases, chosen: Judged, kept: Marks) -> str:
     """Return mean losses and regrets for each budget."""
     hindsight = np.full(len(cases), np.nan)
     hindsight[kept] = honest_best(cases.losses[kept])
@@ -152,7 +145,6 @@ def by_epsilon(cases: Cases, chosen: Judged, declared: Judged, kept: Marks) -> s
     columns = {
         "single best": chosen.single,
         "Jostle": chosen.losses,
-        "Jostle, rows public": declared.losses,
         "hindsight": hindsight,
     }
     lines = []
@@ -201,6 +193,24 @@ def picture(results: dict[str, tuple[Cases, Judged, Marks]], path: Path) -> None
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
+def reported(title: str, cases: Cases, trained: Trained) -> tuple[Cases, Judged, Marks]:
+    """Print the tables about one maker; return what its picture is drawn from."""
+    kept = evaluated(cases, trained.task)
+    start = time.perf_counter()
+    rows, chosen = compared(cases, trained, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True))
+    databases = len(set(cases.databases[kept].tolist()))
+    print(f"## {title}\n")
+    print(
+        f"{databases} databases in {len(set(cases.groups[kept].tolist()))} groups, {int(kept.sum())} cells, "
+        f"{len(cases.options)} Options, {cases.losses.shape[2]} repeats; {time.perf_counter() - start:.0f} s.\n"
+    )
+    print(f"Jostle's way: {chosen.way}.\n")
+    print(table(rows))
+    print(by_epsilon(cases, chosen, kept))
+    print(by_option(cases, chosen, kept))
+    return cases, chosen, kept
+
+
 def main() -> int:
     """Write the tables to standard output and the picture to docs."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -209,24 +219,12 @@ def main() -> int:
     results: dict[str, tuple[Cases, Judged, Marks]] = {}
     for name in arguments.makers or SHIPPED:
         shipped = SHIPPED[name]
-        history = rehearsals_of(name)
-        cases = cases_of(history, [get(each) for each in shipped.among])
-        kept = evaluated(cases, shipped.task.name)
-        start = time.perf_counter()
-        rows, chosen, declared = compared(
-            cases, name, kept, lambda said: print(f"  {said}", file=sys.stderr, flush=True)
-        )
-        results[name] = cases, chosen, kept
-        databases = len(set(cases.databases[kept].tolist()))
-        print(f"## {name}\n")
-        print(
-            f"{databases} databases in {len(set(cases.groups[kept].tolist()))} groups, {int(kept.sum())} cells, "
-            f"{len(cases.options)} Options, {cases.losses.shape[2]} repeats; {time.perf_counter() - start:.0f} s.\n"
-        )
-        print(f"Jostle's way: {chosen.way}.\n")
-        print(table(rows))
-        print(by_epsilon(cases, chosen, declared, kept))
-        print(by_option(cases, chosen, kept))
+        whole = cases_of(rehearsals_of(name), [get(each) for each in shipped.among])
+        trained = shipped_maker(name)
+        results[name] = reported(name, whole.only(lambda instance: not instance.sketch.declared), trained)
+        if trained.declared is not None:
+            declared = whole.only(lambda instance: instance.sketch.declared)
+            reported(f"{name}, where the number of rows is declared", declared, trained.declared)
     picture(results, DOCS / "benchmarks" / "choosing.png")
     return 0
 

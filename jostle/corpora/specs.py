@@ -29,10 +29,12 @@ def _whole(least: int, default: int | None) -> Any:
     return field(default=default, converter=convert, validator=check)
 
 
+@frozen
 class Spec:
     """A part of a public database."""
 
-    __slots__ = ()
+    declared: bool = field(default=False, kw_only=True)
+    """Whether its schema declares the number of rows; neighbours are those of replace_one then."""
 
 
 @frozen
@@ -69,8 +71,8 @@ def instance_key(digest: str, spec: Spec) -> str:
     >>> instance_key("0c5f", TableSpec(300, None, 7))
     '0c5f rows=300 seed=7 bins=16 v1'
     """
-    facts = ((part.name, getattr(spec, part.name)) for part in fields(type(spec)))  # type: ignore[arg-type]  # every spec is an attrs class
-    said = [f"{name}={_shown(value)}" for name, value in facts if value is not None]
+    facts = ((part.name, getattr(spec, part.name)) for part in fields(type(spec)))
+    said = [f"{name}={_shown(value)}" for name, value in facts if value is not None and value is not False]
     return " ".join([digest, *said, f"v{VERSION}"])
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from attrs import evolve
+
 from jostle.corpora.databases import PublicDatabase, PublicGrid
 from jostle.corpora.specs import Spec
 
@@ -12,14 +14,19 @@ __all__ = ["default_jobs", "few_jobs"]
 Jobs = list[tuple[PublicDatabase, Spec]]
 
 
-def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = ()) -> Jobs:
-    """The instances of public databases to be rehearsed on; of grids, only those with so many axes, if said."""
-    return [
+def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = (), *, declared: bool = False) -> Jobs:
+    """The instances of public databases to be rehearsed on; of grids, only those with so many axes, if said.
+
+    With *declared*, each comes a second time, with a schema that declares the number of rows: what is rehearsed there
+    is what a maker learns for such tables.
+    """
+    jobs = [
         (database, spec)
         for database in databases
         if not axes or not isinstance(database, PublicGrid) or len(database.shape) in axes
         for spec in database.usual()
     ]
+    return [*jobs, *((database, evolve(spec, declared=True)) for database, spec in jobs if declared)]
 
 
 def few_jobs(databases: Iterable[PublicDatabase]) -> Jobs:

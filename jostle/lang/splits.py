@@ -53,7 +53,7 @@ def best_of(  # noqa: PLR0917 - the parts of a question
         np.array([names.index(name) for name in attributes]),
         np.zeros(count, dtype=np.int64),
         np.ones((1, count), dtype=np.bool_),
-        schema.rows or _rows_at_most(bought),
+        probe.rows or _rows_at_most(bought),
     )
     return int(probe.perform(PickEach(score), epsilon, site=site)[0])
 

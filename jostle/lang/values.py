@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NoReturn, Protocol
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import Axis, code_called, first_of
@@ -114,12 +114,15 @@ class Table(Private):
         self.bought_rows: tuple[int, Fraction] | None = None if parent is None else parent.bought_rows
         """A noisy number of these rows, or of more, and what it cost, if one was bought."""
         self._codes: dict[str, dict[str, int]] = {} if parent is None else parent._codes  # noqa: SLF001 - a part shares them
-        self._schema: Schema | None = None if parent is None else parent._schema  # noqa: SLF001 - likewise
+        self._schema: Schema | None = None
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts. They are looked up once: they do not change."""
-        if self._schema is None:
+        """Return the public facts. They are looked up once: they do not change. How many rows a part has is none."""
+        if self._schema is None and self.parent is not None:
+            whole = self.parent.schema
+            self._schema = whole if whole.rows is None else evolve(whole, rows=None)
+        elif self._schema is None:
             found = self._probe or self.market
             if found is None:
                 raise Stop("J901", "a table without a probe", "this is a mistake of ours", "please report it")

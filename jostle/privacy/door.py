@@ -54,6 +54,7 @@ class Facts:
     """What may be known without asking the rows; nothing in it is shared with a room."""
 
     schema: Schema
+    rows: int | None
     promise: Fraction | None
     spent: Fraction
     left: Fraction | None
@@ -118,7 +119,7 @@ def admit(room: Room) -> Key:
 
     def look_in() -> Facts:
         promise, spent = room.ledger.promise, room.ledger.spent
-        return Facts(room.public, promise, spent, None if promise is None else promise - spent)
+        return Facts(room.public, room.rows, promise, spent, None if promise is None else promise - spent)
 
     def look_up() -> Schema:
         return room.public

@@ -45,6 +45,11 @@ class Probe:
         return schema_of(self._key)
 
     @property
+    def rows(self) -> int | None:
+        """Number of rows as far as it is known without asking: declared in the schema, or handed on; else None."""
+        return look(self._key).rows
+
+    @property
     def neighbours(self) -> Neighbours:
         """Return which change of the table privacy is about."""
         return self.schema.neighbours
@@ -148,10 +153,10 @@ class Probe:
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
 
     def told(self, *, rows: int) -> Probe:
-        """Return a probe on the same rows and budget whose schema says that there are so many rows.
+        """Return a probe on the same rows and budget whose `rows` is this number.
 
         For a number that was released before, so that whoever is given this probe does not buy it again. It changes
-        what is said of the table, not what is counted, nor the noise.
+        neither the schema, nor what is counted, nor the noise.
         """
         return Probe(self._ask("told", int(rows)))
 

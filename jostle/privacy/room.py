@@ -84,6 +84,8 @@ class Room:
     path: str = ""
     public: Schema = field(default=Factory(_copied_schema, takes_self=True))
     """A copy of the schema, to be given out."""
+    rows: int | None = field(default=Factory(lambda room: room.public.rows, takes_self=True))
+    """The number of rows, if those who ask know it: it is declared, or was released and handed on."""
     process: int = field(factory=os.getpid)
     """Who may ask: in a forked copy of the process, the ledger would be a second one."""
     failures: list[bool] = field(factory=list)
@@ -207,11 +209,11 @@ class Room:
         return evolve(self, ledger=ledger, path=site)
 
     def told(self, rows: int) -> Room:
-        """Return this room, but for the number of rows that those who ask are told, so that they need not buy it.
+        """Return this room, but for the number of rows that those who ask know, so that they need not buy it.
 
-        What is tallied, and the noise on it, go by the room's own schema and not by that.
+        What is tallied, and the noise on it, do not go by that number.
         """
-        return evolve(self, public=evolve(self.public, rows=max(0, rows)))
+        return evolve(self, rows=max(0, rows))
 
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
@@ -233,7 +235,8 @@ class Room:
         size = self.schema[column].size
         if not all(0 <= code < size for code in codes):
             raise ProbeError(f"column {column!r} has the codes 0 to {size - 1}, and others were asked for")
-        return evolve(self, where=(*self.where, (column, codes)))
+        # How many rows a part has, is private, whatever is known of the whole.
+        return evolve(self, where=(*self.where, (column, codes)), public=evolve(self.public, rows=None), rows=None)
 
     def split(self, column: str) -> tuple[Room, ...]:
         """Return a room for each code of a column; they share no row."""

@@ -79,7 +79,7 @@ class Schema:
     neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
-    """How many rows there are, only if that is public."""
+    """How many rows there are, if that is public, which it can be under replace_one alone."""
     inferred_from: str | None = field(default=None, repr=False)
     """For a schema inferred from public data: which data, so that it is not taken for private later."""
     _by_name: Mapping[str, Column] = field(
@@ -106,6 +106,12 @@ class Schema:
         if self.rows is not None and (type(self.rows) is not int or not 0 <= self.rows < MOST_ROWS):
             raise SchemaError(
                 f"rows is {shown(self.rows)}, not a whole number", fix="leave rows out unless it is public"
+            )
+        if self.rows is not None and self.neighbours != "replace_one":
+            raise SchemaError(
+                f"the number of rows is declared under {self.neighbours}",
+                why="there, neighbours differ in how many rows they have, so that number is private",
+                fix='leave rows out, or neighbours = "replace_one", where one row is another and their number stays',
             )
         if not isinstance(self.inferred_from, str | None):
             raise SchemaError(

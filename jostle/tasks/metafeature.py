@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, overload
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
@@ -42,6 +42,8 @@ class View:
     epsilon: float
     """The budget of the whole answer, which is public."""
     market: Market
+    rows: int | None = field(default=Factory(lambda view: view.schema.rows, takes_self=True))
+    """The number of rows, if it is known: declared in the schema, or bought before."""
 
     @property
     def label(self) -> str:

@@ -105,7 +105,7 @@ def use_maker(path: Path) -> None:
     assert Trained.from_json(trained.to_json(), priors).facts() == trained.facts()
     looked_at = trained.check(among, METAFEATURES)
     for seen in ([0.0] * len(looked_at), [1e6, -1e6, 3.0, 0.5][: len(looked_at)]):
-        for each in (trained, trained.with_rows):
+        for each in (trained, trained.declared):
             if each is not None and len(each.check(among, METAFEATURES)) == len(seen):
                 found = each.predict(seen)
                 assert sorted(found.order) == list(range(len(among)))
@@ -137,7 +137,6 @@ def use_history(path: Path) -> None:
     assert len(cases.mean) == len(cases)
     cases.inputs(METAFEATURES, Fraction(1, 10), draws=1)
     cases.weights(np.ones(len(cases), dtype=np.bool_))
-    cases.with_rows().inputs(METAFEATURES, Fraction(1, 10), draws=1)
 
 
 def use_policies(path: Path) -> None:

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from small_tables import ROWS, opened, program
+from attrs import evolve
+from small_tables import ROWS, SCHEMA, opened, program
 
 from jostle.errors import BudgetError, ProgramError, Source
 from jostle.lang.codes import codes, explain
@@ -39,6 +40,16 @@ def test_the_wrong_program_runs_into_its_mistake_and_the_right_one_does_not(code
 @pytest.mark.parametrize("code", [code for code in RUNNING if not explain(code).wrong])
 def test_what_cannot_be_shown_by_a_program_is_what_checking_prevents(code: str) -> None:
     assert code == "J505"
+
+
+def test_a_declared_number_of_rows_is_that_of_the_whole_table_and_of_no_part() -> None:
+    declared = evolve(SCHEMA, neighbours="replace_one", rows=len(ROWS))
+    text = 'def answer(db):\n    return db.rows\n\ndef part(db):\n    return db[region = "north"].rows\n'
+    made = program(text)
+    assert made.run("answer", opened(schema=declared), epsilon=Fraction(1)) == len(ROWS)
+    for name, schema in (("answer", SCHEMA), ("part", declared), ("part", SCHEMA)):
+        with pytest.raises(ProgramError, match="the number of rows is private"):
+            made.run(name, opened(schema=schema), epsilon=Fraction(1))
 
 
 def test_a_refused_budget_is_both_a_refusal_and_a_place() -> None:

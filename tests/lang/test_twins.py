@@ -89,12 +89,12 @@ def taught(twin: ChoiceMaker, maker: ChoiceMaker) -> ChoiceMaker:
 
     def renamed(trained: Any) -> Any:
         facts = {each.name: each.version for each in twin.informed_by}
-        inner = None if trained.with_rows is None else renamed(trained.with_rows)
+        inner = None if trained.declared is None else renamed(trained.declared)
         return evolve(
             trained,
             options=[(each.name, each.version) for each in twin.among],
             metafeatures=[(name, facts[name]) for name, _ in trained.metafeatures],
-            with_rows=inner,
+            declared=inner,
         )
 
     return twin.with_trained(renamed(maker.trained))

@@ -66,15 +66,29 @@ def comparable(answer: Any) -> bytes:
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
 def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> None:
+    """Whether the number of rows is bought, declared, or handed on by somebody who bought it before."""
     option = get(name)
-    for rows in (None, 1):
+    for rows in (None, 1) if relation == "replace_one" else (None,):
         for table in tables(option, relation, rows):
             for epsilon in EPSILONS:
                 declared = price(option.cost(table.schema, epsilon), relation)
                 assert declared <= epsilon
                 assert declared > 0 or table.schema.rows is not None  # what is public already may cost nothing
-                db = jostle.rehearse(table, epsilon=epsilon, seed=3)
-                option.perform(db, epsilon, partial(_checked, option, declared))
+                for handed_on in (None, 0, 130):
+                    db = jostle.rehearse(table, epsilon=epsilon, seed=3)
+                    db = db if handed_on is None else db.told(rows=handed_on)
+                    option.perform(db, epsilon, partial(_checked, option, declared))
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_on_a_part_of_a_table_whose_rows_are_declared_it_spends_what_the_part_declares(name: str) -> None:
+    """How many of them are in the part, is private."""
+    option = get(name)
+    for table in tables(option, "replace_one", 1):
+        part = jostle.rehearse(table, seed=3).parts(table.schema.names[0])[0]
+        assert part.rows is None
+        declared = price(option.cost(part.schema, Fraction(1)), "replace_one")
+        option.perform(part, Fraction(1), partial(_checked, option, declared))
 
 
 def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
@@ -188,7 +202,7 @@ def test_tables_at_the_edge_work_and_cost_what_they_should(name: str, edge: str)
 def test_more_values_classes_or_rows_never_change_the_price(name: str, relation: Neighbours) -> None:
     option = get(name)
     for sizes in ((2, 2), (2, 2, 2), (50, 2, 2), (3, 3, 3, 3, 3, 3, 9), (2,) * 30):
-        for rows in (None, 0, 10, 10**6):
+        for rows in (None, 0, 10, 10**6) if relation == "replace_one" else (None,):
             schema = schema_of(*sizes, neighbours=relation, rows=rows)
             for epsilon in EPSILONS:
                 assert price(option.cost(schema, epsilon), relation) == epsilon

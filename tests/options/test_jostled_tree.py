@@ -31,27 +31,38 @@ SEEDS = range(3)
 EPSILONS = ("1/10", "1", "8")
 
 
-def wide_table(relation: Neighbours = "add_remove", rows: int | None = None) -> Table:
+def wide_table(relation: Neighbours = "add_remove") -> Table:
     """Return 600 rows of five attributes, of which two tell the label."""
     random = np.random.default_rng(11)
     data = random.integers(0, (3, 2, 4, 2, 5), (600, 5))
     label = (data[:, 0] + 2 * data[:, 1] + (random.random(600) < 0.2)) % 3
-    schema = schema_of(3, 2, 4, 2, 5, 3, neighbours=relation, rows=rows)
+    schema = schema_of(3, 2, 4, 2, 5, 3, neighbours=relation)
     return table_of([(*map(int, row), int(cls)) for row, cls in zip(data, label, strict=True)], schema)
 
 
-def learnt(name: str, table: Table, epsilon: str, seed: int, around: Handler | None = None) -> TreeModel:
+def opened(table: Table, known: int | None, **how: Any) -> jostle.Probe:
+    """Return a probe; where a number of rows is known, it was handed on."""
+    db = jostle.rehearse(table, **how)
+    return db if known is None else db.told(rows=known)
+
+
+def learnt(
+    name: str, table: Table, epsilon: str, seed: int, around: Handler | None = None, *, known: int | None = None
+) -> TreeModel:
     option: Any = get(name)
-    db = jostle.rehearse(table, epsilon=epsilon, seed=seed)
+    db = opened(table, known, epsilon=epsilon, seed=seed)
     with around or Handler():
         model: TreeModel = option(db, epsilon=epsilon)
     assert db.spent == Fraction(epsilon)
     return model
 
 
-def same_models(mine: str, policies: Mapping[str, Policy], theirs: str, table: Table) -> bool:
+def same_models(
+    mine: str, policies: Mapping[str, Policy], theirs: str, table: Table, *, known: int | None = None
+) -> bool:
     return all(
-        learnt(mine, table, epsilon, seed, follow(policies)).facts() == learnt(theirs, table, epsilon, seed).facts()
+        learnt(mine, table, epsilon, seed, follow(policies), known=known).facts()
+        == learnt(theirs, table, epsilon, seed, known=known).facts()
         for epsilon in EPSILONS
         for seed in SEEDS
     )
@@ -77,10 +88,10 @@ def test_it_can_be_the_forest_of_patil_and_singh(utility: str) -> None:
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("utility", RULES[:-1])
 def test_it_can_be_the_tree_of_mohammed(relation: Neighbours, utility: str) -> None:
-    """With Max or Gini, that tree does without the number of rows: the same where it is public."""
+    """With Max or Gini, that tree does without the number of rows: the same where it is known."""
     policies: dict[str, Policy] = {"L1": BranchUpTo(3), "L2": SPLIT_BY[utility]}
     mine, theirs = "JostledTree(depth=3, sizes_share=0, prune=False)", f"Mohammed(depth=3, utility={utility})"
-    assert same_models(mine, policies, theirs, wide_table(relation, rows=600))
+    assert same_models(mine, policies, theirs, wide_table(relation), known=600)
     bought = same_models(mine, policies, theirs, wide_table(relation))
     assert bought == (utility == "InfoGain")
 
@@ -97,25 +108,25 @@ class JagannathansDepth:
         return Decision(choice.seen["level"] < depth)
 
 
-@pytest.mark.parametrize("rows", [None, 600])
-def test_it_can_be_the_forest_of_jagannathan(rows: int | None) -> None:
+@pytest.mark.parametrize("known", [None, 600])
+def test_it_can_be_the_forest_of_jagannathan(known: int | None) -> None:
     """Random splits leave all of the budget to the leaves, so even trees that could have grown deeper are the same."""
-    table = wide_table(rows=rows)
+    table = wide_table()
     policies: dict[str, Policy] = {"L1": JagannathansDepth(table.schema), "L2": SPLIT_BY["random"]}
     mine = "JostledTree(depth=5, trees=10, sizes_share=0, prune=False, combine=mean)"
-    assert same_models(mine, policies, "Jagannathan", table)
+    assert same_models(mine, policies, "Jagannathan", table, known=known)
     fixed: dict[str, Policy] = {"L1": BranchUpTo(4), "L2": SPLIT_BY["random"]}
-    assert same_models(mine, fixed, "Jagannathan(depth=4)", wide_table(rows=600))
+    assert same_models(mine, fixed, "Jagannathan(depth=4)", table, known=600)
 
 
 def test_it_can_stop_where_fletcher_and_islam_do() -> None:
     """Their rule: the rows expected at a node, against sqrt(2) * |C| / epsilon, the leaves having all of epsilon."""
-    table = wide_table(rows=600)
+    table = wide_table()
     for epsilon in ("1/100", "1/10", "1"):
         noise = np.sqrt(2) * 3 / float(Fraction(epsilon))
         policies: dict[str, Policy] = {"L1": ExpectedSupport(), "L2": SPLIT_BY["random"]}
         with record() as kept, follow(policies):
-            learnt("JostledTree(sizes_share=0)", table, epsilon, 4)
+            learnt("JostledTree(sizes_share=0)", table, epsilon, 4, known=600)
         for line in kept.lines:
             if line.label == "L1":
                 assert (line.taken == (line.seen["n"] > noise)).all()
@@ -139,7 +150,9 @@ CONFIGURED = (
 )
 
 
-def declared_and_spent(name: str, table: Table, epsilon: Fraction, around: Handler) -> tuple[Fraction, Fraction]:
+def declared_and_spent(
+    name: str, table: Table, epsilon: Fraction, around: Handler, known: int | None = None
+) -> tuple[Fraction, Fraction]:
     option: Any = get(name)
     spent: list[Fraction] = []
 
@@ -149,7 +162,7 @@ def declared_and_spent(name: str, table: Table, epsilon: Fraction, around: Handl
         return model
 
     with around:
-        option.perform(jostle.rehearse(table, seed=1), epsilon, run)
+        option.perform(opened(table, known, seed=1), epsilon, run)
     return price(option.cost(table.schema, epsilon), table.schema.neighbours), spent[0]
 
 
@@ -162,11 +175,11 @@ def declared_and_spent(name: str, table: Table, epsilon: Fraction, around: Handl
     st.integers(0, 2**20),
 )
 def test_whatever_is_chosen_costs_what_was_declared(
-    name: str, relation: Neighbours, rows: int | None, epsilon: Fraction, seed: int
+    name: str, relation: Neighbours, known: int | None, epsilon: Fraction, seed: int
 ) -> None:
-    table = wide_table(relation, rows)
+    table = wide_table(relation)
     for around in (follow({"L1": AtRandom(seed), "L2": AtRandom(seed + 1)}), explore(seed)):
-        declared, spent = declared_and_spent(name, table, epsilon, around)
+        declared, spent = declared_and_spent(name, table, epsilon, around, known)
         assert declared == spent == epsilon
 
 
@@ -246,9 +259,9 @@ def test_a_mixture_of_rules_splits_each_node_by_its_own() -> None:
 
 
 def test_nodes_see_what_they_are_said_to_see() -> None:
-    table = wide_table(rows=600)
+    table = wide_table()
     with record() as kept, force({"L1": "branch", "L2": "Max"}):
-        learnt("JostledTree(depth=3, trees=2)", table, "2", 1)
+        learnt("JostledTree(depth=3, trees=2)", table, "2", 1, known=600)
     first, *_, last = [line for line in kept.lines if line.label == "L1"]
     assert {name: values.tolist() for name, values in first.seen.items()} == {
         "n": [600] * 2,
@@ -284,7 +297,7 @@ def test_a_run_can_be_replayed_on_the_same_seed_and_not_on_another_tree() -> Non
 
 def test_each_level_leaves_a_line_per_label_in_the_trace() -> None:
     trace = Trace()
-    db = jostle.rehearse(wide_table(rows=600), epsilon=1, seed=2, trace=trace)
+    db = opened(wide_table(), 600, epsilon=1, seed=2, trace=trace)
     with follow({"L1": BranchUpTo(2), "L2": SPLIT_BY["Max"]}):
         JostledTree(depth=2)(db, epsilon=1)
     kept = [line for line in trace.records if isinstance(line, Chosen)]

@@ -82,11 +82,12 @@ columns = categoricals() | numerics()
 def schemas(draw: st.DrawFn) -> Schema:
     made = draw(st.dictionaries(words, columns, min_size=1, max_size=4))
     labels = [name for name, column in made.items() if isinstance(column, Categorical)]
+    rows = draw(st.none() | st.integers(0, 10**9))
     return Schema(
         made,
         label=draw(st.none() | st.sampled_from(labels)) if labels else None,
-        neighbours=draw(st.sampled_from(["add_remove", "replace_one"])),
-        rows=draw(st.none() | st.integers(0, 10**9)),
+        neighbours=draw(st.sampled_from(["add_remove", "replace_one"])) if rows is None else "replace_one",
+        rows=rows,
     )
 
 

@@ -83,7 +83,7 @@ def test_numbers_of_other_libraries_become_python_s_own() -> None:
 
     assert [type(fact) for fact in (column.low, column.high, column.bins)] == [float, int, int]
     assert halves.high == 0.5
-    assert Schema({"a": column}, rows=cast("int", np.int64(7))).rows == 7
+    assert Schema({"a": column}, neighbours="replace_one", rows=cast("int", np.int64(7))).rows == 7
 
 
 def test_values_are_texts_as_a_cell_of_their_type_is_read() -> None:

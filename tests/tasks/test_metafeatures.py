@@ -49,11 +49,11 @@ def test_public_facts_are_free() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 5000])
 def test_a_number_of_rows_that_is_declared_is_not_bought_even_if_it_is_none(rows: int) -> None:
-    declared = evolve(SCHEMA, rows=rows)
+    declared = evolve(SCHEMA, neighbours="replace_one", rows=rows)
     assert log_rows.purchases(declared) == ()
     assert log_rows.purchases(SCHEMA) != ()
     (grid,) = generated_grids(1)
-    shape = evolve(make_instance(grid, GridSpec()).table.schema, rows=rows)
+    shape = evolve(make_instance(grid, GridSpec()).table.schema, neighbours="replace_one", rows=rows)
     (records,) = (each for each in task_of("grid").metafeatures if each.name == "log_records")
     assert records.purchases(shape) == ()
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.history import KnownInstance
@@ -52,8 +52,6 @@ class Cases:
     """Of each case, by name."""
     artificial: NDArray[np.bool_] = field(converter=_marks)
     """Which cases are of databases that a generator made."""
-    rows_known: bool = False
-    """Whether schemas declare the number of rows, as a public fact."""
     judge: str | None = None
     """Of the task's, by whose losses it goes; None for its own, or for a programmer's."""
     stalls: dict[str, Stall] = field(factory=dict)
@@ -124,17 +122,8 @@ class Cases:
     def stall(self, instance: KnownInstance) -> Stall:
         """Return what was read off an instance, with its schema."""
         if instance.key not in self.stalls:
-            schema = instance.sketch.schema()
-            known = evolve(schema, rows=instance.rows) if self.rows_known else schema
-            self.stalls[instance.key] = Stall(instance.read, known)
+            self.stalls[instance.key] = Stall(instance.read, instance.schema)
         return self.stalls[instance.key]
-
-    def with_rows(self) -> Cases:
-        """Return the same cases, but for schemas that declare the number of rows.
-
-        Losses stay as they were rehearsed without that: what an Option saves by not buying it is little.
-        """
-        return evolve(self, rows_known=True, stalls={})
 
     def only(self, kept: Callable[[KnownInstance], bool]) -> Cases:
         """Return the cases of some instances."""
@@ -149,7 +138,6 @@ class Cases:
             self.groups[rows],
             self.databases[rows],
             self.artificial[rows],
-            self.rows_known,
             self.judge,
             self.stalls,
         )

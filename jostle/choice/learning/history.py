@@ -74,6 +74,8 @@ class Sketch:
 
     columns: tuple[tuple[str, int, bool], ...] = field(converter=_sketched)
     label: str | None = None
+    declared: bool = False
+    """Whether the number of rows is declared, under replace_one."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse what no schema looks like."""
@@ -90,16 +92,18 @@ class Sketch:
     def of(cls, schema: Schema) -> Sketch:
         """Return a schema's sketch."""
         columns = [(name, column.size, isinstance(column, Numeric)) for name, column in schema.columns]
-        return cls(columns, schema.label)
+        return cls(columns, schema.label, schema.rows is not None)
 
-    def schema(self) -> Schema:
-        """Return a schema that looks like this one, with numbers for values."""
+    def schema(self, rows: int) -> Schema:
+        """Return a schema that looks like this one, with numbers for values; of a table with so many rows."""
         return Schema(
             {
                 name: Numeric(0, size, bins=size) if numeric else Categorical([str(code) for code in range(size)])
                 for name, size, numeric in self.columns
             },
             label=self.label,
+            neighbours="replace_one" if self.declared else "add_remove",
+            rows=rows if self.declared else None,
         )
 
 
@@ -132,10 +136,15 @@ class KnownInstance:
     read: Mapping[str, tuple[float, ...]] = field(factory=dict, converter=_read)
     """What metafeatures bought there, without noise, by the name of what was bought (public data only)."""
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse a number of rows that no table has."""
+        if self.rows < 0:
+            raise ChoiceError("an instance of a history has fewer than no rows")
+
     @property
     def schema(self) -> Schema:
         """A schema that looks like the instance's."""
-        return self.sketch.schema()
+        return self.sketch.schema(self.rows)
 
 
 @frozen
@@ -361,6 +370,8 @@ def to_json(line: Line) -> str:
         del facts["others"]
     if isinstance(line, KnownInstance):
         facts["read"] = {name: [float(f"{value:.9g}") for value in values] for name, values in line.read.items()}
+        if not line.sketch.declared:
+            del facts["sketch"]["declared"]
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
 
 

@@ -52,7 +52,7 @@ def write_scenario(folder: str | Path, cases: Cases, maker: ChoiceMaker, trained
     """Write what a maker learned from as a scenario, and return its folder."""
     place = Path(folder)
     share = trained.share or USUAL_SHARE
-    schema = cases.instances[0].sketch.schema()
+    schema = cases.instances[0].schema
     # What an older history did not read is left out.
     readable = [each for each in maker.informed_by if all(each.is_read(instance) for instance in cases.instances)]
     steps = {

@@ -149,7 +149,7 @@ class ChoiceMaker(Option):
         listed = distinct(looked_at, schema)
         each = trained.share * budget / len(listed) if listed else Fraction(0)
         market = Purchases(db, each, listed)
-        view = View(schema, float(budget), market)
+        view = View(schema, float(budget), market, db.rows)
         seen = [value if np.isfinite(value) else 0.0 for value in (metafeature(view) for metafeature in looked_at)]
         prediction = trained.predict(seen)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]

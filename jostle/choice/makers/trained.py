@@ -24,7 +24,6 @@ from jostle.choice.makers.training import (
     Judged,
     best_way,
     fit_way,
-    free_and_paid,
     judge_all,
     nested,
     single_best,
@@ -102,8 +101,8 @@ class Trained:
     """On databases left out of training."""
     judge: str | None = None
     """By which of the task's judges it learned; None for its own, or for a programmer's."""
-    with_rows: Trained | None = None
-    """What it learned for tables whose schema declares the number of rows, which is free to look at there."""
+    declared: Trained | None = None
+    """What it learned for tables whose schema declares the number of rows, if it was rehearsed on such."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse parts that are not about the same Options and metafeatures."""
@@ -116,7 +115,7 @@ class Trained:
 
     def for_schema(self, schema: Schema) -> Trained:
         """Return what it learned for tables of this kind."""
-        return self if schema.rows is None or self.with_rows is None else self.with_rows
+        return self if schema.rows is None or self.declared is None else self.declared
 
     def predict(self, seen: Sequence[float]) -> Prediction:
         """Return what is expected where this is seen."""
@@ -218,7 +217,7 @@ class Trained:
             "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
             "kind": self.fitted.kind,
             "fitted": self.fitted.facts(),
-            "with_rows": None if self.with_rows is None else self.with_rows.facts(),
+            "declared": None if self.declared is None else self.declared.facts(),
         }
 
     @classmethod
@@ -269,8 +268,11 @@ class TrainedFacts:
     usual: tuple[tuple[float, float], ...]
     kind: str
     fitted: Mapping[str, Any]
-    with_rows: TrainedFacts | None
     judge: str | None = None
+    declared: TrainedFacts | None = None
+    with_rows: Any = None
+    """What earlier versions learned under add_remove as if the number of rows were public. There is no such table, and
+    under replace_one, where there is, all noise is another: it is not used."""
 
 
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
@@ -342,7 +344,7 @@ def _trained(held: TrainedFacts, priors: tuple[Predict | None, ...]) -> Trained:
         databases=held.databases,
         groups=held.groups,
         figures=held.figures,
-        with_rows=None if held.with_rows is None else _trained(held.with_rows, priors),
+        declared=None if held.declared is None else _trained(held.declared, priors),
     )
 
 
@@ -355,16 +357,20 @@ def learn(
     learners: Sequence[Learner] = LEARNERS,
     progress: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Return what a maker learns, both for tables whose number of rows is bought and for such where it is public."""
-    tried = judge_all(cases, metafeatures, shares=shares, learners=learners, progress=progress)
-    found = trained_on(cases, options, tried)
-    known = cases.with_rows()
-    if len(free_and_paid(known, metafeatures)[0]) == len(free_and_paid(cases, metafeatures)[0]):
-        return found
+    """Return what a maker learns; for tables that declare their number of rows, from what was rehearsed on such."""
+
+    def learned(kept: Cases, tried_shares: Sequence[Fraction]) -> Trained:
+        tried = judge_all(kept, metafeatures, shares=tried_shares, learners=learners, progress=progress)
+        return trained_on(kept, options, tried)
+
+    declared = cases.only(lambda instance: instance.sketch.declared)
+    others = cases.only(lambda instance: not instance.sketch.declared)
+    if not len(declared) or not len(others):
+        return learned(cases, shares)
+    found = learned(others, shares)
     if progress is not None:
-        progress("where the number of rows is public")
-    tried = judge_all(known, metafeatures, shares=shares[:1], learners=learners, progress=progress)
-    return evolve(found, with_rows=trained_on(known, options, tried))
+        progress("where the number of rows is declared")
+    return evolve(found, declared=learned(declared, shares[:1]))
 
 
 def _listed(phrases: list[str]) -> str:

@@ -42,9 +42,9 @@ class Classifier(Option):
         """Return a model; *db* has just this budget."""
 
 
-def rows_share(schema: Schema, share: Fraction) -> Fraction:
-    """Return the share of the budget that the number of rows costs: none where it is public."""
-    return share if schema.rows is None else Fraction(0)
+def rows_share(rows: int | None, share: Fraction) -> Fraction:
+    """Return the share of the budget that the number of rows costs: none where it is known."""
+    return share if rows is None else Fraction(0)
 
 
 def rows_cost(schema: Schema, epsilon: Fraction, share: Fraction) -> tuple[Event, ...]:
@@ -53,6 +53,6 @@ def rows_cost(schema: Schema, epsilon: Fraction, share: Fraction) -> tuple[Event
 
 
 def bought_rows(db: Probe, epsilon: Fraction, share: Fraction) -> int:
-    """Return the number of rows, public or bought with a share of epsilon; at least 1."""
-    rows = db.schema.rows
+    """Return the number of rows, known or bought with a share of epsilon; at least 1."""
+    rows = db.rows
     return max(1, db.count(epsilon * share, site="rows") if rows is None else rows)

@@ -52,12 +52,12 @@ class FletcherIslam(Classifier):
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return the leaves of all trees, after the number of rows where that is bought."""
-        bought = rows_share(schema, self.rows_share)
+        bought = rows_share(schema.rows, self.rows_share)
         return in_turn([*rows_cost(schema, epsilon, bought), Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
         """Return a forest."""
-        schema, bought = db.schema, rows_share(db.schema, self.rows_share)
+        schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rows = bought_rows(db, epsilon, bought)
         at_leaves = epsilon * (1 - bought)
         classes = len(schema.classes)

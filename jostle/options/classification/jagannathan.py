@@ -46,13 +46,13 @@ class Jagannathan(Classifier):
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return the leaves of all trees, after the number of rows where that is bought."""
-        bought = self._bought(schema)
+        bought = self._bought(schema.rows)
         rows = rows_cost(schema, epsilon, bought) if bought else ()
         return in_turn([*rows, Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
         """Return a forest."""
-        schema, bought = db.schema, self._bought(db.schema)
+        schema, bought = db.schema, self._bought(db.rows)
         depth = self.depth or _depth(schema, bought_rows(db, epsilon, bought), self.numeric)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         grow(db, grove, depth, AtRandom(), AtDepth(), ask_at_end=False)
@@ -68,8 +68,8 @@ class Jagannathan(Classifier):
             combine="mean",
         )
 
-    def _bought(self, schema: Schema) -> Fraction:
-        return Fraction(0) if self.depth else rows_share(schema, self.rows_share)
+    def _bought(self, rows: int | None) -> Fraction:
+        return Fraction(0) if self.depth else rows_share(rows, self.rows_share)
 
 
 def _depth(schema: Schema, rows: int, numeric: NumericSplits) -> int:

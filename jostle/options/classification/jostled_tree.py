@@ -89,7 +89,7 @@ class JostledTree(Classifier):
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return sizes on all levels, splits on all but the last, and the leaves, after the rows where bought."""
-        budget = _Budget.of(self, schema, epsilon)
+        budget = _Budget.of(self, schema, schema.rows, epsilon)
         rows = rows_cost(schema, epsilon, budget.rows) if budget.rows else ()
         sizes = [Repeated(Laplace(budget.size), budget.levels + 1)] if budget.size else []
         splits = Repeated(PermuteAndFlip(budget.query), budget.levels)
@@ -97,7 +97,7 @@ class JostledTree(Classifier):
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
         """Return the trees."""
-        schema, budget = db.schema, _Budget.of(self, db.schema, epsilon)
+        schema, budget = db.schema, _Budget.of(self, db.schema, db.rows, epsilon)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
         _Growth(db, grove, budget, self._policies(), rows).grow()
@@ -133,9 +133,9 @@ class _Budget:
     """How far above a noisy number of rows their bound lies, for InfoGain."""
 
     @classmethod
-    def of(cls, tree: JostledTree, schema: Schema, epsilon: Fraction) -> _Budget:
+    def of(cls, tree: JostledTree, schema: Schema, known: int | None, epsilon: Fraction) -> _Budget:
         levels = min(tree.depth, longest_path(schema, tree.numeric))
-        rows = Fraction(0) if tree.sizes_share else rows_share(schema, tree.rows_share)
+        rows = Fraction(0) if tree.sizes_share else rows_share(known, tree.rows_share)
         each = epsilon * (1 - rows) / (levels + 1)
         size = each * tree.sizes_share
         margin = int(SURE * tree.trees / size) if size else int(SURE / (epsilon * rows)) if rows else 0
@@ -230,8 +230,8 @@ class _Growth:
         return picks
 
     def _rows_bound(self) -> int:
-        """Return a bound on the rows, for InfoGain: public, or bought with a margin."""
-        if self.db.schema.rows is not None:
-            return max(1, self.db.schema.rows)
+        """Return a bound on the rows, for InfoGain: known, or bought with a margin."""
+        if self.db.rows is not None:
+            return max(1, self.db.rows)
         known = self.root if self.rows is None else self.rows
         return max(1, int(known) + self.budget.margin)

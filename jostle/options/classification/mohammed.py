@@ -45,17 +45,17 @@ class Mohammed(Classifier):
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return d levels of splits and the leaves, each epsilon / (d+1), after the rows where they are bought."""
-        levels, bought = self._levels(schema), self._bought(schema)
+        levels, bought = self._levels(schema), self._bought(schema.rows)
         query = epsilon * (1 - bought) / (levels + 1)
         rows = rows_cost(schema, epsilon, bought) if bought else ()
         return in_turn([*rows, Repeated(PermuteAndFlip(query), levels), Laplace(query)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
         """Return a tree."""
-        schema, bought = db.schema, self._bought(db.schema)
+        schema, bought = db.schema, self._bought(db.rows)
         levels = self._levels(schema)
         query = epsilon * (1 - bought) / (levels + 1)
-        rows = bought_rows(db, epsilon, bought) if bought else schema.rows or 1
+        rows = bought_rows(db, epsilon, bought) if bought else db.rows or 1
         margin = int(3 / (epsilon * bought)) if bought else 0
         grove = Grove(schema, numeric=self.numeric)
         splitting = ByUtility(utility=self.utility, epsilon=query, rows_bound=rows + margin)
@@ -69,5 +69,5 @@ class Mohammed(Classifier):
     def _levels(self, schema: Schema) -> int:
         return min(self.depth, longest_path(schema, self.numeric))
 
-    def _bought(self, schema: Schema) -> Fraction:
-        return rows_share(schema, self.rows_share) if self.utility == "InfoGain" else Fraction(0)
+    def _bought(self, rows: int | None) -> Fraction:
+        return rows_share(rows, self.rows_share) if self.utility == "InfoGain" else Fraction(0)

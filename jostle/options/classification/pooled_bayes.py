@@ -91,7 +91,7 @@ class PooledBayes(Classifier):
         label, kinds = schema.label or "", len(schema.classes)
         kernel = Counts.of(label)
         classes = db.measure(kernel, first, site="classes").astype(np.float64)
-        rows = max(1.0, float(classes.sum())) if schema.rows is None else float(schema.rows)
+        rows = max(1.0, float(classes.sum())) if db.rows is None else float(db.rows)
         sizes = np.array([schema[name].size for name in schema.attributes], dtype=np.int64)
         rest, at_tables = epsilon - first, (epsilon - first) * self.tables_share
         tables = Counts([(name, label) for name in schema.attributes])

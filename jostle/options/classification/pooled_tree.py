@@ -69,7 +69,7 @@ class PooledTree(Classifier):
         schema, first = db.schema, epsilon * self.classes_share
         kernel = Counts.of(schema.label or "")
         classes = db.measure(kernel, first, site="classes").astype(np.float64)
-        rows = max(1.0, float(classes.sum())) if schema.rows is None else float(schema.rows)
+        rows = max(1.0, float(classes.sum())) if db.rows is None else float(db.rows)
         levels = worthwhile_depth(rows, float(epsilon), self.least_rows, self.most_depth)
         model, _, _ = grown(
             db,

@@ -78,7 +78,7 @@ class _BoundedByRoot:
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.int64]:
         """Return the candidates picked."""
-        rows = db.schema.rows
+        rows = db.rows
         if rows is None:
             noisy = max(self.sizes.sizes[int(root)] for root in grove.roots)
             rows = noisy + int(SURE * grove.trees / self.epsilon)

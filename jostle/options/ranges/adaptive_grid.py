@@ -116,7 +116,7 @@ class AdaptiveGrid(GridOption):
         shape = grid_shape(db.schema)
         axes = len(shape)
         total = paid_total(db, epsilon * self.total_share)
-        left = epsilon if db.schema.rows is not None else epsilon * (1 - self.total_share)
+        left = epsilon if db.rows is not None else epsilon * (1 - self.total_share)
         coarse_epsilon = left * self.alpha
         fine_epsilon = left - coarse_epsilon
         m1 = max(

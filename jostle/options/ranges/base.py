@@ -95,8 +95,8 @@ def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
 
 
 def paid_total(db: Probe, epsilon: Fraction) -> int:
-    """Return the number of rows, at least 0: declared as public, or bought."""
-    rows = db.schema.rows
+    """Return the number of rows, at least 0: known, or bought."""
+    rows = db.rows
     return rows if rows is not None else max(0, db.count(epsilon, site="total"))
 
 

@@ -123,7 +123,7 @@ class MWEM(GridOption):
         columns, shape = schema.names, grid_shape(schema)
         wanted = workload or Workload.random_ranges(shape)
         paid = paid_total(db, epsilon * self.total_share)
-        public = schema.rows is not None
+        public = db.rows is not None
         doubt = 0.0 if public else noise_variance(1 / (epsilon * self.total_share))
         left = epsilon if public else epsilon * (1 - self.total_share)
         total = max(1, paid)

@@ -84,7 +84,7 @@ class ShrunkTree(GridOption):
         look = [Fraction(int(each == level)) for each in range(depth + 1)]
         first = count_tree(db, tree, look, epsilon * self.first_share, site="first look")
         seen = np.asarray(first.counts[level])
-        rows = db.schema.rows
+        rows = db.rows
         records = rows if rows is not None else max(int(seen.sum()), 0)
         evenly = evenness(seen, first.noise[level])
         tilt = coarseness(records * float(epsilon), evenly)

@@ -66,7 +66,7 @@ class ThresholdedHistogram(GridOption):
         schema = db.schema
         shape = grid_shape(schema)
         records = paid_total(db, epsilon * self.total_share)
-        left = epsilon if schema.rows is not None else epsilon * (1 - self.total_share)
+        left = epsilon if db.rows is not None else epsilon * (1 - self.total_share)
         rate = float(left if schema.neighbours == "add_remove" else left / 2)
         least = threshold(records, math.prod(shape), rate, float(self.factor))
         answer = db.measure_sparse(SparseCounts(schema.names), left, threshold=least, site="cells above")

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, grid_shape, paid_total, total_cost
+from jostle.options.ranges.base import GridOption, grid_shape, total_cost
 from jostle.privacy.events import Event, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -24,7 +24,8 @@ __all__ = ["Uniform"]
 class Uniform(GridOption):
     """Buys the number of records and spreads them evenly: best where there are next to none; never gets better.
 
-    Privacy: `AddNoise` on one count; where the schema declares the number of rows, nothing is asked at all.
+    Privacy: `AddNoise` on one count; where the schema declares the number of rows, nothing is asked at all. (A number
+    that was bought and handed on is no substitute: what this buys with all of its budget is more exact.)
     """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
@@ -33,5 +34,6 @@ class Uniform(GridOption):
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """Return the even grid."""
-        shape = grid_shape(db.schema)
-        return Estimate(np.full(shape, paid_total(db, epsilon) / math.prod(shape)))
+        shape, rows = grid_shape(db.schema), db.schema.rows
+        total = max(0, db.count(epsilon, site="total")) if rows is None else rows
+        return Estimate(np.full(shape, total / math.prod(shape)))

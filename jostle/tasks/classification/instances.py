@@ -49,7 +49,7 @@ class TableInstance:
     table: Table
     """The rows to learn from, with a schema read off the whole public database."""
     rows: int
-    """How many they are: no public fact to an Option."""
+    """How many they are: no public fact to an Option, unless the schema declares it."""
     codes: NDArray[np.int64]
     """The held-out rows' attributes, a column per attribute in the schema's order."""
     labels: NDArray[np.int64]
@@ -132,6 +132,8 @@ def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
     # Held-out rows come from the front and the others from the back: with one seed, fewer rows are some of more rows.
     order = _order(length, seeds_of(database.digest, spec.seed, ORDER))
     scored, learnt_from = order[:held], order[length - learnt :]
+    if spec.declared:
+        schema = evolve(schema, neighbours="replace_one", rows=learnt)
     columns = {name: codes[name][learnt_from] for name in schema.names}
     unseen = np.empty((held, len(attributes)), dtype=np.int64, order="F")
     for place, name in enumerate(attributes):

@@ -76,8 +76,8 @@ def class_counts(db: View) -> np.ndarray:
 
 
 def bought_rows(db: View) -> float:
-    """Return how many rows there are, at least 1: as declared, or the sum of the classes' noisy counts."""
-    rows = db.schema.rows
+    """Return how many rows there are, at least 1: as known, or the sum of the classes' noisy counts."""
+    rows = db.rows
     return max(1.0, db.buy_cells(classes_of(db.label)).sum() if rows is None else float(rows))
 
 

@@ -95,4 +95,6 @@ def grid_instance(database: PublicGrid, spec: GridSpec) -> GridInstance:
     if spec.records is not None:
         counts = drawn(counts, spec.records, np.random.default_rng(seeds_of(database.digest, spec.seed, DRAW)))
     workload = Workload.random_ranges(counts.shape, QUERIES, seed=spec.seed)
-    return GridInstance(key, Table.from_grid(counts), counts, workload, workload.answers(counts))
+    rows = int(counts.sum()) if spec.declared else None
+    table = Table.from_grid(counts, neighbours="replace_one" if spec.declared else "add_remove", rows=rows)
+    return GridInstance(key, table, counts, workload, workload.answers(counts))

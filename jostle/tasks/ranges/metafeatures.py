@@ -64,8 +64,8 @@ def group_counts(db: View) -> np.ndarray:
 
 
 def bought_records(db: View) -> float:
-    """Return how many records there are, at least 1: as declared, or the sum of the groups' noisy counts."""
-    rows = db.schema.rows
+    """Return how many records there are, at least 1: as known, or the sum of the groups' noisy counts."""
+    rows = db.rows
     return max(1.0, group_counts(db).sum() if rows is None else float(rows))
 
 

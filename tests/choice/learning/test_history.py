@@ -144,11 +144,14 @@ def test_a_saved_history_reads_back_and_the_same_history_makes_the_same_file(tmp
     assert gzip.decompress((tmp_path / "h.jsonl.gz").read_bytes()) == (tmp_path / "h.jsonl").read_bytes()
 
 
-def test_a_sketch_is_a_schema_that_looks_the_same() -> None:
-    schema = make_instance(table(3), TableSpec()).schema
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_sketch_is_a_schema_that_looks_the_same(declared: bool) -> None:
+    instance = make_instance(table(3), TableSpec(declared=declared))
+    schema = instance.schema
     sketch = Sketch.of(schema)
-    again = sketch.schema()
-    assert again.label == schema.label
+    again = sketch.schema(instance.rows)
+    assert (again.label, again.rows, again.neighbours) == (schema.label, schema.rows, schema.neighbours)
+    assert (again.rows is not None) == declared
     assert [(name, again[name].size, type(again[name])) for name in again.names] == [
         (name, schema[name].size, type(schema[name])) for name in schema.names
     ]

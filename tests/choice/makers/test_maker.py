@@ -299,7 +299,7 @@ def told_of() -> tuple[list[int | None], Option]:
     told: list[int | None] = []
 
     def asks(db: Probe, *, epsilon: Fraction) -> None:
-        told.append(db.schema.rows)
+        told.append(db.rows)
 
     return told, function_option(asks, task="classification", predict=None)
 

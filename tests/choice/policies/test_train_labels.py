@@ -32,7 +32,7 @@ class Public:
 
     @property
     def table(self) -> Table:
-        schema = Schema({"a": Categorical(["x"])}, rows=self.rows)
+        schema = Schema({"a": Categorical(["x"])}, neighbours="replace_one", rows=self.rows)
         return Table.from_frame(pa.table({"a": ["x"] * self.rows}), schema)
 
     def loss(self, answer: Any) -> float:

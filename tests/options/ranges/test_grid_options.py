@@ -40,9 +40,10 @@ def test_the_named_options_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(
+    ("neighbours", "public"), [("add_remove", False), ("replace_one", False), ("replace_one", True)]
+)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("public", [False, True])
 def test_what_is_spent_is_what_was_declared(
     name: str, neighbours: Neighbours, shape: tuple[int, ...], *, public: bool
 ) -> None:
