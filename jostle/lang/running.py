@@ -71,6 +71,7 @@ def run_program(
     Where something was bought and the run comes to no answer, an interruption included, the outcome has what was
     bought, and the problem, which is for the caller to raise.
     """
+    requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     private = None if data is None else PrivateData.at(data, schema)
     # The private rows are known before the program is looked at: whether a file has them is no matter of what it says.
     files = named(public, None if private is None or not public else private.file)
@@ -86,7 +87,6 @@ def run_program(
         with forcing:
             return Outcome(str(path), name, program.run(name), private=False)
     records = Trace(trace, whole=True)
-    requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     budget = _share(requested, vault) if private is not None else requested or Fraction(1)
     subject = _example(program, target) if private is None else _private(private, vault)
     program.check_schema(name, subject.schema)

@@ -155,20 +155,18 @@ def test_checking_knows_them_where_it_is_told_of_them(
 def test_they_are_trained_and_chosen_among(
     own: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("train", program, "--with", own, "--repeats", 2, "--workers", 2, "--json")
+    words = ("train", program, "--with", own, "--public", tmp_path / "public", "--repeats", 2, "--workers", 2, "--json")
     assert run(monkeypatch, *words) == 0
     done = json.loads(capsys.readouterr().out)
     assert done["options"] == ["Commonest", "First"]
     assert done["rehearsals"] > 0
     data, schema = private(tmp_path)
-    asked = ("--data", data, "--schema", schema, "--epsilon", 1, "--entry", "choice", "--with", own)
+    trusted = ("--with", own, "--public", tmp_path / "public")
+    asked = ("--data", data, "--schema", schema, "--epsilon", 1, "--entry", "choice", *trusted)
     assert run(monkeypatch, "run", program, *asked) == 0
     assert "choice" in capsys.readouterr().out
-    databases = tmp_path / "public"
-    assert (
-        run(monkeypatch, "evaluate", program, "--with", own, "--databases", databases, "--epsilon", 1, "--trials", 2)
-        == 0
-    )
+    tried = ("--databases", tmp_path / "public", "--epsilon", 1, "--trials", 2)
+    assert run(monkeypatch, "evaluate", program, *tried, *trusted) == 0
 
 
 def test_they_are_listed_and_audited(
@@ -225,7 +223,7 @@ import sys
 import jostle
 from jostle.cli import main
 
-program = jostle.load(sys.argv[1], say=None)
+program = jostle.load(sys.argv[1], say=None, public=[sys.argv[1].rpartition("/")[0] + "/public"])
 print(program["Commonest"].name, "Commonest" in jostle.options.names())
 """
 
