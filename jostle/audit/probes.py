@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from jostle.audit.pairs import Pair, Pairs, Relation
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
+from jostle.errors import JostleError
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.tables import Categorical, Schema, SparseCounts, Table
@@ -90,6 +91,29 @@ def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
     return tuple(zip(found.keys.tolist(), found.values.tolist(), strict=True))
 
 
+def _refusals(db: Probe, epsilon: Fraction) -> tuple[object, ...]:
+    """Return what a probe says to questions that it refuses, and a count between them."""
+    refused: list[Callable[[], object]] = [
+        lambda: db.measure_sparse(SparseCounts(("part",)), epsilon, threshold=-1),
+        lambda: db.count(epsilon / 10**30),
+        lambda: db.where("part", "z"),
+        lambda: db.where("part").count(0),
+    ]
+    return (*map(_said, refused), db.count(epsilon), *map(_said, refused))
+
+
+def _said(question: Callable[[], object]) -> str:
+    try:
+        return type(question()).__name__
+    except JostleError as refusal:
+        return f"{type(refusal).__name__}: {refusal}"
+
+
+def _refused_if_empty(noise: Sampler, data: Rows, epsilon: Fraction, size: int) -> Outputs:
+    """Return what a histogram would be that is refused where there is nothing to count."""
+    return _asked(_counts, "add_remove")(noise, data, epsilon, size) if data else ["the table has no rows"] * size
+
+
 def _subject(
     name: str, about: str, question: Callable[[Probe, Fraction], Any], relation: Relation, fault: Fault | None = None
 ) -> Subject[Rows]:
@@ -119,6 +143,19 @@ PROBES: tuple[Subject[Rows], ...] = (
         _whole_parts,
         "replace_one",
         Fault("a row that moves changes both counts", "Kifer, Machanavajjhala, SIGMOD 2011, on bounded neighbours"),
+    ),
+    _subject("ProbeRefusals", "a probe's refusals, in their words, and a count between them", _refusals, "add_remove"),
+    Subject(
+        name="ProbeRefusesEmpty",
+        module=__name__,
+        about="a probe's histogram, refused where the table has no rows",
+        pairs=table_rows_pairs("add_remove"),
+        sample=_refused_if_empty,
+        samples=RUNS,
+        fault=Fault(
+            "the refusal is an answer without noise: it tells an empty table from one with a row",
+            "Haeberlen, Pierce, Narayan, USENIX Security 2011, on what else than answers tells",
+        ),
     ),
 )
 """In the order of the auditor's table."""
