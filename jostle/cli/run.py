@@ -16,7 +16,7 @@ from jostle.errors import ChoiceError, JostleError
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
 
-__all__ = ["run"]
+__all__ = ["run", "vault_of"]
 
 NO_POLICY = "none"
 MOST_SHOWN = 24
@@ -75,7 +75,7 @@ def run(  # noqa: PLR0917 - a command's options
             data=data,
             schema=schema,
             epsilon=epsilon,
-            vault=_vault(data, vault, no_vault=no_vault),
+            vault=vault_of(data, vault, no_vault=no_vault),
             public=public or (),
             trace=trace,
             say=said.append if json_ else echo_lines,
@@ -96,7 +96,7 @@ def run(  # noqa: PLR0917 - a command's options
         raise problem
 
 
-def _vault(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | None:
+def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | None:
     """Return the file that remembers what is spent: the one that is named, or the one beside the data."""
     if vault is not None and no_vault:
         raise ChoiceError("--vault and --no-vault contradict each other", fix="leave one of them out")
@@ -104,7 +104,14 @@ def _vault(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | N
         return vault
     from jostle.tables.private_files import vault_beside  # noqa: PLC0415 - for private data alone
 
-    return vault_beside(data)
+    beside = vault_beside(data)
+    if beside.parent.is_dir() and not os.access(beside if beside.exists() else beside.parent, os.W_OK):
+        raise ChoiceError(
+            f"no vault can be written beside {data}",
+            why="what is spent is remembered there, or it could be spent again",
+            fix="--vault FILE, where it may be written, or --no-vault",
+        )
+    return beside
 
 
 def _not_written(answer: Any, out: Path) -> JostleError | None:

@@ -10,6 +10,7 @@ from attrs import frozen
 from small_tables import ROWS, SCHEMA
 
 from jostle.cli import main
+from jostle.privacy import opening
 
 __all__ = ["Done", "ran", "write_rows"]
 
@@ -24,7 +25,8 @@ class Done:
 
 
 def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
-    """Return what a command did."""
+    """Return what a command did, as if in a process of its own: it knows no table that another one has opened."""
+    monkeypatch.setattr(opening, "_registry", opening.make_registry())
     monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
     monkeypatch.setenv("COLUMNS", "400")
     capsys.readouterr()

@@ -1,0 +1,135 @@
+"""`jostle run` remembers what was spent beside the data, and says so; what has a vault is private to every command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_here import Done, ran, write_rows
+
+from jostle.cli.run import vault_of
+from jostle.errors import ChoiceError
+from jostle.privacy.vault import FileVault
+
+Run = Callable[..., Done]
+HALF = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
+ROWS = ("--data", "rows.csv", "--schema", "rows.toml")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a command in a folder with private rows and a program that spends half of its epsilon."""
+    write_rows(tmp_path)
+    (tmp_path / "half.jst").write_text(HALF)
+    (tmp_path / "all.jst").write_text("def answer(db):\n    return {{ len(db) }}\n")
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: ran(monkeypatch, capsys, *words)
+
+
+def spent(vault: str = "rows.csv.vault") -> tuple[Fraction, int]:
+    account = FileVault(vault).account()
+    return account.spent, int(account.promise)
+
+
+def test_a_run_makes_a_vault_beside_the_data_and_says_so(run: Run, tmp_path: Path) -> None:
+    done = run("run", "half.jst", *ROWS, "--epsilon", "1")
+    assert done.status == 0
+    assert f"epsilon 0.5 was spent; 0.5 of the promised 1 is left in {tmp_path / 'rows.csv.vault'}\n" in done.out
+    assert stat.S_IMODE((tmp_path / "rows.csv.vault").stat().st_mode) == 0o600
+    assert spent() == (Fraction(1, 2), 1)
+
+
+def test_the_next_run_has_what_is_left(run: Run, tmp_path: Path) -> None:
+    for left in ("1/2", "1/4", "1/8"):
+        facts = json.loads(run("run", "half.jst", *ROWS, "--epsilon", "1", "--json").out)
+        assert (facts["left"], facts["promise"]) == (left, "1")
+        assert facts["vault"] == str(tmp_path / "rows.csv.vault")
+        assert facts["spent"] == left  # half of what there was
+    done = run("run", "half.jst", *ROWS, "--epsilon", "1")
+    assert "epsilon 0.0625 was spent of 0.125 that could be; 0.0625 of the promised 1 is left" in done.out
+    assert run("run", "half.jst", *ROWS).status == 0  # of what is left, whatever was promised
+    assert run("run", "half.jst", *ROWS, "--epsilon", "0.001").status == 0
+    assert spent()[0] == Fraction(31, 32) + Fraction(1, 2000)
+
+
+def test_what_is_used_up_is_refused_until_the_promise_is_raised(run: Run) -> None:
+    assert run("run", "all.jst", *ROWS, "--epsilon", "1").status == 0
+    for words in (("--epsilon", "1"), ("--epsilon", "2"), ("--epsilon", "0.1"), ()):
+        refused = run("run", "all.jst", *ROWS, *words)
+        assert refused.status == 3
+        assert "jostle vault raise" in refused.err
+    assert run("vault", "raise", "rows.csv.vault", "--epsilon", "2", "--reason", "a second year").status == 0
+    assert run("run", "all.jst", *ROWS, "--epsilon", "2").status == 0
+    assert spent() == (Fraction(2), 2)
+
+
+def test_a_link_to_the_data_has_their_vault(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.csv").symlink_to(tmp_path / "rows.csv")
+    assert run("run", "all.jst", "--data", "elsewhere/link.csv", *ROWS[2:], "--epsilon", "1").status == 0
+    assert run("run", "all.jst", *ROWS, "--epsilon", "1").status == 3
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["link.csv"]
+
+
+def test_a_grid_has_a_vault_as_well(run: Run) -> None:
+    np.save("grid.npy", np.arange(16).reshape(4, 4))
+    assert run("run", "half.jst", "--data", "grid.npy", "--epsilon", "1").status == 0
+    assert spent("grid.npy.vault") == (Fraction(1, 2), 1)
+
+
+def test_nothing_is_remembered_where_that_is_asked_for(run: Run, tmp_path: Path) -> None:
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for _ in range(2):
+        done = run("run", "all.jst", *ROWS, "--epsilon", "1", "--no-vault")
+        assert done.status == 0
+        assert "epsilon 1 was spent; no vault remembers it\n" in done.out
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "jostle-home") == before
+    facts = json.loads(run("run", "all.jst", *ROWS, "--epsilon", "1", "--no-vault", "--json").out)
+    assert (facts["vault"], facts["left"], facts["spent"]) == (None, None, "1")
+
+
+def test_a_vault_may_be_elsewhere(run: Run, tmp_path: Path) -> None:
+    assert run("run", "half.jst", *ROWS, "--epsilon", "1", "--vault", "v").status == 0
+    assert spent("v") == (Fraction(1, 2), 1)
+    assert not (tmp_path / "rows.csv.vault").exists()
+
+
+@pytest.mark.usefixtures("run")
+def test_where_no_vault_can_be_beside_the_data_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # nobody is kept from writing who may do everything
+    with pytest.raises(ChoiceError, match="no vault can be written beside") as caught:
+        vault_of(Path("rows.csv"), None, no_vault=False)
+    assert caught.value.fix == "--vault FILE, where it may be written, or --no-vault"
+    assert vault_of(Path("rows.csv"), None, no_vault=True) is None
+
+
+def test_data_with_a_vault_are_private_to_every_command(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "maker.jst").write_text(
+        "from classifiers import Majority, NaiveBayes\n\nm = MkChoiceMaker among {Majority, NaiveBayes}\n\n"
+        "def answer(db):\n    return m(db)\n"
+    )
+    (tmp_path / "folder").mkdir()
+    shutil.move("rows.csv", "folder/rows.csv")
+    rows = ("--data", "folder/rows.csv", "--schema", "rows.toml", "--epsilon", "1")
+    assert run("schema", "infer", "folder/rows.csv").status == 0  # nothing says yet that it is private
+    assert run("run", "half.jst", *rows).status == 0
+    commands: list[tuple[str, ...]] = [
+        ("schema", "infer", "folder/rows.csv"),
+        ("train", "maker.jst", "--corpus", "folder"),
+        ("evaluate", "maker.jst", "--databases", "folder", "--epsilon", "1"),
+        ("train", "maker.jst", "--public", "folder"),
+        ("evaluate", "maker.jst", "--databases", "folder", "--epsilon", "1", "--public", "folder"),
+        ("run", "half.jst", "--public", "folder"),
+        ("run", "half.jst", "--public", "folder/rows.csv"),
+    ]
+    for words in commands:
+        refused = run(*words)
+        assert (refused.status, refused.out) == (1, ""), words
+        assert "rows.csv' is private" in refused.err, words
+        assert "rows.csv.vault" in refused.err
