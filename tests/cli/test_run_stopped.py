@@ -12,16 +12,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from processes import LIMIT, started
 from run_here import Done, ran, write_rows
 
-from jostle.errors import ProgramError, VaultError
+from jostle.errors import ProgramError
 from jostle.lang.outcomes import all_bought
 from jostle.lang.program import Bought
 from jostle.lang.running import run_program
@@ -32,8 +34,6 @@ CASES = Path(__file__).parent.parent / "cases" / "stopped"
 PROGRAMS = sorted(CASES.glob("*.jst"))
 WORDS = ("--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "10000")
 STATUS = {"budget_used_up": 3}
-HEARING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from jostle.cli import main; main()"
-"""Hears Ctrl-C, however the tests were started."""
 
 Run = Callable[..., Done]
 
@@ -117,30 +117,15 @@ def test_ctrl_c_in_the_middle_loses_nothing(tmp_path: Path, run: Run, as_json: b
     rounds = "    return sum([sqrt(x) for x in range(9000000) for y in range(9000000)])\n"
     text = f'def answer(db):\n    n = {{{{ len(db) }}}} spending 50%\n    print("now")\n{rounds}'
     (tmp_path / "p.jst").write_text(text)
-    words = ["run", "p.jst", *WORDS, *(["--json"] if as_json else [])]
-    started = subprocess.Popen(
-        [sys.executable, "-c", HEARING, *words],
-        cwd=tmp_path,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "COLUMNS": "100"},
-    )
-    try:
-        vault = FileVault(tmp_path / "rows.csv.vault")
-        for _ in range(1200):
-            with suppress(VaultError):  # it may be read while it is made
-                if vault.reservations():
-                    break
-            with pytest.raises(subprocess.TimeoutExpired):
-                started.wait(0.1)
-        with pytest.raises(subprocess.TimeoutExpired):
-            started.wait(1)  # the answer is out of the probe by now
-        started.send_signal(signal.SIGINT)
-        out, err = started.communicate(timeout=120)
-    finally:
-        started.kill()
-    assert started.returncode == 130, err
+    words = ["run", "p.jst", *WORDS, "--trace", "trace.jsonl", *(["--json"] if as_json else [])]
+    named: dict[str, Any] = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started("-m", "jostle", *words, env={**os.environ, "COLUMNS": "100"}, **named) as running:
+        trace = tmp_path / "trace.jsonl"
+        while running.poll() is None and not (trace.exists() and '"released"' in trace.read_text("utf-8")):
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=LIMIT)
+    assert running.returncode == 130, err
     if as_json:
         facts = json.loads(out)
         assert facts["bought"] == [{"site": "answer line 2: {{ }}", "value": 100}]

@@ -31,9 +31,10 @@ from jostle.choice.learning.regret import Figures
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.choice.pretrained import SHIPPED
-from jostle.errors import JostleError, TableError
+from jostle.errors import JostleError, Source, TableError
 from jostle.lang import running
-from jostle.lang.program import Program, load
+from jostle.lang.parser import read_source
+from jostle.lang.program import Program, load_source
 from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.expressions import NODES, cells, sums
@@ -581,9 +582,9 @@ def taught(maker: ChoiceMaker) -> ChoiceMaker:
     )
 
 
-def loaded(path: Path, **named: Any) -> Program:
+def loaded(source: Source, **named: Any) -> Program:
     """Return a program whose makers need not rehearse first."""
-    program = load(path, **named)
+    program = load_source(source, **named)
     for maker in program.makers.values():
         maker.known.append(taught(maker).trained)
     return program
@@ -599,8 +600,8 @@ def questions(program: Program) -> str:
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.jst")), ids=lambda path: path.stem)
 def test_a_program(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "load", loaded)
-    task = questions(loaded(path, say=None))
+    monkeypatch.setattr(running, "load_source", loaded)
+    task = questions(loaded(read_source(path), say=None))
     if not task:
         return  # it asks about no private table
     for place, pair in enumerate(TABLES[task][1]):
@@ -622,4 +623,10 @@ def _written(folder: Path, task: str, pair: str, which: int) -> tuple[Path, Path
 def _run(path: Path, data: Path, public: Path | None) -> Any:
     said: list[str] = []
     done = running.run_program(path, data=data, schema=public, epsilon="1", say=said.append)
-    return said, done.as_text(), done.as_data(), [repr(each) for each in done.records]
+    return (
+        said,
+        done.as_text(),
+        done.as_data(),
+        [repr(each) for each in done.records],
+        repr((done.problem, done.bought)),
+    )
