@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
@@ -13,7 +13,10 @@ from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.functions import FunctionOption, Predict, function_option
 from jostle.tasks import Task, task_of
+from jostle.tasks.answers import Answer
+from jostle.tasks.classification.model import Model
 from jostle.tasks.metafeature import Metafeature, metafeature
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 
 __all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "quickly"]
 
@@ -25,7 +28,7 @@ def option(kind: Kind, /) -> Kind: ...
 @overload
 def option(
     function: None = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None
-) -> Callable[[Callable[..., Any]], FunctionOption]: ...
+) -> Callable[[Callable[..., Answer]], FunctionOption[Answer]]: ...
 def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None) -> Any:
     """Make a function of a probe an Option, or register a class that is one.
 
@@ -47,11 +50,17 @@ def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict
     return lambda function: _registered(function_option(function, task=task, predict=predict))
 
 
-def _registered(made: FunctionOption) -> FunctionOption:
+def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:
     """The Option, found by its name from now on, unless it was defined inside a function and is of use there alone."""
     return made if "<locals>" in made.function.__qualname__ else base.option(made)
 
 
+@overload
+def pretrained(name: Literal["classification"]) -> ChoiceMaker[Model]: ...
+@overload
+def pretrained(name: Literal["ranges-1d", "ranges-2d"]) -> ChoiceMaker[Estimate | SparseEstimate]: ...
+@overload
+def pretrained(name: str) -> ChoiceMaker: ...
 def pretrained(name: str) -> ChoiceMaker:
     """Return a maker that came with Jostle: "classification", "ranges-1d" or "ranges-2d".
 

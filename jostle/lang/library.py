@@ -36,6 +36,7 @@ __all__ = [
 
 CORPORA = ("gridCorpus", "tableCorpus")
 KEPT = Path(__file__).with_name("options.json")
+LITERALS = Path(__file__).parent.parent / "options" / "literals.py"
 
 DATABASE = "db"
 """What every Option is called with first."""
@@ -255,5 +256,28 @@ def written() -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def literals() -> str:
+    """The names of the built-in Options by task, as types: what type checkers know of `jostle.options.get`."""
+    of_task: dict[str, list[str]] = {}
+    for name, facts in made()["options"].items():
+        of_task.setdefault(facts["task"], []).append(name)
+    kinds = {"classification": "ClassifierName", "grid": "GridName"}
+    lines = [
+        '"""The names of the built-in Options by task, as types; python -m jostle.lang.library writes them."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from typing import Literal, TypeAlias",
+        "",
+        f"__all__ = [{', '.join(json.dumps(kind) for kind in sorted(kinds.values()))}]",
+        "",
+    ]
+    for task, kind in kinds.items():
+        names = "".join(f"    {json.dumps(name)},\n" for name in of_task[task])
+        lines.append(f"{kind}: TypeAlias = Literal[\n{names}]")
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     KEPT.write_text(written(), "utf-8")
+    LITERALS.write_text(literals(), "utf-8")

@@ -14,17 +14,21 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import count
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from attrs import fields
 
 from jostle.errors import OptionError
+from jostle.options.literals import ClassifierName, GridName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
+from jostle.tasks.answers import Answer
+from jostle.tasks.classification.model import Model
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 
 __all__ = [
     "Option",
@@ -43,7 +47,7 @@ __all__ = [
 ENTRY_POINT = "jostle.options"
 
 
-class Option(ABC):
+class Option(ABC, Generic[Answer]):
     """An algorithm that could answer."""
 
     task: ClassVar[Task[Any]]
@@ -81,12 +85,12 @@ class Option(ABC):
         return {}
 
     @abstractmethod
-    def __call__(self, *questions: Any, **named: Any) -> Any:
+    def __call__(self, *questions: Any, **named: Any) -> Answer:
         """Answer; called as option(db, ..., epsilon=...), with what its task needs between."""
 
     def perform(
-        self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Any], *, site: str | None = None
-    ) -> Any:
+        self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Answer], *, site: str | None = None
+    ) -> Answer:
         """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared."""
         budget = epsilon_amount(epsilon)
         schema = db.schema
@@ -183,8 +187,26 @@ def options_for(task: str | Task[Any]) -> Iterator[Option]:
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
 
 
-def get(name: str) -> Option:
-    """Return the Option of this name, which may give parameters: "FriedmanSchuster(depth=3)"."""
+@overload
+def get(name: ClassifierName) -> Option[Model]: ...
+@overload
+def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
+@overload
+def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
+@overload
+def get(name: str) -> Option: ...
+def get(name: str, *, task: Task[Any] | None = None) -> Option:
+    """Return the Option of this name, which may give parameters: "FriedmanSchuster(depth=3)".
+
+    With a *task* it is refused if it answers another one, and a type checker knows what it gives back.
+    """
+    found = _made(name)
+    if task is not None and found.task is not task:
+        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {task.does} is asked for")
+    return found
+
+
+def _made(name: str) -> Option:
     _load()
     match = CALL.fullmatch(name)
     if match and match[1] not in _registered:

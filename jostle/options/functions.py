@@ -22,6 +22,7 @@ from jostle.sites import Policy
 from jostle.sites.learned import learned_for
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
+from jostle.tasks.answers import Answer
 
 __all__ = ["FunctionOption", "function_option"]
 
@@ -29,14 +30,14 @@ Predict = Callable[[Mapping[str, float]], float]
 
 
 @frozen(kw_only=True, eq=False)
-class FunctionOption(Option):
+class FunctionOption(Option[Answer]):
     """An Option that is a function of a probe, of what its task asks, and of `epsilon`.
 
     The probe it is given has just the budget it was called with, and refuses what goes beyond. So it costs that budget,
     whatever it does with it.
     """
 
-    function: Callable[..., Any] = field(repr=False)
+    function: Callable[..., Answer] = field(repr=False)
     called: str
     answers: Task[Any]
     """The task."""
@@ -84,7 +85,7 @@ class FunctionOption(Option):
         """Return an allotment."""
         return Allotment(epsilon)
 
-    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Any:
+    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
         """Return what the function returns, given a probe with *epsilon* of the budget."""
         return self.perform(
             db, epsilon, lambda probe, budget: self.function(probe, *questions, epsilon=budget), site=site
@@ -97,8 +98,8 @@ def _mark(function: Callable[..., Any]) -> str:
 
 
 def function_option(
-    function: Callable[..., Any], *, task: str | Task[Any] | None, predict: Predict | None
-) -> FunctionOption:
+    function: Callable[..., Answer], *, task: str | Task[Any] | None, predict: Predict | None
+) -> FunctionOption[Answer]:
     """Return a function as an Option; refuse one that is not told its budget."""
     name = function.__name__
     if task is None:

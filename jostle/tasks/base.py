@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 from attrs import field, frozen
 
@@ -18,11 +18,10 @@ from jostle.corpora.specs import Spec
 from jostle.errors import ChoiceError, OptionError
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature
 
 __all__ = ["TASKS", "UNTOLD", "Instance", "Judge", "Task", "make_instance", "register", "task_of"]
-
-Answer = TypeVar("Answer")
 
 
 class Instance(Protocol):

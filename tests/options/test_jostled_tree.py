@@ -24,6 +24,7 @@ from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge
 from jostle.sites import Choice, Decision, Handler, Policy, explore, follow, force, record, replay
 from jostle.tables.schema import Neighbours
+from jostle.tasks.classification import Model
 from jostle.trace.records import Chosen
 
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
@@ -195,7 +196,7 @@ def test_whatever_is_forced_costs_what_was_declared(name: str, action: str, rule
 def charges(around: Handler, epsilon: Fraction = Fraction(1)) -> tuple[Charge, ...]:
     found: list[Charge] = []
 
-    def run(db: jostle.Probe, budget: Fraction) -> object:
+    def run(db: jostle.Probe, budget: Fraction) -> Model:
         model = JostledTree(depth=2, sizes_share=Fraction(1, 2)).run(db, budget)
         found.extend(db.charges)
         return model

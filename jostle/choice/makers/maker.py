@@ -24,6 +24,7 @@ from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 from jostle.tasks import Task
+from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature, View, distinct
 from jostle.trace.records import Chosen
 
@@ -52,10 +53,10 @@ class Choosing:
 
 
 @frozen(kw_only=True, eq=False)
-class ChoiceMaker(Option):
+class ChoiceMaker(Option[Answer]):
     """An Option that chooses among Options of one task, and is one of it."""
 
-    among: tuple[Option, ...] = field(converter=_tuple)
+    among: tuple[Option[Answer], ...] = field(converter=_tuple)
     informed_by: tuple[Metafeature, ...] = field(default=(), converter=_tuple)
     label: str = "choice"
     """What the choice is called in traces and histories."""
@@ -128,11 +129,11 @@ class ChoiceMaker(Option):
         """Return an allotment: metafeatures and the Option that is run spend at most that together."""
         return Allotment(epsilon)
 
-    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Any:
+    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """Return the answer of the Option that should do best with what is left of *epsilon* after looking."""
         trained = self.trained
 
-        def run(probe: Probe, budget: Fraction) -> Any:
+        def run(probe: Probe, budget: Fraction) -> Answer:
             choosing = self.choose(probe, budget, trained)
             option = self.among[choosing.chosen]
             self.note(probe, choosing)

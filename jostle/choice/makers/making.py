@@ -31,6 +31,7 @@ from jostle.errors import ChoiceError
 from jostle.options.base import Option, get
 from jostle.privacy.amounts import Amount, exact
 from jostle.tasks import Judge
+from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature
 from jostle.visible import visible
 
@@ -134,13 +135,13 @@ class Training:
 
 def MkChoiceMaker(  # noqa: N802 - the word of the language
     *,
-    among: Iterable[Option | str | type[Option]],
+    among: Iterable[Option[Answer] | str | type[Option[Answer]]],
     informed_by: Iterable[Metafeature] | None = None,
     trained_on: Sources | None = None,
     spending: Amount | None = None,
     judged_by: Judge | Loss | str | None = None,
     label: str = "choice",
-) -> ChoiceMaker:
+) -> ChoiceMaker[Answer]:
     """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
 
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
@@ -178,7 +179,7 @@ def _share(spending: Amount) -> Fraction:
     return share
 
 
-def _option(given: Option | str | type[Option]) -> Option:
+def _option(given: Option[Answer] | str | type[Option[Answer]]) -> Option[Answer]:
     if isinstance(given, Option):
         return given
     return get(given) if isinstance(given, str) else given()

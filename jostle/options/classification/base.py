@@ -18,15 +18,14 @@ MOST_CELLS = 2**26
 """Values times classes, over all attributes: more are not counted at once."""
 
 
-class Classifier(Option):
+class Classifier(Option[Model]):
     """An Option that learns to predict a table's label: `option(db, epsilon=1)` gives a model."""
 
     task = CLASSIFICATION
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
         """Return a model learnt from the probe's table with *epsilon* of its budget."""
-        model: Model = self.perform(db, epsilon, self.run, site=site)
-        return model
+        return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
         """Return why this cannot run on tables of this schema, or None."""

@@ -41,7 +41,7 @@ MOST_CELLS = 2**24
 """Cells of an array of estimates: 128 MB of them."""
 
 
-class GridOption(Option):
+class GridOption(Option[Estimate | SparseEstimate]):
     """An Option that estimates the cells of a grid: of all columns of a table, one axis each."""
 
     task = RANGES
@@ -61,10 +61,7 @@ class GridOption(Option):
                 f"the workload is for a grid of shape {wanted.shape}, but the table's is {shape}",
                 why="the table's columns are the grid's axes, in the schema's order",
             )
-        answer: Estimate | SparseEstimate = self.perform(
-            db, epsilon, lambda probe, budget: self.run(probe, wanted, budget)
-        )
-        return answer
+        return self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
 
     looks_at_workload: bool = False
     """Whether what it asks depends on the workload."""

@@ -1,0 +1,39 @@
+"""The names of the built-in Options by task, as types; python -m jostle.lang.library writes them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+__all__ = ["ClassifierName", "GridName"]
+
+ClassifierName: TypeAlias = Literal[
+    "BayesTree",
+    "FletcherIslam",
+    "FriedmanSchuster",
+    "Jagannathan",
+    "JostledTree",
+    "Majority",
+    "Mohammed",
+    "NaiveBayes",
+    "PatilSingh",
+    "PooledBayes",
+    "PooledTree",
+    "RandomForest",
+    "SelectPrivately",
+]
+GridName: TypeAlias = Literal[
+    "AHP",
+    "AdaptiveGrid",
+    "DAWA",
+    "GreedyH",
+    "HierarchicalB",
+    "Identity",
+    "MWEM",
+    "PerturbedHistogram",
+    "Privelet",
+    "QuadTree",
+    "ShrunkTree",
+    "ThresholdedHistogram",
+    "Uniform",
+    "UniformGrid",
+]
