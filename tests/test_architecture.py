@@ -24,10 +24,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "jostle.visible": (),
     "jostle.errors": ("jostle.visible",),
     "jostle.reserved": (),
-    "jostle.privacy.amounts": (
-        "jostle.visible",
-        "jostle.errors",
-    ),  # numbers as they are written; it only stands in that room
+    # Numbers as they are written: it lies below, and only stands in that room.
+    "jostle.privacy.amounts": ("jostle.visible", "jostle.errors"),
     "jostle.files": ("jostle.visible", "jostle.errors", "jostle.privacy.amounts"),
     "jostle.tables": BELOW,
     "jostle.trace.records": (*BELOW, "jostle.tables"),
@@ -46,7 +44,7 @@ SHARED_NAMES: Mapping[str, str] = {
     "Node": "the language's value of a tree becomes TreeNode",
     "Outcome": "the evaluation's becomes a Score",
     "Parameter": "the language's node becomes ParameterNode",
-    "Run": "the language's becomes ProgramRun",
+    "Run": "the parser's becomes Reading",
     "Table": "the language's value becomes TableValue",
 }
 """Class names that stand for several things as yet, each with the remedy. None is to be added."""
