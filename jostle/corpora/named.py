@@ -41,6 +41,10 @@ class PublicFiles:
 
     base: Path
     """The folder that paths are seen from."""
+    paths: tuple[str, ...]
+    """As they were named."""
+    databases: int
+    """How many there are in all of them."""
     digest: str
     """Of all files: what tells one list from another."""
     places: Mapping[Path, Listing | JostleError] = field(eq=False, repr=False)
@@ -64,7 +68,13 @@ class PublicFiles:
                 raise CorpusError(
                     f"there is no folder of public data {str(each)!r}", fix="--public a folder, or one of its files"
                 )
-        return cls(Path.cwd(), _hash(look.marks.items()), {**look.folders, **look.files})
+        return cls(
+            Path.cwd(),
+            tuple(map(str, given)),
+            len(look.marks),
+            _hash(look.marks.items()),
+            {**look.folders, **look.files},
+        )
 
     def at(self, path: str) -> Listing | None:
         """Return what is listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""

@@ -67,7 +67,9 @@ def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
     if isinstance(answer, Fraction):
         return float(answer)
     if isinstance(answer, Mapping):
-        return {shown(key): as_data(value) for key, value in answer.items()}
+        named = {shown(key): as_data(value) for key, value in answer.items()}
+        # Two keys that look alike, 1 and "1", are two all the same.
+        return named if len(named) == len(answer) else [[as_data(key), as_data(value)] for key, value in answer.items()]
     if isinstance(answer, list | tuple | range):
         return [as_data(each) for each in answer]
     if isinstance(answer, Leaf):

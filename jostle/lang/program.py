@@ -32,7 +32,7 @@ from jostle.lang.values import Table
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 from jostle.privacy.amounts import show_amount
-from jostle.trace.records import ReadPublic, Trace
+from jostle.trace.records import NamedPublic, ReadPublic, Trace
 from jostle.visible import print_visible
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ class Program:
     @contextmanager
     def noted(self, trace: Trace) -> Iterator[list[Bought]]:
         """Note in a trace which public files were read and will be, and give a list of what is bought."""
+        if self.files is not None:
+            trace.add(NamedPublic(self.files.paths, self.files.databases, self.files.digest))
         for record in self._read.values():
             trace.add(record)
         self._trace, self._bought = trace, []

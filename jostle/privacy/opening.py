@@ -163,13 +163,9 @@ def rehearse(
     For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A
     table that was opened as private is refused.
     """
-    source, schema = _taken_as_public(table)
-    if _registry.knows(fingerprint(source)):
-        raise ProbeError(
-            "this table was opened as private, and is not rehearsed on",
-            why="a rehearsal's noise comes from a seed, and whoever knows the seed can take it off",
-            fix="rehearse on public data, or on data made up from the schema",
-        )
+    source, schema = _taken_as_public(
+        table, "rehearsed on", "a rehearsal's noise comes from a seed, and whoever knows the seed can take it off"
+    )
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     ledger = Ledger(promise, schema.neighbours)
     room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False, probe=_probe_on)
@@ -182,13 +178,9 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
     They are computed by the same code as the ones `Probe.release` adds noise to. A table that was opened as private is
     refused.
     """
-    source, schema = _taken_as_public(table)
-    if _registry.knows(fingerprint(source)):
-        raise ProbeError(
-            "this table was opened as private, and is not looked at without noise",
-            why="a raw value is no private release, whatever it is used for",
-            fix="use public data, or buy the value: db.release(expression, epsilon)",
-        )
+    source, schema = _taken_as_public(
+        table, "looked at without noise", "a raw value is no private release, whatever it is used for"
+    )
     given = tuple(expressions)
     for each in given:
         NODES.check(each)
@@ -222,11 +214,24 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
     return source, schema
 
 
-def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
-    """Return the same of a public table; refuse one that was read from a file with a vault beside it."""
-    if isinstance(table, Table) and table.origin is not None:
+def _taken_as_public(table: Table, use: str, why: str) -> tuple[RowSource, Schema]:
+    """Return the same of a public table; refuse one that was opened as private, or whose file has a vault beside it.
+
+    What was made of a public database is not compared with private tables: records are drawn from it, so that it may
+    have the rows of one by chance, and whoever draws them would learn that from being refused.
+    """
+    source, schema = _taken(table)
+    if table.made_public:
+        return source, schema
+    if table.origin is not None:
         check_public(table.origin)
-    return _taken(table)
+    if _registry.knows(fingerprint(source)):
+        raise ProbeError(
+            f"this table was opened as private, and is not {use}",
+            why=why,
+            fix="use public data, or data made up from the schema",
+        )
+    return source, schema
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:

@@ -29,15 +29,22 @@ class Table:
     owner alone.
     """
 
-    __slots__ = ("__weakref__", "_census", "_source", "origin")
+    __slots__ = ("__weakref__", "_census", "_source", "made_public", "origin")
 
     def __init__(
-        self, source: RowSource, census: Callable[[], Census] | None = None, origin: Path | None = None
+        self,
+        source: RowSource,
+        census: Callable[[], Census] | None = None,
+        origin: Path | None = None,
+        *,
+        made_public: bool = False,
     ) -> None:
         self._source = source
         self._census = census
         self.origin = origin
         """The file that it was read from, if it was."""
+        self.made_public = made_public
+        """Whether it was made of a public database, whatever rows came of that."""
 
     @property
     def schema(self) -> Schema:
@@ -91,7 +98,14 @@ class Table:
         return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
 
     @classmethod
-    def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
+    def from_grid(
+        cls,
+        counts: ArrayLike,
+        *,
+        neighbours: Neighbours = "add_remove",
+        rows: int | None = None,
+        made_public: bool = False,
+    ) -> Table:
         """Return a table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
@@ -104,7 +118,7 @@ class Table:
             rows=rows,
         )
         identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
-        return cls(MemorySource.of_grid(grid, schema, identity))
+        return cls(MemorySource.of_grid(grid, schema, identity), made_public=made_public)
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"

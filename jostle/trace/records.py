@@ -105,6 +105,19 @@ class Trusted:
     """Of the file's text, by which it can be told whether it was this one."""
 
 
+def _paths(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(text, listed(given)))
+
+
+@frozen
+class NamedPublic:
+    """A program may read public files: where they are, how many databases they hold, and a hash of them."""
+
+    paths: tuple[str, ...] = field(converter=_paths)
+    databases: int
+    digest: str
+
+
 @frozen
 class ReadPublic:
     """A program read public files: what they are called in it, how many databases they hold, and a hash of them."""
@@ -174,7 +187,7 @@ class Chosen:
 RECORD_TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType({**TYPES, spans: None, counts: None})
 """What reads the fields of records that whoever asks may leave."""
 
-Record = Opened | ReadPublic | Charged | Released | Refused | Chosen | Trusted
+Record = Opened | NamedPublic | ReadPublic | Charged | Released | Refused | Chosen | Trusted
 KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in get_args(Record)}
 
 

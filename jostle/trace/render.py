@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jostle.privacy.amounts import show_amount
-from jostle.trace.records import Charged, Chosen, Opened, ReadPublic, Record, Refused, Released, Trusted
+from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, ReadPublic, Record, Refused, Released, Trusted
 from jostle.visible import visible
 
 __all__ = ["render_trace"]
@@ -78,9 +78,10 @@ def _row(record: Record) -> tuple[Text, ...]:
     elif isinstance(record, Trusted):
         said = f"code that did not come with Jostle: {record.file}, digest {record.digest or 'unknown'}"
         cells = (record.option, said, "", "")
+    elif isinstance(record, NamedPublic):
+        cells = (", ".join(record.paths), f"may be read as public: {_files(record)}", "", "")
     elif isinstance(record, ReadPublic):
-        noun = "database" if record.databases == 1 else "databases"
-        cells = (record.path, f"read as public: {record.databases:,} {noun}, of digest {record.digest}", "", "")
+        cells = (record.path, f"read as public: {_files(record)}", "", "")
     elif isinstance(record, Refused):
         return (Text(visible(record.site)), Text(visible(f"refused: {record.reason}"), style="red"), Text(""), Text(""))
     elif isinstance(record, Chosen):
@@ -88,6 +89,11 @@ def _row(record: Record) -> tuple[Text, ...]:
     else:
         raise TypeError(type(record).__name__)
     return tuple(Text(visible(cell)) for cell in cells)
+
+
+def _files(record: NamedPublic | ReadPublic) -> str:
+    noun = "database" if record.databases == 1 else "databases"
+    return f"{record.databases:,} {noun}, of digest {record.digest}"
 
 
 def _chosen(record: Chosen) -> Iterator[str]:

@@ -17,7 +17,7 @@ from jostle.errors import JostleError, PrivateDataError, ProgramError, Source
 from jostle.lang.outcomes import Outcome
 from jostle.lang.running import run_program
 from jostle.lang.schema_named import check_named
-from jostle.trace.records import Opened, ReadPublic, read_trace
+from jostle.trace.records import NamedPublic, Opened, ReadPublic, read_trace
 
 HEAD = """\
 from classifiers import Majority, NaiveBayes
@@ -128,6 +128,8 @@ def test_a_program_reads_what_was_named_and_the_trace_says_so(place: Path) -> No
     lines = read_trace("trace.jsonl")
     records = [each for each in lines if isinstance(each, ReadPublic)]
     assert isinstance(lines[0], Opened)
+    assert isinstance(lines[1], NamedPublic)
+    assert (lines[1].paths, lines[1].databases) == ((str(place / "public"),), 1)
     assert [(each.path, each.databases) for each in records] == [("public/cups.csv", 1), ("public", 1)]
     assert len({each.digest for each in records}) == 2
 
@@ -230,3 +232,18 @@ def test_a_schema_that_a_program_names_is_not_waited_for(place: Path) -> None:
     checked, found = check_named(Source("program.jst", "# Schema: rows\n" + BODY), place)
     assert found is None
     assert [each.code for each in checked.diagnostics] == ["J112"]
+
+
+@pytest.mark.parametrize("rows", [37, 38])
+def test_a_rehearsal_goes_the_same_way_whatever_the_private_rows_are(place: Path, rows: int) -> None:
+    """One of these rehearsals is on as many records, in the same cell, as the private grid has."""
+    (place / "grids").mkdir()
+    np.save(place / "grids" / "one.npy", np.array([5]))
+    np.save(place / "secret.npy", np.array([rows]))
+    text = (
+        "from histograms import Identity\n\ndef answer(db):\n    n = noisyCount(db, epsilon)\n"
+        '    return [rehearse(Identity, grid, scale, 1000) for grid in public("grids") for scale in range(30, 45)]\n'
+    )
+    done = run(text, data=Path("secret.npy"), schema=None, public=[Path("grids")])
+    assert done.problem is None
+    assert len(done.answer) == 15

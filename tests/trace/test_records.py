@@ -21,7 +21,9 @@ from jostle.errors import TableError
 from jostle.trace.records import (
     Charged,
     Chosen,
+    NamedPublic,
     Opened,
+    ReadPublic,
     Record,
     Refused,
     Released,
@@ -47,6 +49,8 @@ records = st.one_of(
     st.builds(Charged, st.text(), st.text(), amounts, amounts, st.none() | amounts),
     st.builds(Released, st.text(), st.text(), st.none() | amounts, counts, st.lists(st.integers()).map(tuple)),
     st.builds(Refused, st.text(), st.text()),
+    st.builds(NamedPublic, st.lists(st.text()).map(tuple), counts, st.text()),
+    st.builds(ReadPublic, st.text(), counts, st.text()),
     st.builds(
         Chosen,
         st.text(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from jostle.trace.records import Charged, Chosen, Opened, Record, Refused, Released
+from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, ReadPublic, Record, Refused, Released
 from jostle.trace.render import render_trace
 
 CASES = Path(__file__).parent.parent / "cases" / "trace"
@@ -31,6 +31,12 @@ TRACES: dict[str, tuple[Record, ...]] = {
         Charged("pick", "PermuteAndFlip", Fraction(1, 3), Fraction(14, 15), Fraction(1, 15)),
         Released("pick", "Pick", None, 1, (2,)),
         Refused("count", "count asks for epsilon 1, but 1/15 is left"),
+    ),
+    "public files": (
+        OPENED,
+        NamedPublic(("grids", "ta\x1b[2Kbles"), 1200, "9f3a"),
+        ReadPublic("grids/a.npy", 1, "77b1"),
+        *COUNT,
     ),
     "part": (
         OPENED,

@@ -16,7 +16,7 @@ from jostle.corpora.databases import PublicGrid
 from jostle.corpora.resized import coarsened, drawn
 from jostle.corpora.specs import GridSpec, seeds_of
 from jostle.errors import OptionError
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.table import Table
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 from jostle.tasks.ranges.metrics import scaled_l2
@@ -96,5 +96,6 @@ def grid_instance(database: PublicGrid, spec: GridSpec) -> GridInstance:
         counts = drawn(counts, spec.records, np.random.default_rng(seeds_of(database.digest, spec.seed, DRAW)))
     workload = Workload.random_ranges(counts.shape, QUERIES, seed=spec.seed)
     rows = int(counts.sum()) if spec.declared else None
-    table = Table.from_grid(counts, neighbours="replace_one" if spec.declared else "add_remove", rows=rows)
+    neighbours: Neighbours = "replace_one" if spec.declared else "add_remove"
+    table = Table.from_grid(counts, neighbours=neighbours, rows=rows, made_public=True)
     return GridInstance(key, table, counts, workload, workload.answers(counts))
