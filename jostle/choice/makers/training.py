@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -32,6 +33,8 @@ SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
 DRAWS = 4
 """How often each case is learned from, each time with other noise."""
 FOLDS = 10
+GLANCED_FOLDS, GLANCED_DRAWS = 4, 1
+"""A first look at a way of deciding takes a tenth of the time: it says which of many purchases is worth a real one."""
 LEADS = (0.2, 0.1, 0.05, 0.02, 0.0)
 """How far ahead an Option has to look, most careful first."""
 SAVED = 1.002
@@ -230,11 +233,15 @@ def judge_all(
         return known[key]
 
     first, others = learners[0], learners[1:]
+
     best = attempt(free, Fraction(0), first) if free else tried[0]
     looked_at, left = list(free), list(paid)
     while left:
-        rounds = [(attempt([*looked_at, *bundle], share, first), bundle) for bundle in left for share in shares]
-        found, bundle = min(rounds, key=lambda pair: pair[0].score(cases))
+        bundle, share = min(
+            product(left, shares),
+            key=lambda purchase: glanced(cases, Way([*looked_at, *purchase[0]], purchase[1], first), progress),
+        )
+        found = attempt([*looked_at, *bundle], share, first)
         if found.score(cases) * SAVED > best.score(cases):
             break
         best = found
@@ -247,6 +254,14 @@ def judge_all(
         elif best.way.metafeatures:
             attempt(best.way.metafeatures, best.way.share, learner)
     return tried
+
+
+def glanced(cases: Cases, way: Way, progress: Callable[[str], None] | None) -> float:
+    """Score of a way of deciding at a first look, with the lead that suits it best."""
+    foreseen = foresee(cases, way, folds=GLANCED_FOLDS, draws=GLANCED_DRAWS)
+    if progress is not None:
+        progress(f"a first look: {way}")
+    return min(foreseen.judged(evolve(way, lead=lead)).score(cases) for lead in LEADS)
 
 
 def best_way(cases: Cases, tried: Sequence[Judged], kept: NDArray[np.bool_] | None = None) -> Judged:
