@@ -83,12 +83,14 @@ PORTFOLIO = (
     "Majority",
 )
 """Few Options, and different ones: each more gives learners more noise to fit."""
+LINES = ("ShrunkTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+MAPS = ("AdaptiveGrid", "ShrunkTree", "MWEM", "UniformGrid", "GreedyH", "DAWA")
 
 SHIPPED = {
     "classification": Shipped(CLASSIFICATION, PORTFOLIO),
     "classification-auc": Shipped(CLASSIFICATION, PORTFOLIO, judge="auc"),
-    "ranges-1d": Shipped(RANGES, GRIDS, axes=(1,)),
-    "ranges-2d": Shipped(RANGES, GRIDS, axes=(2,)),
+    "ranges-1d": Shipped(RANGES, LINES, axes=(1,)),
+    "ranges-2d": Shipped(RANGES, MAPS, axes=(2,)),
 }
 
 
