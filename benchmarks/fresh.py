@@ -2,9 +2,10 @@
 
     python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv [--trials T] [--judge auc]
 
-FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial, way,
-loss. Tables are asked at epsilon 0.1, 0.5 and 2; of a grid's shape as many records are drawn as make records * epsilon
-100, 1,000, 10,000 and 100,000 at epsilon 0.1. Databases to be judged by are for the printed figures, once a release.
+FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
+way, loss. Tables are asked at epsilon 0.1, 0.5 and 2; of a grid's shape as many records are drawn as make records times
+epsilon 100, 1,000, 10,000 and 100,000 at epsilon 0.1. Databases to be judged by are for the printed figures, once a
+release.
 """
 
 from __future__ import annotations

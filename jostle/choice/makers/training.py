@@ -17,12 +17,24 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.learners import LEARNERS, ConstantLearner, Example, Fitted, Learner
+from jostle.choice.learning.learners import LEARNERS, MOST_LOG, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
 from jostle.tasks.metafeature import Metafeature, distinct
 
-__all__ = ["LEADS", "SHARES", "Judged", "Way", "best_way", "fit_way", "free_and_paid", "judge", "judge_all", "nested"]
+__all__ = [
+    "LEADS",
+    "SHARES",
+    "SINGLE_BEST",
+    "Judged",
+    "Way",
+    "best_way",
+    "fit_way",
+    "free_and_paid",
+    "judge",
+    "judge_all",
+    "nested",
+]
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 3.0
@@ -57,8 +69,15 @@ class Way:
 
     def __str__(self) -> str:
         looked_at = [each.name for each in self.metafeatures]
-        lead = f", with a lead of {self.lead:.0%}" if self.lead else ""
+        lead = f", with a lead of {self.lead:.0%}" if 0 < self.lead < MOST_LOG else ""
         return f"{self.learner.name} on {', '.join(looked_at) or 'nothing'}, spending {float(self.share):.0%}{lead}"
+
+
+SINGLE_BEST = Way((), Fraction(0), ConstantLearner(), lead=MOST_LOG)
+"""To run the Option with the least mean loss, always: no other can be expected to be so far ahead of it.
+
+Without that lead, the one with the least mean log regret would be run, which is another where losses differ much.
+"""
 
 
 @frozen(eq=False)
@@ -217,7 +236,7 @@ def judge_all(
 ) -> list[Judged]:
     """Return how all ways worth trying do: purchases are added one at a time, as long as they help."""
     free, paid = free_and_paid(cases, metafeatures)
-    tried = [judge(cases, Way((), Fraction(0), ConstantLearner()), folds=folds, draws=draws)]
+    tried = [judge(cases, SINGLE_BEST, folds=folds, draws=draws)]
     known: dict[tuple[object, ...], Judged] = {}
 
     def attempt(chosen: Sequence[Metafeature], share: Fraction, learner: Learner) -> Judged:
