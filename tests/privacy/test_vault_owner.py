@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -276,10 +277,10 @@ def test_it_is_read_as_it_was_at_one_moment_while_others_write(path: Path) -> No
     """What was spent is the sum of the reservations: read one after the other, the two would not agree."""
     FileVault(path).create(Fraction(1), "add_remove")
     vault = FileVault(path)
-    with subprocess.Popen([sys.executable, "-c", PAYING, path], stdout=subprocess.PIPE, text=True) as payer:
+    with started("-c", PAYING, path, stdout=subprocess.PIPE) as payer:
         assert payer.stdout is not None
         assert payer.stdout.readline() == "open\n"
-        seen = []
+        seen: list[Fraction] = []
         while payer.poll() is None:
             assert len(vault.reservations()) >= len(seen)
             seen = [line.epsilon for line in vault.reservations()]
