@@ -24,10 +24,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "jostle.visible": (),
     "jostle.errors": ("jostle.visible",),
     "jostle.reserved": (),
-    "jostle.privacy.amounts": (
-        "jostle.visible",
-        "jostle.errors",
-    ),  # numbers as they are written; it only stands in that room
+    # Numbers as they are written: it lies below, and only stands in that room.
+    "jostle.privacy.amounts": ("jostle.visible", "jostle.errors"),
     "jostle.files": ("jostle.visible", "jostle.errors", "jostle.privacy.amounts"),
     "jostle.tables": BELOW,
     "jostle.trace.records": (*BELOW, "jostle.tables"),
@@ -37,16 +35,18 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 
 SHARED_NAMES: Mapping[str, str] = {
     "Account": "the language's becomes SharedAccount: it counts what a program spent on one database",
+    "Bought": "that of prices becomes BoughtValue",
     "Cell": "the evaluation's becomes a Result: one Option, database and epsilon",
     "Entry": "the catalogue of refusals' becomes a Refusal",
     "Expression": "the language's becomes ExpressionNode",
     "Known": "the kept policies' becomes KeptPolicy",
     "Lambda": "the checker's becomes LambdaWorld",
+    "Listing": "that of public files becomes FileListing",
     "Market": "the language's becomes a Purchase",
     "Node": "the language's value of a tree becomes TreeNode",
     "Outcome": "the evaluation's becomes a Score",
     "Parameter": "the language's node becomes ParameterNode",
-    "Run": "the language's becomes ProgramRun",
+    "Run": "the parser's becomes Reading",
     "Table": "the language's value becomes TableValue",
 }
 """Class names that stand for several things as yet, each with the remedy. None is to be added."""

@@ -88,7 +88,8 @@ class Numbers:
         array = self.over(shared).array
         least, most = int(low * shared), int(high * shared)
         wide = _wide(array, max(abs(least), abs(most)))
-        return Numbers(_array(np.minimum(np.maximum(wide, least), most)), shared)
+        # As an array in between: numpy makes a single number of a single cell, and would squeeze it into 64 bits.
+        return Numbers(_array(np.minimum(_array(np.maximum(wide, least)), most)), shared)
 
     def above(self, threshold: Fraction) -> int:
         """Return how many are above a threshold: whole numbers are when they are above what it is rounded down."""

@@ -11,7 +11,7 @@ import numpy as np
 from jostle.privacy.amounts import Amount, epsilon_amount, exact
 from jostle.privacy.public_numbers import public_number
 from jostle.tables.fields import TYPES as TABLE_TYPES
-from jostle.tables.fields import listed, name, whole, wholes
+from jostle.tables.fields import listed, name, of_several, whole, wholes
 
 __all__ = ["TYPES", "Coarsening", "Condition", "coarsenings", "fraction", "fractions", "label_conditions", "positive"]
 
@@ -39,12 +39,12 @@ def positive(value: Amount) -> Fraction:
 
 def label_conditions(values: Iterable[tuple[str, Iterable[str | int]]]) -> tuple[Condition, ...]:
     """Read columns with the values or codes that rows must have."""
-    return tuple((name(column), tuple(map(_label, listed(labels)))) for column, labels in map(listed, listed(values)))
+    return tuple((name(column), tuple(map(_label, listed(labels)))) for column, labels in of_several(values, 2))
 
 
 def coarsenings(values: Iterable[tuple[str, int | Iterable[int]]]) -> tuple[Coarsening, ...]:
     """Read columns with what their codes are divided by, or the group of each code."""
-    return tuple((name(column), _groups(groups)) for column, groups in map(listed, listed(values)))
+    return tuple((name(column), _groups(groups)) for column, groups in of_several(values, 2))
 
 
 def _label(value: str | int) -> str | int:

@@ -128,6 +128,7 @@ class Recognised:
 def recognise(table: Table) -> Recognised:
     """Return a private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
     source, schema = _taken(table)
+    table.made_public = False  # whoever opens it as private says so
     marks = fingerprint(source)
     if schema.inferred_from == marks.public_mark:
         raise SchemaError(

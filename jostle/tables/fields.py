@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from numbers import Real
@@ -41,6 +41,7 @@ __all__ = [
     "name_groups",
     "names",
     "number",
+    "of_several",
     "optional_name",
     "optional_whole",
     "text",
@@ -161,7 +162,7 @@ def truth(value: object) -> bool:
 
 def conditions(values: Iterable[tuple[str, Iterable[Whole]]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Read columns with the codes that rows may have there."""
-    return tuple((name(column), wholes(codes)) for column, codes in map(_pair, _items(values)))
+    return tuple((name(column), wholes(codes)) for column, codes in of_several(values, 2))
 
 
 # Arrays
@@ -225,11 +226,13 @@ def _items(values: object) -> Iterable[Any]:
     return values
 
 
-def _pair(value: object) -> tuple[Any, Any]:
-    pair = tuple(_items(value))
-    if len(pair) != 2:
-        raise TableError(f"{_shown(value)} is not a column with its codes", fix='(("age", (0, 1)),)')
-    return pair[0], pair[1]
+def of_several(values: Iterable[Any], count: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the items of a list, each of which has to be a list of so many."""
+    for value in _items(values):
+        items = tuple(_items(value))
+        if len(items) != count:
+            raise TableError(f"{_shown(value)} is not a list of {count}", fix='(("age", (0, 1)),)')
+        yield items
 
 
 # What is looked at once it was read

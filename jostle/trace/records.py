@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
-from jostle.tables.fields import TYPES, listed, number, text, whole
+from jostle.tables.fields import TYPES, listed, number, of_several, text, whole
 
 __all__ = [
     "Charged",
@@ -132,12 +132,12 @@ Span = tuple[str, float, float]
 
 def spans(values: Iterable[Iterable[Any]]) -> tuple[Span, ...]:
     """Read names, each with two finite numbers."""
-    return tuple((text(name), number(first), number(second)) for name, first, second in map(listed, listed(values)))
+    return tuple((text(name), number(first), number(second)) for name, first, second in of_several(values, 3))
 
 
 def counts(values: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
     """Read names, each with a whole number."""
-    return tuple((text(name), whole(count)) for name, count in map(listed, listed(values)))
+    return tuple((text(name), whole(count)) for name, count in of_several(values, 2))
 
 
 @frozen
