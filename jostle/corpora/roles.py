@@ -14,14 +14,14 @@ from typing import Literal
 
 from attrs import frozen
 
-__all__ = ["KEPT", "Known", "Role", "known"]
+__all__ = ["KEPT", "Assigned", "Role", "known"]
 
 Role = Literal["tune", "learn", "judge"]
 KEPT = Path(__file__).with_name("roles.json")
 
 
 @frozen
-class Known:
+class Assigned:
     """A public database that Jostle was made with."""
 
     name: str
@@ -30,10 +30,10 @@ class Known:
 
 
 @cache
-def known() -> dict[str, Known]:
+def known() -> dict[str, Assigned]:
     """Databases that have a role, by their digests."""
     found: dict[str, list[str]] = json.loads(KEPT.read_text(encoding="utf-8"))
-    return {digest: Known(name, group, _role(role)) for digest, (name, group, role) in found.items()}
+    return {digest: Assigned(name, group, _role(role)) for digest, (name, group, role) in found.items()}
 
 
 def _role(role: str) -> Role:

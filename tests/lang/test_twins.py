@@ -21,6 +21,7 @@ from jostle.corpora.databases import PublicGrid
 from jostle.corpora.specs import GridSpec
 from jostle.errors import Source
 from jostle.lang.program import Program, load_source, named
+from jostle.options import base
 from jostle.sites import explore, record, replay
 from jostle.tasks import make_instance
 from jostle.tasks.ranges.instances import GridInstance
@@ -29,6 +30,9 @@ from jostle.trace.records import Charged, Chosen, Released, Trace
 PROGRAMS = Path(__file__).parents[2] / "programs"
 sys.path.insert(0, str(PROGRAMS.parent))
 from programs import dawa_class, dpcomp, histogram, jostled_tree, trees  # noqa: E402 - scripts beside the programs
+
+for own in base.own():
+    base.forget(own)  # what is tested of every Option is tested of Jostle's
 
 GridRun = Callable[[jostle.Probe, Any, Fraction], Any]
 
