@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 from itertools import pairwise
 
@@ -176,3 +177,13 @@ def test_rows_are_handed_on_only_where_they_are_sure() -> None:
     assert told[0] is False
     assert told[-1] is True
     assert not any(before and not after for before, after in pairwise(told))
+
+
+def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
+    sent = pickle.loads(pickle.dumps(log_rows))
+    assert (sent.name, sent.low, sent.high, sent._version) == (
+        log_rows.name,
+        log_rows.low,
+        log_rows.high,
+        log_rows.version,
+    )
