@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from attrs import evolve
+from joblib.externals import cloudpickle
 from small import METAFEATURES, ROWS, attributes, budget, first_share, size, table
 
 import jostle
@@ -180,7 +181,7 @@ def test_rows_are_handed_on_only_where_they_are_sure() -> None:
 
 
 def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
-    sent = pickle.loads(pickle.dumps(log_rows))
+    sent = pickle.loads(cloudpickle.dumps(log_rows))
     assert (sent.name, sent.low, sent.high, sent._version) == (
         log_rows.name,
         log_rows.low,
