@@ -169,5 +169,5 @@ def _hash(named: Iterable[tuple[str, str]]) -> str:
     """Return a hash of names and the hashes that go with them."""
     listed = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for name, digest in sorted(named):
-        listed.update(os.fsencode(name) + b"\0" + digest.encode())
+        listed.update(os.fsencode(name) + b"\0" + digest.encode() + b"\0")
     return listed.hexdigest()
