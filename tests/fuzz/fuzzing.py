@@ -4,10 +4,10 @@ The process says on its standard output, a line of JSON each, where it is, what 
 file was refused and how often it was read. So whoever started it knows at which case it died, and begins another one
 behind that. By hand:
 
-    export PYTHONPATH=tests/fuzz:tests/options:tests/choice
+    export PYTHONPATH=tests/fuzz:tests/options:tests/choice:tests/cli
     python -m fuzzing trace 0 300
     python -m fuzzing trace 17            (one case, with its traceback)
-    python -m fuzzing trace "5,000 digits"    (one hostile file)
+    python -m fuzzing hostile "trace: 5,000 digits"
 """
 
 from __future__ import annotations
@@ -100,11 +100,9 @@ def fuzz(name: str, first: int, count: int) -> Outcome:
 
 
 def _started(*words: str) -> subprocess.CompletedProcess[str]:
-    here = Path(__file__).parent
-    places = [str(here), str(here.parent / "options"), str(here.parent / "choice"), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [sys.executable, "-m", "fuzzing", *words],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -145,12 +143,12 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
     return None
 
 
-def face(name: str, cases: Sequence[str]) -> dict[str, str]:
-    """Return what became of hostile files: read, refused, or what else."""
+def face(cases: Sequence[str]) -> dict[str, str]:
+    """Return what became of hostile files, each named by its reader and itself: read, refused, or what else."""
     became: dict[str, str] = {}
     while len(became) < len(cases):
         todo = cases[len(became) :]
-        done = _started(name, *todo)
+        done = _started("hostile", *todo)
         said = [json.loads(line)["became"] for line in done.stdout.splitlines() if line.startswith("{")]
         became.update(zip(todo, said, strict=False))
         if len(said) < len(todo):
@@ -158,22 +156,24 @@ def face(name: str, cases: Sequence[str]) -> dict[str, str]:
     return became
 
 
-def hostile(name: str, cases: Sequence[str]) -> None:
+def hostile(cases: Sequence[str]) -> None:
     """Use hostile files, and say what became of each."""
     from hostile_files import READ, REFUSED  # noqa: PLC0415 - they are made of much that damaged files do without
     from readers import READERS  # noqa: PLC0415 - as below
 
-    reader = next(each for each in READERS if each.name == name)
-    writes = {**REFUSED.get(name, {}), **READ.get(name, {})}
-    reader.files()
+    readers = {reader.name: reader for reader in READERS}
     warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as made:
         os.environ["JOSTLE_HOME"] = made + "/home"
         for number, case in enumerate(cases):
+            name, _, file = case.partition(": ")
+            reader = readers[name]
+            reader.files()  # which are kept, and what they take does not count
             path = Path(made) / str(number) / f"{reader.stem}{reader.ending}"
             path.parent.mkdir()
-            # In another process, whose memory does not count.
-            making = get_context("fork").Process(target=writes[case], args=(path,))
+            # In another process, whose memory does not count either.
+            write = {**REFUSED.get(name, {}), **READ.get(name, {})}[file]
+            making = get_context("fork").Process(target=write, args=(path,))
             making.start()
             making.join()
             _bounded()
@@ -267,7 +267,7 @@ def main(name: str, first: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2].isdigit():
-        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    if sys.argv[1] == "hostile":
+        hostile(sys.argv[2:])
     else:
-        hostile(sys.argv[1], sys.argv[2:])
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
