@@ -140,7 +140,8 @@ def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
         raise TableError("the grid has sides of different lengths", fix="give an array") from None
     if grid.ndim == 0 or not grid.size:
         raise TableError("the grid has no cells", fix="give an array with at least one cell on every side")
-    total = float(grid.sum(dtype=np.float64)) if grid.dtype.kind in "iuf" else math.nan
+    with np.errstate(over="ignore", invalid="ignore"):  # what cannot be added up is refused
+        total = float(grid.sum(dtype=np.float64)) if grid.dtype.kind in "iuf" else math.nan
     if not math.isfinite(total) or np.any(grid < 0) or np.any(grid != np.floor(grid)):
         raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
     if total > MOST_RECORDS:
