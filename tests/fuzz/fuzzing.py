@@ -175,7 +175,7 @@ def hostile(cases: Sequence[str]) -> None:
             write = {**REFUSED.get(name, {}), **READ.get(name, {})}[file]
             making = get_context("fork").Process(target=write, args=(path,))
             making.start()
-            making.join()
+            making.join(LIMIT)
             _bounded()
             _say(became=_became(reader, path))
             path.unlink()
