@@ -15,6 +15,7 @@ from jostle.corpora.folders import FileRows, public, read_folder
 from jostle.corpora.points import points_grid
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import CorpusError
+from jostle.tables.readers import header
 from jostle.tasks import make_instance
 
 ROWS = "age,job,label\n30,cook,1\n,?,0\n?,clerk,1\n41.5,,0\n"
@@ -233,7 +234,8 @@ def test_the_shared_grids_are_read_and_drawn_from(shared: Path) -> None:
 
 
 def test_the_shared_points_become_grids(shared: Path) -> None:
-    grids = [points_grid(path, (128, 64)) for path in sorted((shared / "points").glob("*.csv.gz"))]
+    paths = sorted((shared / "points").glob("*.csv.gz"))
+    grids = [points_grid(path, (128, 64), columns=header(path)[:2]) for path in paths]
     assert {grid.name: grid.total for grid in grids} == {
         "geolife_beijing": 217653,
         "gowalla_locations": 72161,
