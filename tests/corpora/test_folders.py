@@ -89,7 +89,7 @@ BROKEN_LATER = {
     "cut.csv.gz": (gzip.compress(b"a,label\n" + b"1,2\n" * 10**6)[:-30], "could not be read to its end"),
     "header_only.csv": (b"a,label\n", "has no rows"),
     "no_label_given.csv": (b"a,label\n1,\n2,?\n", "has no rows with a label"),
-    "cut.npy": (None, "cannot be read as a NumPy array"),
+    "cut.npy": (None, "has not as many cells as it says"),
     "fractions.npy": (None, "holds something other than counts"),
     "objects.npy": (None, "cannot be read as a NumPy array"),
 }
@@ -236,7 +236,7 @@ def test_the_shared_grids_are_read_and_drawn_from(shared: Path) -> None:
 def test_the_shared_points_become_grids(shared: Path) -> None:
     paths = sorted((shared / "points").glob("*.csv.gz"))
     grids = [points_grid(path, (128, 64), columns=header(path)[:2]) for path in paths]
-    assert {grid.name: grid.total for grid in grids} == {
+    known = {
         "geolife_beijing": 217653,
         "gowalla_locations": 72161,
         "mpls_police_stops": 51920,
@@ -244,6 +244,7 @@ def test_the_shared_points_become_grids(shared: Path) -> None:
         "us_zipcodes": 41898,
         "world_places": 144563,
     }
+    assert known.items() <= {grid.name: grid.total for grid in grids}.items()
 
 
 def test_a_table_read_from_a_file_travels_without_its_rows(folder: Path) -> None:
