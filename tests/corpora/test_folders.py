@@ -91,7 +91,7 @@ BROKEN_LATER = {
     "no_label_given.csv": (b"a,label\n1,\n2,?\n", "has no rows with a label"),
     "cut.npy": (None, "has not as many cells as it says"),
     "fractions.npy": (None, "holds something other than counts"),
-    "objects.npy": (None, "cannot be read as a NumPy array"),
+    "objects.npy": (None, "holds no array of numbers"),
 }
 
 
