@@ -51,13 +51,8 @@ def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict
 
 
 def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:
-    """The Option, found by its name from now on.
-
-    One that was defined inside a function is of use there alone, and one that is called like an Option of Jostle's goes
-    by its value: that name is given.
-    """
-    here_alone = "<locals>" in made.function.__qualname__
-    return made if here_alone or made.name in {kind.__name__ for kind in base.built_in()} else base.option(made)
+    """The Option, found by its name from now on, unless it was defined inside a function and is of use there alone."""
+    return made if "<locals>" in made.function.__qualname__ else base.option(made)
 
 
 @overload

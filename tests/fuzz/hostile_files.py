@@ -297,7 +297,9 @@ REFUSED: Mapping[str, Mapping[str, Write]] = {
         "a long header": npy(cells("(8,)") + " " * 10**7, bytes(64), (2, 0)),
         "an archive of a gigabyte": archive,
     },
+    "public parquet": {"cells of a megabyte each": long_cells},
     "parquet": {
+        "lists in lists": nested,
         "10**12 rows that are not there": claiming(10**12),
         "rows below nothing": claiming(-5),
         "nothing": data(b"PAR1PAR1"),
@@ -315,8 +317,7 @@ READ: Mapping[str, Mapping[str, Write]] = {
         "a hundred thousand roots": tree(1, lambda _: [1, 2], roots=[1] * DEEP),
     },
     "grid": {"a grid of one cell in 30 dimensions": npy(cells(f"({'1, ' * 30})"), b"\1" + bytes(7))},
-    "parquet": {"lists in lists": nested, "ten thousand columns": wide, "sixty million rows": many_rows},
-    "public parquet": {"cells of a megabyte each": long_cells},
+    "parquet": {"ten thousand columns": wide, "sixty million rows": many_rows},
     "csv": {
         "a line of a gigabyte": sparse(HEAD, MANY, b"\n" + b",,,,\n"),
         "an open quote and a gigabyte behind it": sparse(HEAD + b'"', MANY),

@@ -169,7 +169,7 @@ def test_the_jostled_tree_and_its_twin_grow_alike_whatever_is_chosen() -> None:
         with explore(seed), record() as chosen:
             by_program = program(one, epsilon=3)
         with replay(chosen.lines), record() as again:
-            by_twin = jostled_tree.JostledTree(other, epsilon=3)
+            by_twin = jostled_tree.ChosenTree(other, epsilon=3)
         assert by_program.facts() == by_twin.facts()
         seen = [
             [(line.site, line.among, {k: v.tolist() for k, v in line.seen.items()}) for line in each.lines]
@@ -185,7 +185,7 @@ def test_untrained_both_take_the_first_alternatives_and_say_so() -> None:
     traces = Trace(), Trace()
     one, other = (jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1, trace=trace) for trace in traces)
     by_program = jostle.load(PROGRAMS / "jostled_tree.jst").options["JostledTree"](one, epsilon=1)
-    assert by_program.facts() == jostled_tree.JostledTree(other, epsilon=1).facts()
+    assert by_program.facts() == jostled_tree.ChosenTree(other, epsilon=1).facts()
     assert told(traces[0]) == told(traces[1])
     assert {line[-1] for line in told(traces[0]) if line[0] == "chosen"} == {
         "the first alternative listed: nothing was learned for this choice"

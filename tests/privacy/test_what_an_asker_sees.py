@@ -280,6 +280,7 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.allot(2).count(3),
         lambda db: db.allot(10**6),
     ),
+    "rows": (lambda db: db.rows, lambda db: db.told(rows=7).rows, lambda db: db.where("ill", "no").rows),
     "told": (lambda db: (db.told(rows=7).schema, db.told(rows=7).count(1)),),
     "where": (
         lambda db: db.where("ill", "no").histogram("size", epsilon=1),
