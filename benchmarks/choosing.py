@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.learners import LEARNERS, ConstantLearner, ForestLearner
+from jostle.choice.learning.learners import LEARNERS, ForestLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.choice.makers.trained import Trained
-from jostle.choice.makers.training import LEADS, Judged, Way, foresee, free_and_paid, judge, nested
+from jostle.choice.makers.training import LEADS, SINGLE_BEST, Judged, Way, foresee, free_and_paid, judge, nested
 from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.options import get
 from jostle.tasks.metafeature import named
@@ -83,7 +83,7 @@ def compared(cases: Cases, trained: Trained, kept: Marks, say: Callable[[str], N
         found = foresee(cases, way, folds=groups, exact=exact)
         return {lead: found.judged(evolve(way, lead=lead)) for lead in LEADS}
 
-    constant = judge(cases, Way((), Fraction(0), ConstantLearner()), folds=groups)
+    constant = judge(cases, SINGLE_BEST, folds=groups)
     public = judged(Way(free, Fraction(0), ForestLearner()))
     ways = {learner.name: judged(Way(looked_at, share, learner)) for learner in LEARNERS}
     raw = judged(Way(known, Fraction(0), ForestLearner()), exact=True)

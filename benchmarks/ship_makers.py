@@ -17,14 +17,14 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import learn
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.pretrained import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of, shipped_history
 from jostle.options import get
 from jostle.tasks import Task
 
 
 def shipped_part(history: History, task: Task[Any]) -> History:
     """Return what is known of one task's shipped Options as they are now: of older versions nobody learns."""
-    names = {name for shipped in SHIPPED.values() if shipped.task is task for name in shipped.among}
+    names = {*CLASSIFIERS, *GRIDS}
     current = {(name, get(name).version) for name in names}
     digests = {digest for digest, database in history.databases.items() if database.task == task.name}
     kept = {key for key, instance in history.instances.items() if instance.database in digests}
@@ -50,7 +50,7 @@ def main() -> int:
     for name in arguments.only:
         shipped = SHIPPED[name]
         options = [get(each) for each in shipped.among]
-        cases = cases_of(rehearsals_of(name), options)
+        cases = cases_of(rehearsals_of(name), options, judge=shipped.judge)
         known = shipped.task.metafeatures
         trained = learn(cases, options, known, progress=lambda said: print(f"  {said}", flush=True))
         trained.save(shipped_folder() / f"{name}.json")

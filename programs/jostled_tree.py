@@ -1,7 +1,7 @@
 """Grow a private decision tree whose nodes choose, as jostled_tree.jst does: the same program in Python.
 
 Run: python programs/jostled_tree.py
-Unlearned, first alternatives are taken; jostle train programs/jostled_tree.py --entry JostledTree learns better ones.
+Unlearned, first alternatives are taken; jostle train programs/jostled_tree.py --entry ChosenTree learns better ones.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def grow(db: jostle.Probe, attributes: list[str], depth: int, epsilon: Fraction)
 
 
 @jostle.option(task="classification")
-def JostledTree(db: jostle.Probe, *, epsilon: Fraction) -> Any:  # noqa: N802 - Options have such names
+def ChosenTree(db: jostle.Probe, *, epsilon: Fraction) -> Any:  # noqa: N802 - Options have such names
     """Return a pruned tree, as a model."""
     tree = grow(db, list(db.schema.attributes), DEPTH, epsilon / (DEPTH + 1))
     return model(prune(tree), db.schema, "JostledTree", epsilon)
@@ -54,7 +54,7 @@ def JostledTree(db: jostle.Probe, *, epsilon: Fraction) -> Any:  # noqa: N802 - 
 def main() -> None:
     """Grow a tree on a public example."""
     example = jostle.public.example("classification")
-    grown = JostledTree(jostle.rehearse(example.table, epsilon=1, seed=1), epsilon=1)
+    grown = ChosenTree(jostle.rehearse(example.table, epsilon=1, seed=1), epsilon=1)
     print(grown)
     print(f"NOT PRIVATE, a rehearsal: wrong about {example.loss(grown):.1%} of held-out rows")
 

@@ -35,13 +35,11 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 
 SHARED_NAMES: Mapping[str, str] = {
     "Account": "the language's becomes SharedAccount: it counts what a program spent on one database",
-    "Bought": "that of prices becomes BoughtValue",
     "Cell": "the evaluation's becomes a Result: one Option, database and epsilon",
     "Entry": "the catalogue of refusals' becomes a Refusal",
     "Expression": "the language's becomes ExpressionNode",
     "Known": "the kept policies' becomes KeptPolicy",
     "Lambda": "the checker's becomes LambdaWorld",
-    "Listing": "that of public files becomes FileListing",
     "Market": "the language's becomes a Purchase",
     "Node": "the language's value of a tree becomes TreeNode",
     "Outcome": "the evaluation's becomes a Score",

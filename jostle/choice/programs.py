@@ -133,13 +133,14 @@ def shipped_choice(name: str) -> ChoiceMaker:
         raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     shipped = SHIPPED[name]
     among = [get(each) for each in shipped.among]
+    judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)
     maker = ChoiceMaker(among=among, informed_by=shipped.task.metafeatures, label=name)
     try:
         known = maker.with_trained(shipped_maker(name))
     except ChoiceError:
-        return evolve(maker, trainer=Training(history=rehearsals_of(name)))
+        return evolve(maker, trainer=Training(history=rehearsals_of(name), judged_by=judge))
     # Where it is trained anew, it is on databases of its own kind.
-    return evolve(known, trainer=Training(jobs=partial(default_jobs, axes=shipped.axes)))
+    return evolve(known, trainer=Training(jobs=partial(default_jobs, axes=shipped.axes), judged_by=judge))
 
 
 def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:

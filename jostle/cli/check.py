@@ -1,42 +1,102 @@
-"""`jostle check`: all mistakes in a program that can be found without data."""
+"""`jostle check`: all mistakes in programs that can be found without data."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, load_with, report
+from jostle.cli.saying import MISTAKE, Json, With, echo, echo_lines, load_with, say_json, show_mistakes
+from jostle.errors import JostleError
+
+if TYPE_CHECKING:
+    from jostle.lang.check import Checked
+    from jostle.tables.schema import Schema
 
 __all__ = ["check"]
 
+PROGRAMS = "*.jst"
+TYPED = Path("-")
+"""Stands for what is typed in, or comes through a pipe."""
+
 
 def check(
-    program: Annotated[Path, typer.Argument(help="A .jst file.")],
+    programs: Annotated[
+        list[Path],
+        typer.Argument(metavar="PROGRAM...", help="Files, folders of .jst files, or - for what comes through a pipe."),
+    ],
     schema: Annotated[
         Path | None, typer.Option(help="Public facts about a table; if left out, those that the program names.")
     ] = None,
     with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Report all mistakes in a program that can be found without data, and what its functions spend at most."""
+    """Report all mistakes in programs that can be found without data, and what their functions spend at most."""
     load_with(with_)
-    from jostle.lang.check import check as check_program  # noqa: PLC0415
-    from jostle.lang.parser import read_source  # noqa: PLC0415
-    from jostle.lang.price import prices  # noqa: PLC0415
-    from jostle.lang.schema_named import check_named  # noqa: PLC0415
-
-    source = read_source(program)
-    if schema is None:
-        checked, known = check_named(source)
-    else:
+    known = None
+    if schema is not None:
         from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
 
         known = Schema.read(schema)
-        checked = check_program(source, known)
-    report(checked.source, checked.diagnostics, as_json=json_)
-    if not json_:
-        echo(f"{program}: no mistakes found")
-        for each in prices(checked.module, known).values():
-            echo(f"  {each.text}")
+    files = list(_files(programs))
+    told = [_check(file, known, as_json=json_) for file in files]
+    wrong = sum(each["status"] != 0 for each in told)
+    if json_:
+        alone = len(programs) == 1 and not programs[0].is_dir()
+        say_json(told[0] if alone else {"programs": told, "status": MISTAKE if wrong else 0})
+    elif len(files) > 1:
+        echo(f"{len(files)} programs, {wrong or 'none'} with mistakes")
+    if wrong:
+        raise SystemExit(MISTAKE)
+
+
+def _files(programs: list[Path]) -> Iterator[Path]:
+    """Yield the programs that are named, and those in folders, each once."""
+    seen: set[Path] = set()
+    for each in programs:
+        found = sorted(each.rglob(PROGRAMS)) if each.is_dir() else [each]
+        if not found:
+            raise JostleError(f"there is no program in {each}", fix="name a folder with .jst files in it")
+        for file in found:
+            if file not in seen:
+                seen.add(file)
+                yield file
+
+
+def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any]:
+    """Say what is found in a program; return it as plain data."""
+    from jostle.lang.parser import read_source, typed_source  # noqa: PLC0415 - commands load what they need
+
+    try:
+        source = typed_source(sys.stdin.buffer) if file == TYPED else read_source(file)
+    except JostleError as mistake:
+        if not as_json:
+            echo_lines(f"error: {mistake}", err=True)
+        return {"program": str(file), "diagnostics": [], "error": mistake.facts(), "status": MISTAKE}
+    from jostle.lang.check import check as check_program  # noqa: PLC0415 - as above
+    from jostle.lang.schema_named import check_named  # noqa: PLC0415 - as above
+
+    checked, known = check_named(source) if schema is None else (check_program(source, schema), schema)
+    if not as_json:
+        _say(checked, known)
+    found = [each.as_data() for each in checked.diagnostics]
+    return {"program": source.name, "diagnostics": found, "status": MISTAKE if found else 0}
+
+
+def _say(checked: Checked, schema: Schema | None) -> None:
+    from jostle.lang.entries import runs_something  # noqa: PLC0415 - as above
+    from jostle.lang.price import prices  # noqa: PLC0415 - as above
+
+    source = checked.source
+    if checked.diagnostics:
+        show_mistakes(source, checked.diagnostics)
+        return
+    if not runs_something(checked.module):
+        echo(f"{source.name}: nothing to run; write a function: def answer(db):")
+        return
+    echo(f"{source.name}: no mistakes found")
+    for each in prices(checked.module, schema).values():
+        echo(f"  {each.text}")

@@ -37,6 +37,7 @@ __all__ = [
     "say",
     "say_json",
     "show",
+    "show_mistakes",
     "table",
     "undisturbed",
     "with_progress",
@@ -62,10 +63,15 @@ def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) 
         found = [each.as_data() for each in diagnostics]
         say_json({"program": source.name, "diagnostics": found, "status": status})
     elif diagnostics:
-        colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        typer.echo(render(source, diagnostics, colour=colour), err=True)  # paints, and shows what it quotes itself
+        show_mistakes(source, diagnostics)
     if diagnostics:
         raise SystemExit(MISTAKE)
+
+
+def show_mistakes(source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+    """Print a program's mistakes for people."""
+    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    typer.echo(render(source, diagnostics, colour=colour), err=True)  # paints, and shows what it quotes itself
 
 
 def load_with(files: Sequence[Path] | None) -> None:

@@ -5,7 +5,6 @@ Listing a folder reads names and first lines; the rest of a file is read when it
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -21,9 +20,11 @@ from jostle.corpora.relatives import KNOWN_RELATIVES
 from jostle.errors import CorpusError, JostleError, PrivateDataError, TableError, shown
 from jostle.files.content import FileContent, FileMark, Place, is_regular, path_of
 from jostle.files.kinds import FileKind
+from jostle.tables.arrays import check_array, read_array
 from jostle.tables.csv_lines import CSV_ENDINGS
-from jostle.tables.private_files import GRID_ENDING, check_public, read_array, read_public
-from jostle.tables.readers import PARQUET_ENDINGS, header, read_batches
+from jostle.tables.guard import guarded
+from jostle.tables.private_files import GRID_ENDING, check_public, read_public
+from jostle.tables.readers import PARQUET_ENDINGS, header, read_columns
 
 __all__ = [
     "GROUPS",
@@ -56,11 +57,11 @@ class FileRows:
         try:
             content = read_public(self.path, self.mark)
             names = header(content)
-            batches = list(read_batches(content, names))
-            if not batches:
+            columns = read_columns(content, names)
+            if not columns:
                 raise CorpusError(f"the file {self.path} has no rows")
-            columns = {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names)}
-            table = plain_table(columns, self.label)
+            with guarded(f"the file {self.path} cannot be read as a table"):
+                table = plain_table(columns, self.label)
         except PrivateDataError:
             raise
         except JostleError as mistake:
@@ -84,8 +85,6 @@ class FileCells:
             counts = read_array(read_public(self.path, self.mark))
         except TableError as mistake:
             raise _naming(self.path, mistake) from None
-        if counts is None:
-            raise CorpusError(f"the file {self.path} cannot be read as a NumPy array")
         return whole_counts(counts, f"the file {self.path}")
 
 
@@ -188,7 +187,10 @@ def database_in(place: Place, label: str = "label") -> PublicDatabase:
     check_public(path)
     stem = stem_of(path) or path.name
     if path.suffix.lower() == GRID_ENDING:
-        _check_array(place)
+        try:
+            check_array(place)
+        except TableError as mistake:
+            raise _naming(path, mistake) from None
         return PublicGrid(stem, FileCells(path.absolute(), mark))
     try:
         names = header(place)
@@ -205,15 +207,6 @@ def database_in(place: Place, label: str = "label") -> PublicDatabase:
             else "give each a name of its own",
         )
     return PublicTable(stem, FileRows(path.absolute(), label, mark), label)
-
-
-def _check_array(place: Place) -> None:
-    path = path_of(place)
-    try:
-        with io.BytesIO(place.data) if isinstance(place, FileContent) else path.open("rb") as file:
-            np.lib.format.read_magic(file)
-    except (OSError, ValueError):
-        raise CorpusError(f"the file {path} cannot be read as a NumPy array") from None
 
 
 def _naming(path: Path, mistake: JostleError) -> CorpusError:

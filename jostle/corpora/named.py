@@ -22,13 +22,13 @@ from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.files.content import DIGEST_BYTES, FileContent, is_regular, read_content, real_path
 from jostle.tables.private_files import PrivateFile, check_public
 
-__all__ = ["Listing", "PublicFiles"]
+__all__ = ["NamedFiles", "PublicFiles"]
 
 MOST_FILES = 10_000
 
 
 @frozen(eq=False)
-class Listing:
+class NamedFiles:
     """Public databases, and a hash of the files that they are in."""
 
     corpus: Corpus
@@ -47,7 +47,7 @@ class PublicFiles:
     """How many there are in all of them."""
     digest: str
     """Of all files: what tells one list from another."""
-    places: Mapping[Path, Listing | JostleError] = field(eq=False, repr=False)
+    places: Mapping[Path, NamedFiles | JostleError] = field(eq=False, repr=False)
     """Folders, and files by their folder's real path and the name they have there: or what is wrong with one."""
 
     @classmethod
@@ -76,7 +76,7 @@ class PublicFiles:
             {**look.folders, **look.files},
         )
 
-    def at(self, path: str) -> Listing | None:
+    def at(self, path: str) -> NamedFiles | None:
         """Return what is listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""
         place = self.base / path
         named = real_path(place.parent) / place.name
@@ -92,8 +92,8 @@ class _Look:
 
     roots: tuple[Path, ...]
     private: PrivateFile | None
-    folders: dict[Path, Listing] = field(factory=dict)
-    files: dict[Path, Listing | JostleError] = field(factory=dict)
+    folders: dict[Path, NamedFiles] = field(factory=dict)
+    files: dict[Path, NamedFiles | JostleError] = field(factory=dict)
     marks: dict[str, str] = field(factory=dict)
 
     def into(self, root: Path) -> None:
@@ -111,7 +111,7 @@ class _Look:
             names = [entry.name for entry in entries if stem_of(Path(entry.name)) is not None]
             self.folders[folder] = self._listing(folder, names)
 
-    def _listing(self, folder: Path, names: Iterable[str]) -> Listing:
+    def _listing(self, folder: Path, names: Iterable[str]) -> NamedFiles:
         paths = [folder / name for name in names if is_regular(folder / name)]
         found = [(path, self.at(path)) for path in paths]
         groups = folder / GROUPS
@@ -120,9 +120,9 @@ class _Look:
         marks = {path.name: self.marks.get(str(path), "") for path in paths}
         if listed is not None:
             marks[GROUPS] = listed.mark.digest
-        return Listing(corpus, _hash(marks.items()))
+        return NamedFiles(corpus, _hash(marks.items()))
 
-    def at(self, path: Path) -> Listing | JostleError:
+    def at(self, path: Path) -> NamedFiles | JostleError:
         """Look at a file, once."""
         if path not in self.files:
             if len(self.files) == MOST_FILES:
@@ -134,10 +134,10 @@ class _Look:
             self.files[path] = self._looked_at(path)
         return self.files[path]
 
-    def _looked_at(self, path: Path) -> Listing | JostleError:
+    def _looked_at(self, path: Path) -> NamedFiles | JostleError:
         try:
             content = self._content(path)
-            listing = Listing(Corpus((database_in(content),)), content.mark.digest)
+            listing = NamedFiles(Corpus((database_in(content),)), content.mark.digest)
         except PrivateDataError:
             raise
         except JostleError as mistake:
@@ -161,7 +161,7 @@ class _Look:
         return content
 
 
-def _database(found: Listing | JostleError) -> PublicDatabase | JostleError:
+def _database(found: NamedFiles | JostleError) -> PublicDatabase | JostleError:
     return found if isinstance(found, JostleError) else next(iter(found.corpus))
 
 
@@ -169,5 +169,5 @@ def _hash(named: Iterable[tuple[str, str]]) -> str:
     """Return a hash of names and the hashes that go with them."""
     listed = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for name, digest in sorted(named):
-        listed.update(os.fsencode(name) + b"\0" + digest.encode())
+        listed.update(os.fsencode(name) + b"\0" + digest.encode() + b"\0")
     return listed.hexdigest()

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from attrs import frozen
 from numpy.typing import NDArray
 
@@ -14,8 +13,9 @@ from jostle.corpora.databases import ArrayCells, PublicGrid, whole_counts
 from jostle.errors import CorpusError
 from jostle.tables.encode import Cells
 from jostle.tables.frames import frame_columns
+from jostle.tables.guard import guarded
 from jostle.tables.private_files import read_public
-from jostle.tables.readers import header, read_batches
+from jostle.tables.readers import header, read_columns
 from jostle.tables.values import as_numbers, by_type, chunks, plain
 
 __all__ = ["FilePoints", "points_grid"]
@@ -36,11 +36,8 @@ class FilePoints:
         absent = next((name for name in self.columns if name not in names), None)
         if absent is not None:
             raise CorpusError(f"the file {self.path} has no column {absent!r}")
-        batches = list(read_batches(content, self.columns))
-        cells: list[Cells] = [
-            pa.chunked_array([batch[place] for batch in batches]) for place in range(len(self.columns)) if batches
-        ]
-        return _counts(cells, self.shape, f"the file {self.path}")
+        with guarded(f"the file {self.path} cannot be read as points"):
+            return _counts(list(read_columns(content, self.columns).values()), self.shape, f"the file {self.path}")
 
 
 def points_grid(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from attrs import define, field, frozen
@@ -74,6 +74,8 @@ class Account:
     own: Amount = NONE
     parts: dict[str, dict[str, Account]] = field(factory=dict)
     """By attribute, then by value or loop."""
+    choices: list[tuple[Account, ...]] = field(factory=list)
+    """What is spent besides where one of several ways is gone: for each time, what it is on each of them."""
 
     def part(self, attribute: str, value: str, chosen_by: int | None) -> Account:
         """Return the account of a part."""
@@ -87,7 +89,22 @@ class Account:
         found = self.own
         for group in self.parts.values():
             found += _group_total(group, times)
+        for ways in self.choices:
+            most = NONE
+            for each in ways:
+                most = most.most(each.total(times))
+            found += most
         return found
+
+    def choose(self, ways: Sequence[Account]) -> None:
+        """Note what is spent here on one of several ways, the dearest of which counts."""
+        if any(each.parts or each.choices for each in ways):
+            self.choices.append(tuple(ways))
+            return
+        most = NONE
+        for each in ways:
+            most = most.most(each.own)
+        self.own += most
 
     def path(self) -> list[Account]:
         """Return the accounts above, from the whole table down to this."""
@@ -96,23 +113,62 @@ class Account:
             found.append(found[-1].parent)
         return found[::-1]
 
+    def place(self) -> tuple[str, str]:
+        """Return by which attribute and value it is a part of the account above."""
+        groups = {} if self.parent is None else self.parent.parts
+        return next((name, value) for name, group in groups.items() for value, each in group.items() if each is self)
+
     def everything(self) -> Iterator[Account]:
-        """Yield it and all accounts below."""
+        """Yield it and all accounts below, but for those of ways that were gone."""
         yield self
         for group in self.parts.values():
             for each in group.values():
                 yield from each.everything()
 
-    def copied(self, parent: Account | None = None, known: dict[int, Account] | None = None) -> Account:
-        """Return a copy, with where each account went in *known*."""
-        made = Account(parent, self.chosen_by, self.own)
-        if known is not None:
-            known[id(self)] = made
-        made.parts = {
-            attribute: {value: each.copied(made, known) for value, each in group.items()}
-            for attribute, group in self.parts.items()
+    def repeat(self, loop: int, count: int | None, before: Mapping[int, Account]) -> None:
+        """Let what a round of a loop spent count for every round, but on parts that the rounds go through once each.
+
+        *before* holds, by identity, what each account that was there then had been like.
+        """
+        known = before.get(id(self), EMPTY)
+        self.own = known.own + repeated(self.own - known.own, count)
+        for group in self.parts.values():
+            for each in group.values():
+                if each.chosen_by != loop:
+                    each.repeat(loop, count, before)
+        for ways in self.choices[len(known.choices) :]:
+            for each in ways:
+                each.repeat(loop, count, before)
+
+    def as_it_is(self) -> Account:
+        """Return what it is like now: a copy that does not change, with the same parts."""
+        parts = {name: dict(group) for name, group in self.parts.items()}
+        return Account(self.parent, self.chosen_by, self.own, parts, list(self.choices))
+
+    def since(self, before: Account) -> Account:
+        """Return what was spent on it since it was like that, on it and on parts that were not there."""
+        parts = {
+            name: {value: each for value, each in group.items() if value not in before.parts.get(name, {})}
+            for name, group in self.parts.items()
         }
-        return made
+        added = {name: group for name, group in parts.items() if group}
+        return Account(self.parent, None, self.own - before.own, added, self.choices[len(before.choices) :])
+
+    def become(self, other: Account) -> None:
+        """Be like another one again."""
+        self.own = other.own
+        self.parts = {name: dict(group) for name, group in other.parts.items()}
+        self.choices = list(other.choices)
+
+
+EMPTY = Account()
+
+
+def repeated(amount: Amount, count: int | None) -> Amount:
+    """Return an amount that is spent so often; None if it is not known how often."""
+    if amount == NONE:
+        return amount
+    return UNBOUNDED if count is None else amount.times(Fraction(count))
 
 
 def _group_total(group: dict[str, Account], times: int) -> Amount:

@@ -20,6 +20,7 @@ from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
 from jostle.lang.places import check_places
 from jostle.lang.price import check_price, check_schema
+from jostle.lang.stops import broken_off
 from jostle.lang.worlds import check_worlds
 
 if TYPE_CHECKING:
@@ -78,3 +79,6 @@ def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ..
         span = module.body[0].span
         why = "all ways through a program are gone before it runs, calls in calls"
         return (Diagnostic("J008", "functions call each other too deep", span, why, "call fewer in a row"),)
+    except Exception as failure:  # noqa: BLE001 - whatever it is, nobody is shown Python's innards, and nothing runs
+        mistake = broken_off(failure, "checking")
+        return (Diagnostic(mistake.code, mistake.title, module.body[0].span, mistake.why, mistake.fix),)

@@ -99,13 +99,21 @@ def explain(code: str) -> Entry:
     """Return the entry of a code."""
     wanted = code.strip().upper()
     if wanted not in codes():
-        known = [each for each in codes() if each[:2] == wanted[:2]] or list(codes())
+        family = [each for each in codes() if each[:2] == wanted[:2]]
+        why = f"the codes of {FAMILIES[wanted[:2]]} are {', '.join(family)}" if family else f"there are {_families()}"
         raise JostleError(
-            f"there is no code {code}",
-            why=f"the codes are {', '.join(known)}",
-            fix="copy the code out of the brackets in a message, as in error[J101]",
+            f"there is no code {code}", why=why, fix="copy the code out of the brackets in a message, as in error[J101]"
         )
     return _read(wanted, (FOLDER / f"{wanted}.txt").read_text("utf-8"))
+
+
+def _families() -> str:
+    """Return the first and the last code of each family, in words."""
+    found = []
+    for start, name in FAMILIES.items():
+        known = [each for each in codes() if each[:2] == start]
+        found.append(f"{known[0]} to {known[-1]} ({name})")
+    return ", ".join(found)
 
 
 def _read(code: str, text: str) -> Entry:

@@ -9,7 +9,7 @@ from jostle.lang import nodes
 if TYPE_CHECKING:
     from jostle.lang.program import Program
 
-__all__ = ["default_entry", "used_elsewhere"]
+__all__ = ["default_entry", "runs_something", "used_elsewhere"]
 
 
 def used_elsewhere(module: nodes.Module) -> frozenset[str]:
@@ -19,6 +19,11 @@ def used_elsewhere(module: nodes.Module) -> frozenset[str]:
         own = statement.name if isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition) else None
         found.update(node.name for node in nodes.walk(statement) if isinstance(node, nodes.Name) and node.name != own)
     return frozenset(found)
+
+
+def runs_something(module: nodes.Module) -> bool:
+    """Return whether there is anything in a program but imports and comments."""
+    return any(not isinstance(statement, nodes.Import) for statement in module.body)
 
 
 def default_entry(program: Program) -> str | None:

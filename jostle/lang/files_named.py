@@ -11,7 +11,7 @@ from jostle.lang.scopes import defined_in, target_names
 from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
-    from jostle.corpora.named import Listing, PublicFiles
+    from jostle.corpora.named import NamedFiles, PublicFiles
 
 __all__ = ["check_files", "listed"]
 
@@ -20,7 +20,7 @@ WHY = "whoever runs a program says which files it may read, and nothing else is 
 FIX = "run it with --public FOLDER; in Python, load(program, public=[folder])"
 
 
-def listed(files: PublicFiles | None, path: str) -> Listing:
+def listed(files: PublicFiles | None, path: str) -> NamedFiles:
     """Return what was named as public at a path; refuse any other, with the same words whether there is one or not."""
     found = None if files is None else files.at(path)
     if found is None:

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from jostle.lang.answers import as_data, as_text
-from jostle.lang.program import Bought
+from jostle.lang.program import Purchase
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Record, Released, Trace
@@ -111,7 +111,7 @@ class Outcome:
         return ["there is no answer; until the program stopped, it had bought", *lines]
 
 
-def all_bought(bought: Sequence[Bought], trace: Trace) -> tuple[tuple[str, Any], ...]:
+def all_bought(bought: Sequence[Purchase], trace: Trace) -> tuple[tuple[str, Any], ...]:
     """Return what a program bought, and what was released since then to an Option that came to no end."""
     records = trace.records
     known = bought[-1].records if bought else 0
@@ -123,7 +123,7 @@ def all_bought(bought: Sequence[Bought], trace: Trace) -> tuple[tuple[str, Any],
     return (*((_site(each, records), each.value) for each in bought), *since)
 
 
-def _site(bought: Bought, records: Sequence[Record]) -> str:
+def _site(bought: Purchase, records: Sequence[Record]) -> str:
     """Return where something was bought: as the trace says it, where it names the part of the table as well."""
     last = records[bought.records - 1] if bought.records else None
     return last.site if isinstance(last, Released) and last.site.endswith(bought.site) else bought.site

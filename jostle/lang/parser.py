@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import frozen
 
@@ -20,7 +21,7 @@ from jostle.lang.lexer import MOST_MISTAKES, scan
 from jostle.lang.mistakes import explain_rejection, ours
 from jostle.lang.shape import check_depth, check_marks
 
-__all__ = ["Parsed", "parse", "parse_expression", "parse_text", "read_source"]
+__all__ = ["Parsed", "parse", "parse_expression", "parse_text", "read_source", "typed_source"]
 
 
 PROGRAM = FileKind("program", JostleError, "save it as UTF-8 in your editor", most_bytes=1 << 24)
@@ -43,6 +44,11 @@ class Parsed:
 def read_source(path: Path | str) -> Source:
     """Return the text of a program file."""
     return Source(str(path), PROGRAM.at(path).text())
+
+
+def typed_source(stream: BinaryIO) -> Source:
+    """Return the text of a program that is typed in, or comes through a pipe."""
+    return Source("<stdin>", PROGRAM.at("<stdin>").decoded(stream.read(PROGRAM.most_bytes)))
 
 
 def parse(source: Source) -> nodes.Module:

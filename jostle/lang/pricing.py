@@ -11,27 +11,23 @@ from attrs import define, evolve, field
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
-from jostle.lang.accounts import NONE, UNBOUNDED, Account, Amount
+from jostle.lang.accounts import NONE, Account, Amount
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.library import library_options
+from jostle.lang.pricing_lists import seen_by
 from jostle.lang.pricing_values import (
     NEVER,
     UNKNOWN,
-    Bought,
     Callee,
-    Column,
     Each,
-    Grouped,
     Money,
     Names,
     Rows,
     Unknown,
     accounts_of,
     anchored,
-    combined,
     either,
     fixed,
-    is_keyed,
     private_in,
 )
 from jostle.lang.scopes import defined_in, symbols, target_names
@@ -44,7 +40,6 @@ __all__ = ["Pricer", "Unpriceable"]
 DEFINITIONS = (nodes.FunctionDefinition, nodes.ClassDefinition, nodes.Import)
 MOST_STEPS = 60_000
 MOST_DEPTH = 60
-MOST_ROUNDS = 300
 
 
 class Unpriceable(Exception):  # noqa: N818 - no mistake: what it costs shows while running
@@ -133,37 +128,30 @@ class Pricer:
         if len(ways) == 1:
             return ways[0]() if merge else [ways[0]()]
         before = {id(each): each for each in self.root.everything()}
-        start = {key: each.own for key, each in before.items()}
-        shape = {key: {name: dict(group) for name, group in each.parts.items()} for key, each in before.items()}
-        most: dict[int, Amount] = dict.fromkeys(before, NONE)
+        start = {key: each.as_it_is() for key, each in before.items()}
+        spent: dict[int, list[Account]] = {key: [] for key in before}
         results: list[Any] = []
         for way in ways:
             results.append(anchored(way(), before))
             for key, account in before.items():
-                spent = account.own - start[key]
-                for name, group in account.parts.items():
-                    new = {value: each for value, each in group.items() if value not in shape[key].get(name, {})}
-                    spent += Account(parts={name: new}).total(self.times)
-                most[key] = most[key].most(spent)
-                account.own = start[key]
-                account.parts = {name: dict(group) for name, group in shape[key].items()}
+                spent[key].append(account.since(start[key]))
+                account.become(start[key])
         for key, account in before.items():
-            account.own = start[key] + most[key]
+            account.choose(spent[key])
         return either(results) if merge else results
 
-    def rounds(self, listed: Unknown, once: Callable[[Any], Any]) -> Any:
-        """Run a loop's body once for all its rounds."""
+    def rounds(self, listed: Unknown, once: Callable[[Any], Any]) -> tuple[Any, int | None]:
+        """Run a loop's body once for all rounds; return what it gives, and the loop, if each is about another value."""
         self.fresh += 1
         loop = self.fresh
-        before = {id(each): (each, each.own) for each in self.root.everything()}
-        single = Each(loop, listed.values) if listed.distinct else UNKNOWN if listed.item is None else listed.item
-        found = once(single)
-        for account in list(self.root.everything()):
-            known = before.get(id(account))
-            if known is not None:
-                account.own = known[1] + _repeated(account.own - known[1], listed.count)
-        _repeat_new(self.root, set(before), loop, listed.count)
-        return found
+        before = {id(each): each.as_it_is() for each in self.root.everything()}
+        value = listed.single
+        if listed.loop is not None:
+            values = value.values if isinstance(value, Each) else None
+            value = seen_by(value, listed.loop, Each(loop, values))
+        found = once(value)
+        self.root.repeat(loop, listed.count, before)
+        return found, None if listed.loop is None else loop
 
     def store(self, target: nodes.Name | nodes.Tuple, value: Any, names: Names) -> None:
         """Give names a value."""
@@ -176,27 +164,9 @@ class Pricer:
         if isinstance(value, list) and known is None:
             title, why = f"{len(value)} values for {len(targets)} names", "there is one value for each"
             self.report(Diagnostic("J508", title, target.span, why, "a, b = pair"))
+        item = value.single if isinstance(value, Unknown) else UNKNOWN
         for place, name in enumerate(targets):
-            item = value.item if isinstance(value, Unknown) and value.item is not None else UNKNOWN
             names[name] = known[place] if known is not None else item
-
-    def items(self, value: Any) -> list[Any] | Unknown:  # noqa: PLR0911 - one per kind
-        """Return the items of a value: as a list if they are few and known."""
-        if isinstance(value, dict):
-            return list(value) if is_keyed(value) else Unknown(UNKNOWN, len(value))
-        if isinstance(value, list):
-            return value if len(value) <= MOST_ROUNDS else Unknown(either(value), len(value))
-        if isinstance(value, range):
-            return list(value) if len(value) <= MOST_ROUNDS else Unknown(UNKNOWN, len(value))
-        if isinstance(value, Grouped):
-            if value.count > MOST_ROUNDS:
-                return Unknown(UNKNOWN, value.count)
-            return [list(each) if isinstance(each, tuple) else each for each in value.keys()]  # noqa: SIM118 - no dictionary
-        if isinstance(value, Column):
-            return Unknown(None, value.count, distinct=True, values=value.values)
-        if isinstance(value, Rows | Bought):
-            return Unknown(combined([value]))
-        return value if isinstance(value, Unknown) else UNKNOWN
 
     def step(self) -> None:
         """Count what was done, and stop where it grows too much."""
@@ -297,20 +267,3 @@ def _table(schema: Schema) -> Any:
     from jostle.lang.pricing_schema import table_of  # noqa: PLC0415 - without a schema, no library of numbers is loaded
 
     return table_of(schema)
-
-
-def _repeat_new(account: Account, before: set[int], loop: int, count: int | None) -> None:
-    """Let what was spent on new accounts count for every round, but on those that the rounds go through once."""
-    for group in account.parts.values():
-        for each in group.values():
-            if each.chosen_by == loop:
-                continue
-            if id(each) not in before:
-                each.own = _repeated(each.own, count)
-            _repeat_new(each, before, loop, count)
-
-
-def _repeated(amount: Amount, count: int | None) -> Amount:
-    if amount == NONE:
-        return amount
-    return UNBOUNDED if count is None else amount.times(Fraction(count))

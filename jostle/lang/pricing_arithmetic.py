@@ -12,6 +12,7 @@ from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
 from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_lists import distinct
 from jostle.lang.pricing_private import made, mixed
 from jostle.lang.pricing_public import check_computed, check_given
 from jostle.lang.pricing_values import (
@@ -21,12 +22,13 @@ from jostle.lang.pricing_values import (
     Column,
     Money,
     Rows,
+    Some,
     Unknown,
-    distinct,
     either,
     is_number,
     is_scalar,
     whole,
+    whole_list,
 )
 
 __all__ = ["binary", "compared", "negated", "plain"]
@@ -76,20 +78,39 @@ def _computed_of(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 
     if isinstance(left, list) and operator in {"+", "|"} and isinstance(right, list):
         several = left + right
         if len(several) > MOST_ITEMS:
-            return Unknown(either(several), len(several))
+            return whole_list(several)
         return several if operator == "+" else distinct(several)
     if isinstance(left, list) and operator == "-":
         return _without(left, right)
-    if isinstance(left, Unknown) and (left.item is not None or left.count is not None):
-        if operator == "-":
-            return Unknown(left.item, left.count)
-        others = right if isinstance(right, list) else [right.item if isinstance(right, Unknown) else None]
-        return Unknown(either([UNKNOWN if each is None else each for each in (left.item, *others)]))
+    if isinstance(left, Some) and operator in {"-", "&"}:
+        return left
+    if isinstance(left, Unknown) and operator in {"-", "&"} and left.item is not None:
+        return left
+    if operator in {"+", "|"} and (_is_listed(left) or _is_listed(right)):
+        return _both(left, right)
     if isinstance(left, Money) or isinstance(right, Money):
         return _money(operator, left, right)
     if not (is_number(left) and is_number(right)):
         return RELEASED if all(is_number(each) or each == RELEASED for each in (left, right)) else UNKNOWN
     return _computed(operator, left, right)
+
+
+def _is_listed(value: Any) -> bool:
+    """Return whether a value is a list, as far as is known."""
+    return isinstance(value, list | Some) or (
+        isinstance(value, Unknown) and (value.item is not None or value.count is not None)
+    )
+
+
+def _both(left: Any, right: Any) -> Any:
+    """Return a list of the items of two; one of them may be a list of which nothing is known."""
+    if isinstance(left, list | Some) and isinstance(right, list | Some):
+        parts = [tuple(each.items if isinstance(each, Some) else each) for each in (left, right)]
+        return Some(parts[0] + parts[1])
+    known = [whole_list(each) if isinstance(each, list | Some) else each for each in (left, right)]
+    known = [each if isinstance(each, Unknown) else Unknown(each) for each in known]
+    counts = [each.count for each in known]
+    return Unknown(either([each.single for each in known]), None if None in counts else sum(filter(None, counts)))
 
 
 def _unrolled(value: Any) -> Any:

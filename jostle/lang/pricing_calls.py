@@ -16,6 +16,7 @@ from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.pricing_arithmetic import plain
 from jostle.lang.pricing_asked import OPTIONS, check_asked, is_plain
 from jostle.lang.pricing_kinds import kind_of
+from jostle.lang.pricing_lists import items, mapped, side_by_side
 from jostle.lang.pricing_private import bought, made, mixed, picked_by, refused, released
 from jostle.lang.pricing_public import check_amount, check_given, check_items
 from jostle.lang.pricing_values import (
@@ -28,11 +29,11 @@ from jostle.lang.pricing_values import (
     Money,
     Names,
     Rows,
+    Some,
     Unknown,
     combined,
     either,
     is_keyed,
-    unlisted,
 )
 
 __all__ = ["call", "choose", "noised", "over"]
@@ -121,10 +122,9 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
         return _picked(pricer, domain)
     if name == "map" and len(given) == 2:
         check_items(pricer, span, given[1])
-        listed = pricer.items(given[1])
-        if isinstance(listed, list):
-            return [_called(pricer, span, given[0], [each], {}) for each in listed]
-        return unlisted(listed, pricer.rounds(listed, lambda each: _called(pricer, span, given[0], [each], {})))
+        return mapped(pricer, given[1], lambda each: _called(pricer, span, given[0], [each], {}))
+    if name == "zip" and given:
+        return side_by_side(pricer, given)
     if name in {"len", "list", "range", "size", "sorted", "zip"}:
         check_given(pricer, span, name, [each for each in given if each is not None])
     if name == "len" and given:
@@ -147,7 +147,7 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
         check_given(pricer, span, name, given, failed=True)
         return Unknown(UNKNOWN)
     if name in {"list", "sorted"} and given:
-        return given[0] if isinstance(given[0], list) else pricer.items(given[0])
+        return given[0] if isinstance(given[0], list) else items(pricer, given[0])
     if name in PRIVATE:
         mixed(pricer, span, given)
         return made(pricer, span, name, given)
@@ -158,13 +158,15 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
 
 def _picked(pricer: Pricer, domain: Any) -> Any:
     """Return what is known of an item that is picked: of an attribute, a name of its own."""
-    listed = pricer.items(domain)
-    items: Sequence[Any] = listed if isinstance(listed, list) else [UNKNOWN if listed.item is None else listed.item]
-    if items and all(isinstance(each, Column) for each in items):
-        counts = [each.count for each in items]
+    listed = items(pricer, domain)
+    picked: Sequence[Any] = listed if isinstance(listed, list) else ()
+    if not picked:
+        picked = listed.items if isinstance(listed, Some) else [listed.single] if isinstance(listed, Unknown) else ()
+    if picked and all(isinstance(each, Column) for each in picked):
+        counts = [each.count for each in picked]
         pricer.fresh += 1
         return Column(f"picked {pricer.fresh}", None if None in counts else max(counts))
-    return either(items) if items else UNKNOWN
+    return either(picked) if picked else UNKNOWN
 
 
 def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
@@ -193,5 +195,5 @@ def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
     """Return what is known of what is chosen."""
     if node.informed_by is not None:
         pricer.value(node.informed_by, names)
-    items = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    return either([pricer.value(each, names) for each in items]) if items else UNKNOWN
+    among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
+    return either([pricer.value(each, names) for each in among]) if among else UNKNOWN

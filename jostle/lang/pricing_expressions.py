@@ -8,21 +8,18 @@ from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_arithmetic import binary, compared, negated
 from jostle.lang.pricing_calls import call, choose, noised, over
-from jostle.lang.pricing_public import check_compared, check_items
+from jostle.lang.pricing_lists import comprehension, distinct, keyed
+from jostle.lang.pricing_public import check_compared
 from jostle.lang.pricing_tables import attribute, index, part, select
 from jostle.lang.pricing_values import (
     UNKNOWN,
     Callee,
     Names,
-    Unknown,
     combined,
-    distinct,
-    either,
-    keyed,
     truth_of,
     whole,
 )
-from jostle.lang.scopes import named_slot, target_names
+from jostle.lang.scopes import named_slot
 
 __all__ = ["value_of"]
 
@@ -45,7 +42,7 @@ def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # no
         case nodes.Dict():
             return keyed([(pricer.value(each.key, names), pricer.value(each.value, names)) for each in node.entries])
         case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
-            return _comprehension(pricer, node, names)
+            return comprehension(pricer, node, names)
         case nodes.BinaryOperation():
             return binary(pricer, node, pricer.value(node.left, names), pricer.value(node.right, names))
         case nodes.UnaryOperation():
@@ -86,61 +83,6 @@ def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # no
         case _:
             given = [pricer.value(each, names) for each in nodes.children(node) if isinstance(each, nodes.Expression)]
             return combined(given) if combined(given).accounts else UNKNOWN
-
-
-def _comprehension(  # noqa: C901 - one case per kind
-    pricer: Pricer, node: nodes.ListComprehension | nodes.SetComprehension | nodes.DictComprehension, names: Names
-) -> Any:
-    inner = dict(names)
-    pairs: list[tuple[Any, Any]] = []
-
-    def element() -> Any:
-        if isinstance(node, nodes.DictComprehension):
-            pairs.append((pricer.value(node.entry.key, inner), pricer.value(node.entry.value, inner)))
-            return pairs[-1][1]
-        return pricer.value(node.element, inner)
-
-    def go(number: int) -> Any:
-        """Return a list of what the clauses from this one on give, as far as it is known."""
-        if number == len(node.clauses):
-            return [element()]
-        clause = node.clauses[number]
-        iterated = pricer.value(clause.iterable, inner)
-        check_items(pricer, clause.iterable.span, iterated)
-        listed = pricer.items(iterated)
-        if isinstance(listed, list):
-            found: list[Any] = []
-            known = True
-            for each in listed:
-                pricer.store(clause.target, each, inner)
-                tests = [truth_of(pricer.value(test, inner)) for test in clause.conditions]
-                if False in tests:
-                    continue
-                more = go(number + 1)
-                known = known and isinstance(more, list) and all(test is True for test in tests)
-                found += more if isinstance(more, list) else [more.item]
-            return found if known else Unknown(either(found), len(found))
-
-        def once(each: Any) -> Any:
-            if isinstance(clause.target, nodes.Tuple):
-                for name in target_names(clause.target):
-                    inner[name.name] = UNKNOWN
-            else:
-                pricer.store(clause.target, each, inner)
-            for test in clause.conditions:
-                pricer.value(test, inner)
-            return go(number + 1)
-
-        more = pricer.rounds(listed, once)
-        items = more if isinstance(more, list) else [more.item]
-        size = len(items) if isinstance(more, list) else more.count
-        count = None if listed.count is None or size is None else listed.count * size
-        return Unknown(either(items) if items else UNKNOWN, count)
-
-    found = go(0)
-    if isinstance(node, nodes.DictComprehension) and isinstance(found, list):
-        return keyed(pairs)
-    return distinct(found) if isinstance(node, nodes.SetComprehension) and isinstance(found, list) else found
 
 
 def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:

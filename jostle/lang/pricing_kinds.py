@@ -5,7 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from jostle.lang.pricing_values import Bought, Callee, Column, Each, Grouped, Money, Rows, Unknown, is_number
+from jostle.lang.pricing_values import (
+    Bought,
+    Callee,
+    Column,
+    Each,
+    Grouped,
+    Mapped,
+    Money,
+    Rows,
+    Some,
+    Unknown,
+    is_number,
+    private_in,
+)
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -46,6 +59,8 @@ def kind_of(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per k
             return "a public truth"
         case str():
             return "a public text"
+        case Some() | Mapped() if not any(True for _ in private_in(value)):
+            return "a public list" if isinstance(value, Some) else "a public dictionary"
         case list() if all(_is_public(each) for each in value):
             return f"a public list of {len(value)}"
         case list():

@@ -14,6 +14,7 @@ from attrs import evolve
 
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
+from jostle.lang.pricing_lists import items
 from jostle.lang.pricing_values import (
     RELEASED,
     UNKNOWN,
@@ -168,7 +169,7 @@ def _are_keys(candidates: Sequence[Any], utilities: Any) -> bool:
 def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
     """Report utilities that cannot be compared with each other."""
     mixed(pricer, span, [utilities])
-    candidates = pricer.items(domain)
+    candidates = items(pricer, domain)
     scores = list(utilities.values()) if is_keyed(utilities) else utilities
     given = scores
     if isinstance(candidates, list) and _are_keys(candidates, utilities):

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import Span
-from jostle.lang.pricing_values import RELEASED, Bought, Column, Each, Grouped, Money, Rows, is_number
+from jostle.lang.pricing_values import RELEASED, Bought, Column, Each, Grouped, Mapped, Money, Rows, Some, is_number
 
 if TYPE_CHECKING:
     from jostle.lang.pricing import Pricer
@@ -53,9 +53,9 @@ def _kind(value: Any) -> int | None:  # noqa: PLR0911 - one per kind
             return TEXT
         case None:
             return NOTHING
-        case list() | range():
+        case list() | range() | Some():
             return LIST
-        case dict() | Grouped():
+        case dict() | Grouped() | Mapped():
             return DICT
         case Column():
             return ATTRIBUTE
@@ -77,6 +77,10 @@ def _as_running(value: Any) -> Any:  # noqa: PLR0911 - one per kind
             return Fraction(1)
         case Column():
             return KnownAttribute(value.name, value.values or ())
+        case Some():
+            return [_as_running(each) for each in value.items]
+        case Mapped():
+            return {}
         case Grouped():
             return dict.fromkeys(map(repr, range(value.count)), 0)
         case list():
@@ -155,7 +159,15 @@ def check_index(pricer: Pricer, span: Span, value: Any, at: Any) -> None:
     if kind is None or kind == DICT or place is None:
         return
     if kind in {LIST, TEXT, ATTRIBUTE} and place == NUMBER:
-        known = value if kind == LIST else value.values if isinstance(value, Column) else value
+        known = (
+            None
+            if isinstance(value, Some)
+            else value
+            if kind == LIST
+            else value.values
+            if isinstance(value, Column)
+            else value
+        )
         if not is_number(at) or isinstance(value, Each) or known is None:
             return
         if at == int(at) and -len(known) <= at < len(known):

@@ -8,8 +8,9 @@ from typing import Any
 
 from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_lists import items
 from jostle.lang.pricing_public import check_items
-from jostle.lang.pricing_values import NEVER, UNKNOWN, Names, Unknown, blurred, either, truth_of
+from jostle.lang.pricing_values import NEVER, Names, Some, Unknown, blurred, either, truth_of, whole_list
 from jostle.lang.scopes import defined_in
 
 __all__ = ["run"]
@@ -70,13 +71,19 @@ def _if(pricer: Pricer, statement: nodes.If, names: Names) -> None:
         run(pricer, ways[0], names)
         return
 
-    def way(body: Sequence[nodes.Statement]) -> Any:
+    _either_way(pricer, [partial(run, pricer, body) for body in ways], names)
+
+
+def _either_way(pricer: Pricer, ways: Sequence[Callable[[Names], Any]], names: Names) -> None:
+    """Go each of several ways, and go on with what is known after any of them."""
+
+    def way(go: Callable[[Names], Any]) -> Any:
         inner = dict(names)
-        run(pricer, body, inner)
+        go(inner)
         return [inner]
 
     before = dict(names)
-    ends = pricer.branches([partial(way, body) for body in ways], merge=False)
+    ends = pricer.branches([partial(way, go) for go in ways], merge=False)
     for name in dict.fromkeys(key for (end,) in ends for key in end):
         known = [end[name] for (end,) in ends if name in end]
         same = name in before and all(each is before[name] for each in known)
@@ -87,11 +94,15 @@ def _for(pricer: Pricer, statement: nodes.For, names: Names) -> Any:
     """Run a loop; return what it may return from inside, or NEVER."""
     iterated = pricer.value(statement.iterable, names)
     check_items(pricer, statement.iterable.span, iterated)
-    listed = pricer.items(iterated)
+    listed = items(pricer, iterated)
     if isinstance(listed, list) and not _returns(statement):
         for each in listed:
             pricer.store(statement.target, each, names)
             run(pricer, statement.body, names)
+        return NEVER
+    if isinstance(listed, Some) and not _returns(statement):
+        for each in listed.items:
+            _either_way(pricer, [partial(_round, pricer, statement, each), lambda _: None], names)
         return NEVER
     changed = {name for name, _, _ in defined_in(statement.body)}
 
@@ -106,9 +117,13 @@ def _for(pricer: Pricer, statement: nodes.For, names: Names) -> Any:
         blur()
         return found
 
-    if isinstance(listed, list):
-        listed = Unknown(either(listed) if listed else UNKNOWN, len(listed))
-    return pricer.rounds(listed, once)
+    return pricer.rounds(listed if isinstance(listed, Unknown) else whole_list(listed), once)[0]
+
+
+def _round(pricer: Pricer, statement: nodes.For, each: Any, names: Names) -> None:
+    """Run a loop's body for one item."""
+    pricer.store(statement.target, each, names)
+    run(pricer, statement.body, names)
 
 
 def _returns(statement: nodes.Statement) -> bool:

@@ -11,6 +11,7 @@ from attrs import evolve
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
 from jostle.lang.pricing import Pricer
+from jostle.lang.pricing_lists import item_called
 from jostle.lang.pricing_private import GROUPS, item_of, real_part
 from jostle.lang.pricing_public import check_fact, check_index
 from jostle.lang.pricing_values import (
@@ -20,8 +21,10 @@ from jostle.lang.pricing_values import (
     Column,
     Each,
     Grouped,
+    Mapped,
     Names,
     Rows,
+    Some,
     Unknown,
     combined,
     either,
@@ -109,6 +112,10 @@ def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noq
         return either(list(value.values())) if value else UNKNOWN
     if isinstance(value, list):
         return either(value) if value else UNKNOWN
+    if isinstance(value, Mapped):
+        return item_called(value, at)
+    if isinstance(value, Some):
+        return either(list(value.items) or [UNKNOWN])
     if isinstance(value, Unknown) and value.item is not None:
         return value.item
     return combined([value]) if combined([value]).accounts else UNKNOWN

@@ -26,25 +26,25 @@ __all__ = [
     "Column",
     "Each",
     "Grouped",
+    "Mapped",
     "Money",
     "Names",
     "Rows",
+    "Some",
     "Unknown",
     "accounts_of",
     "anchored",
     "blurred",
     "combined",
-    "distinct",
     "either",
     "fixed",
     "is_keyed",
     "is_number",
     "is_scalar",
-    "keyed",
     "private_in",
     "truth_of",
-    "unlisted",
     "whole",
+    "whole_list",
 ]
 
 Names = dict[str, Any]
@@ -57,13 +57,37 @@ class Unknown:
     """A public value that is not known, or a released one; with what its items are, if it is a list."""
 
     item: Any = None
+    """What is known of each of them."""
     count: int | None = None
     """How many items, at most."""
-    distinct: bool = False
-    values: tuple[str, ...] | None = None
-    """All items, where they are the values of a column that is known."""
+    loop: int | None = None
+    """The loop that made them, if each of its rounds made one or none, and each round was about another value."""
     kind: str = ""
     """What it is, for people, where that is known."""
+
+    @property
+    def single(self) -> Any:
+        """Return what is known of an item."""
+        return UNKNOWN if self.item is None else self.item
+
+
+@frozen
+class Some:
+    """A list that has some of these, in this order: which of them, is not known."""
+
+    items: tuple[Any, ...]
+
+
+@frozen
+class Mapped:
+    """A dictionary some or all keys of which are not known."""
+
+    keys: Unknown | Some
+    """Its keys, as a list."""
+    item: Any
+    """What is known of each of its values, in terms of the loop that made the keys."""
+    known: dict[Any, Any] | None = field(default=None, eq=False)
+    """Its values, where all the keys that it may have are known."""
 
 
 @frozen
@@ -207,8 +231,10 @@ def private_in(value: Any) -> Iterator[Any]:
     elif isinstance(value, dict):
         for each in value.values():
             yield from private_in(each)
-    elif isinstance(value, Unknown) and value.item is not None:
+    elif isinstance(value, Unknown | Mapped) and value.item is not None:
         yield from private_in(value.item)
+    elif isinstance(value, Some):
+        yield from private_in(list(value.items))
 
 
 def combined(values: Sequence[Any]) -> Bought:
@@ -222,25 +248,6 @@ def combined(values: Sequence[Any]) -> Bought:
 def is_keyed(value: Any) -> bool:
     """Return whether a value is a dictionary whose keys are all known."""
     return isinstance(value, dict) and not any(isinstance(each, tuple) for each in value)
-
-
-def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a dictionary; a key that is not known stands as a place."""
-    found: dict[Any, Any] = {}
-    for place, (key, value) in enumerate(pairs):
-        known = isinstance(key, str | bool) or is_number(key)
-        found[key if known else ("unknown", place)] = value
-    return found
-
-
-def distinct(items: Sequence[Any]) -> Any:
-    """Return the items of a set: as a list, if it is known which of them are the same."""
-    if all(isinstance(each, str) or is_number(each) for each in items):
-        return list(dict.fromkeys(items))
-    names = [each.name for each in items if isinstance(each, Column | Callee) and each.name]
-    if len(items) < 2 or len(set(names)) == len(items):
-        return list(items)
-    return Unknown(either(items), len(items))
 
 
 def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
@@ -260,14 +267,25 @@ def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
             return first
     except TypeError:
         pass
-    columns = [each for each in given if isinstance(each, Column)]
-    if len(columns) == len(given):
-        counts = [each.count for each in columns]
-        return Column("", None if None in counts else max(each for each in counts if each is not None))
-    return UNKNOWN
+    if all(isinstance(each, Column) for each in given):
+        return Column("", _most([each.count for each in given]))
+    if all(isinstance(each, list | Some) or (isinstance(each, Unknown) and each.item is not None) for each in given):
+        listed = [each if isinstance(each, Unknown) else whole_list(each) for each in given]
+        return Unknown(either([each.single for each in listed]), _most([each.count for each in listed]))
+    return RELEASED if all(each == RELEASED or is_number(each) for each in given) else UNKNOWN
 
 
-def anchored(value: Any, before: dict[int, Account]) -> Any:
+def _most(counts: Sequence[int | None]) -> int | None:
+    return None if None in counts else max(each for each in counts if each is not None)
+
+
+def whole_list(value: list[Any] | Some) -> Unknown:
+    """Return what is known of the items of a list, taken together."""
+    items = list(value.items) if isinstance(value, Some) else value
+    return Unknown(either(items) if items else UNKNOWN, len(items))
+
+
+def anchored(value: Any, before: dict[int, Account]) -> Any:  # noqa: PLR0911 - one per kind
     """Return a value whose accounts were there before: of a part that was not, the account that it is a part of."""
     if isinstance(value, Rows | Bought):
         found = tuple(_nearest(each, before) for each in accounts_of(value))
@@ -281,6 +299,10 @@ def anchored(value: Any, before: dict[int, Account]) -> Any:
         return {key: anchored(each, before) for key, each in value.items()}
     if isinstance(value, Unknown) and value.item is not None:
         return evolve(value, item=anchored(value.item, before))
+    if isinstance(value, Some):
+        return Some(tuple(anchored(list(value.items), before)))
+    if isinstance(value, Mapped):
+        return Mapped(value.keys, anchored(value.item, before), anchored(value.known, before))
     return value
 
 
@@ -299,8 +321,3 @@ def blurred(value: Any) -> Any:
     if isinstance(value, Rows | Bought):
         return combined([value])
     return Unknown(combined(private)) if private else UNKNOWN
-
-
-def unlisted(values: Unknown, item: Any) -> Unknown:
-    """Return a list of other items, as long."""
-    return evolve(values, item=item, distinct=False, values=None)

@@ -10,7 +10,8 @@ from attrs import frozen
 from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
 from jostle.privacy.opening import Recognised, recognise
-from jostle.tables.private_files import GRID_ENDING, PrivateFile, read_array
+from jostle.tables.arrays import read_array
+from jostle.tables.private_files import GRID_ENDING, PrivateFile
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
@@ -43,7 +44,9 @@ class PrivateData:
     @cached_property
     def table(self) -> Table:
         """Return the rows."""
-        return _grid(self.path) if self.declared is None else Table.read(self.path, self.declared)
+        if self.declared is None:
+            return Table.from_grid(read_array(read_content(self.path)))
+        return Table.read(self.path, self.declared)
 
     @cached_property
     def recognised(self) -> Recognised:
@@ -59,10 +62,3 @@ class PrivateData:
     def file(self) -> PrivateFile:
         """Return what the file is known by among others."""
         return PrivateFile.of(self.path, self.recognised.schema, self.recognised.marks)
-
-
-def _grid(path: Path) -> Table:
-    counts = read_array(read_content(path))
-    if counts is None:
-        raise JostleError(f"the file {path} cannot be read as a NumPy array", fix="check the path")
-    return Table.from_grid(counts)

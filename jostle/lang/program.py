@@ -32,6 +32,7 @@ from jostle.lang.values import Table
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 from jostle.privacy.amounts import show_amount
+from jostle.privacy.owner import asking
 from jostle.trace.records import NamedPublic, ReadPublic, Trace
 from jostle.visible import print_visible
 
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
     from jostle.tables.private_files import PrivateFile
     from jostle.tables.schema import Schema
 
-__all__ = ["Bought", "Program", "SentProgram", "load", "load_source", "named", "reloaded"]
+__all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named", "reloaded"]
 
 
 @frozen(eq=False)
-class Bought:
+class Purchase:
     """What was bought at a place in a program."""
 
     site: str
@@ -73,7 +74,7 @@ class Program:
         """What it may read as public; None where nothing was named."""
         self._read: dict[str, ReadPublic] = {}
         self._trace: Trace | None = None
-        self._bought: list[Bought] | None = None
+        self._bought: list[Purchase] | None = None
         self.globals: dict[str, Any] = {}
         self.policies: dict[str, Policy] = {}
         """What answers the labelled choices, by label, instead of what was learned for them."""
@@ -136,7 +137,7 @@ class Program:
         probes = [each for each in given if isinstance(each, Probe)]
         if not isinstance(function, Option | Function):
             raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
-        with deep_enough(), spending_told(probes):
+        with asking(), deep_enough(), spending_told(probes):
             if isinstance(function, Option):
                 return self._asked(entry, function, given, epsilon, named)
             if probes:
@@ -194,7 +195,7 @@ class Program:
         return found.corpus
 
     @contextmanager
-    def noted(self, trace: Trace) -> Iterator[list[Bought]]:
+    def noted(self, trace: Trace) -> Iterator[list[Purchase]]:
         """Note in a trace which public files were read and will be, and give a list of what is bought."""
         if self.files is not None:
             trace.add(NamedPublic(self.files.paths, self.files.databases, self.files.digest))
@@ -218,7 +219,7 @@ class Program:
     def bought(self, site: str, value: Any) -> Any:
         """Return what was bought at a place in the program, after noting it."""
         if self._bought is not None and self._trace is not None:
-            self._bought.append(Bought(site, value, self._trace.count))
+            self._bought.append(Purchase(site, value, self._trace.count))
         return value
 
     @property

@@ -88,9 +88,10 @@ def run_program(
             return Outcome(str(path), name, program.run(name), private=False)
     records = Trace(trace, whole=True)
     budget = _share(requested, vault) if private is not None else requested or Fraction(1)
+    promised = budget if private is None else requested
     subject = _example(program, target) if private is None else _private(private, vault)
     program.check_schema(name, subject.schema)
-    check_price(program, name, subject.schema, budget, requested)
+    check_price(program, name, subject.schema, budget, promised)
     questions = _asked(subject, needed, name)
     ready(program)
     if private is not None and tell is not None:
@@ -101,7 +102,7 @@ def run_program(
         records.add(trusted)
     if probe.promise is not None and probe.promise < budget:  # others spent of it meanwhile
         budget = probe.promise
-        check_price(program, name, subject.schema, budget, requested)
+        check_price(program, name, subject.schema, budget, promised)
     problem: BaseException | None = None
     answer = loss = None
     with program.noted(records) as bought, forcing:
@@ -162,15 +163,16 @@ def own_code(program: Program) -> Iterator[Trusted]:
                 yield Trusted(each.name, origin.file, origin.digest)
 
 
-def check_price(
-    program: Program, name: str, schema: Schema, epsilon: Fraction, promised: Fraction | None = None
-) -> None:
-    """Refuse a function that may spend more than it can, before it spends anything."""
+def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, promised: Fraction | None) -> None:
+    """Refuse a function that may spend more than it can, before it spends anything.
+
+    What it can is what is *promised*, or what is left of it; None for what a vault has, whatever was promised.
+    """
     known = prices(program.module, schema)
     price = known.get(name) or known.get(f"{name}.answer")
     amount = None if price is None else price.amount.at(epsilon)
     if price is not None and amount is not None and amount > epsilon:
-        there = "promised" if promised in {None, epsilon} else "left of the promise"
+        there = "promised" if promised == epsilon else "left of the promise"
         raise BudgetError(
             f"{name} may spend epsilon {show_amount(amount)}, and {show_amount(epsilon)} is {there}",
             why=f"it {price.text.removeprefix(name).strip()}, on this table's schema",

@@ -22,6 +22,7 @@ from jostle.errors import OptionError
 from jostle.options.literals import ClassifierName, GridName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
+from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
@@ -105,7 +106,7 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         allotted = db.allot(budget, site=site or self.name)
-        with choices_noted(allotted, self.learned):
+        with asking(), choices_noted(allotted, self.learned):
             answer = run(allotted, budget)
         # What is declared as an allotment is a bound: what is not used of it is spent all the same.
         spent = allotted.spent

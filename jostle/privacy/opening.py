@@ -3,7 +3,8 @@
 A table that comes again is recognised by its data as they came, or by its rows as its schema reads them (see
 `Fingerprint`), and gets the vault it has, so that opening it twice does not give it two budgets. This helps the data's
 owner not to lose count; it is no guard against an owner who changes the data between two openings (a row left out,
-another file format and another schema at once). An Option holds no table, so it opens none.
+another file format and another schema at once). An Option holds no table, and is refused to open one as private: it
+could make one up, and be told that there are such rows.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.vault import FileVault, MemoryVault, Vault
 from jostle.tables.engines import RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.private_files import check_public
+from jostle.tables.provenance import Provenance
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -45,16 +48,17 @@ class Registry:
     Its two functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
     """
 
-    open: Callable[[Fingerprint, Path | None, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
+    open: Callable[[Fingerprint, Provenance, Path | None, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
     """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
-    knows: Callable[[Fingerprint], bool]
-    """Say whether the table was opened as private."""
+    knows: Callable[[Provenance], bool]
+    """Say whether a table from there was opened as private: not whether its rows are equal to such a table's."""
 
 
 def make_registry() -> Registry:
     """Return a registry that knows no table."""
     salt = secrets.token_bytes(32)
     vaults: dict[str, Vault] = {}
+    private: list[Provenance] = []
     lock = threading.Lock()
 
     def named(path: Path | None) -> Vault | None:
@@ -65,7 +69,7 @@ def make_registry() -> Registry:
         return next(same, wanted)
 
     def open_vault(
-        marks: Fingerprint, path: Path | None, opening: Callable[[Vault], Fraction]
+        marks: Fingerprint, provenance: Provenance, path: Path | None, opening: Callable[[Vault], Fraction]
     ) -> tuple[Vault, Fraction]:
         salted = marks.salted(salt)
         with lock:
@@ -80,11 +84,12 @@ def make_registry() -> Registry:
             vault = known[0] if known else wanted or MemoryVault()
             share = opening(vault)  # a vault that cannot be opened is not remembered
             vaults.update(dict.fromkeys(salted, vault))
+            private.append(provenance)
             return vault, share
 
-    def knows(marks: Fingerprint) -> bool:
+    def knows(provenance: Provenance) -> bool:
         with lock:
-            return any(mark in vaults for mark in marks.salted(salt))
+            return any(map(provenance.shared, private))
 
     return Registry(open_vault, knows)
 
@@ -99,6 +104,7 @@ class Recognised:
     marks: Fingerprint
     _source: RowSource
     _schema: Schema
+    _provenance: Provenance
 
     @property
     def schema(self) -> Schema:
@@ -113,10 +119,12 @@ class Recognised:
         trace: Trace | str | Path | None = None,
     ) -> Probe:
         """Return a probe on the table, as `protect` does."""
+        check_owner()
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
         keeper, promise = _registry.open(
             self.marks,
+            self._provenance,
             None if vault is None else Path(vault),
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
@@ -127,8 +135,8 @@ class Recognised:
 
 def recognise(table: Table) -> Recognised:
     """Return a private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
+    check_owner()
     source, schema = _taken(table)
-    table.made_public = False  # whoever opens it as private says so
     marks = fingerprint(source)
     if schema.inferred_from == marks.public_mark:
         raise SchemaError(
@@ -136,7 +144,7 @@ def recognise(table: Table) -> Recognised:
             why="its values and bounds would be public for free, and say who is in the table",
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
-    return Recognised(marks, source, schema)
+    return Recognised(marks, source, schema, table.provenance)
 
 
 def protect(
@@ -162,10 +170,14 @@ def rehearse(
     """Return a probe on a *public* table: the same answers' distribution, reproducible, and not private.
 
     For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A
-    table that was opened as private is refused.
+    table that was opened as private is refused: the same one, or one made of the same data or file. Rows that happen to
+    be equal are not, since a refusal would confirm a guess at them.
     """
     source, schema = _taken_as_public(
-        table, "rehearsed on", "a rehearsal's noise comes from a seed, and whoever knows the seed can take it off"
+        table,
+        "rehearsed on",
+        why="a rehearsal's noise comes from a seed, and whoever knows the seed can take it off",
+        fix="rehearse on public data, or on data made up from the schema",
     )
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     ledger = Ledger(promise, schema.neighbours)
@@ -177,10 +189,13 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
     """Return the exact numbers of each expression's cells on a *public* table, without noise, for training.
 
     They are computed by the same code as the ones `Probe.release` adds noise to. A table that was opened as private is
-    refused.
+    refused, as by `rehearse`.
     """
     source, schema = _taken_as_public(
-        table, "looked at without noise", "a raw value is no private release, whatever it is used for"
+        table,
+        "looked at without noise",
+        why="a raw value is no private release, whatever it is used for",
+        fix="use public data, or buy the value: db.release(expression, epsilon)",
     )
     given = tuple(expressions)
     for each in given:
@@ -215,24 +230,14 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
     return source, schema
 
 
-def _taken_as_public(table: Table, use: str, why: str) -> tuple[RowSource, Schema]:
-    """Return the same of a public table; refuse one that was opened as private, or whose file has a vault beside it.
-
-    What was made of a public database is not compared with private tables: records are drawn from it, so that it may
-    have the rows of one by chance, and whoever draws them would learn that from being refused.
-    """
-    source, schema = _taken(table)
-    if table.made_public:
-        return source, schema
-    if table.origin is not None:
-        check_public(table.origin)
-    if _registry.knows(fingerprint(source)):
-        raise ProbeError(
-            f"this table was opened as private, and is not {use}",
-            why=why,
-            fix="use public data, or data made up from the schema",
-        )
-    return source, schema
+def _taken_as_public(table: object, use: str, *, why: str, fix: str) -> tuple[RowSource, Schema]:
+    """Return the same of a public table; refuse one that was opened as private, or whose file has a vault beside it."""
+    if isinstance(table, Table):
+        if table.origin is not None:
+            check_public(table.origin)
+        if _registry.knows(table.provenance):
+            raise ProbeError(f"this table was opened as private, and is not {use}", why=why, fix=fix)
+    return _taken(table)
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:

@@ -32,6 +32,9 @@ d is a
 So scores of one group move apart by at most D when a row enters or leaves it, which the picks make use of (Theorem: see
 `PickEach`). The impurities are concave and homogeneous of degree 1, which is why a row never lowers them.
 
+*Handicaps.* A candidate may be held back by a public whole number, taken off all its scores. What a row does to a score
+is a difference of two of its values, from which that number is gone: D stays what it is.
+
 Counts are cut off at a public number so large that squares and sums fit 64 bits; a row beyond it moves nothing,
 which is within [0, D] too.
 """
@@ -62,6 +65,7 @@ __all__ = [
     "Utility",
     "forget_tables",
     "spread_of",
+    "units_of",
 ]
 
 Integers = NDArray[np.int64]
@@ -72,6 +76,7 @@ GRID = 2**10
 LARGEST_BOUND = 2**22
 """Beyond so many rows in one part, g is continued as a straight line: its table ends."""
 LARGEST_SUM = 2**62
+LARGEST_HANDICAP = 2**40
 CHUNK_CELLS = 2**22
 """Cells looked at together, so that what is needed beside the tally stays small."""
 
@@ -126,6 +131,8 @@ class SplitScore(GroupScore):
     """Open leaves by candidates."""
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
     """For InfoGain: a public bound on the number of rows."""
+    handicaps: Integers = field(default=(), converter=int64s, validator=Sides(1))
+    """What is taken off each candidate's scores, in the utility's own units; nothing if empty."""
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
         """Return the counts by open leaf, value and class."""
@@ -143,6 +150,11 @@ class SplitScore(GroupScore):
             raise ProbeError("the candidates allowed are not given as open leaves by candidates")
         if not self.may.any(axis=1).all():
             raise ProbeError("an open leaf has no candidate")
+        if len(self.handicaps) and (
+            self.handicaps.shape != self.columns.shape
+            or np.any((self.handicaps < 0) | (self.handicaps > LARGEST_HANDICAP))
+        ):
+            raise ProbeError("the handicaps are not one for each candidate, from 0 to 2**40")
 
     def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
         """Return which candidates each open leaf has."""
@@ -157,7 +169,7 @@ class SplitScore(GroupScore):
         return self.routing.touched
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return minus the impurity of each split of each open leaf; leaves without rows score 0 throughout."""
+        """Minus the impurity of each split of each open leaf, 0 for leaves without rows, less the handicaps."""
         classes = len(schema.classes)
         counts = tally.reshape(len(self.open), -1, classes)
         scores = np.zeros((len(self.open), len(self.columns)), dtype=np.int64)
@@ -166,7 +178,7 @@ class SplitScore(GroupScore):
         for start in range(0, len(occupied), step):
             some = occupied[start : start + step]
             scores[some] = self._scored(counts[some], schema)
-        return scores
+        return scores - self.handicaps if len(self.handicaps) else scores
 
     def _scored(self, counts: Integers, schema: Schema) -> Integers:
         scores = np.zeros((len(counts), len(self.columns)), dtype=np.int64)
@@ -227,6 +239,11 @@ class LeafMajority(GroupScore):
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return one leaf per tree that a row is in."""
         return self.routing.touched
+
+
+def units_of(utility: Utility) -> int:
+    """Units of a utility's scores that stand for one row."""
+    return 1 if utility == "Max" else GRID
 
 
 def spread_of(utility: Utility, rows_bound: int) -> int:

@@ -42,7 +42,7 @@ LOGS = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection that only reads."""
+    """Give a connection that only reads, and sees the file as it was at one moment."""
     with _explained(path):
         if not path.exists():
             raise missing(path)
@@ -50,6 +50,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         connection = _connected(path, "rw")
         try:
             connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
             _check_kind(connection, path)
             _check_access(path)
             yield connection

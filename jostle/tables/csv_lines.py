@@ -71,6 +71,7 @@ def csv_batches(
         column_types={
             name: pa.dictionary(pa.int32(), pa.string()) if header[place] in as_dictionaries else pa.string()
             for place, name in enumerate(names)
+            if header[place] in columns
         },
         include_columns=places,
         strings_can_be_null=True,

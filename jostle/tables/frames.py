@@ -15,13 +15,13 @@ from jostle.tables.block import Block
 from jostle.tables.census import Census
 from jostle.tables.encode import Cells, encode_block
 from jostle.tables.engines import MemorySource
+from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
 from jostle.tables.values import by_type
 
 __all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source"]
 
 READABLE = "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, or Table.read(path, schema)"
-UNREADABLE = "the reason is kept back, since it could quote private rows"
 
 
 def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:

@@ -78,8 +78,7 @@ def _file_columns(content: FileContent) -> dict[str, Cells]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise SchemaError(f"the file {content.path} has two columns {twice[0]!r}", fix="give each a name of its own")
-    batches = list(readers.read_batches(content, names))
-    return {name: pa.chunked_array([batch[place] for batch in batches]) for place, name in enumerate(names) if batches}
+    return dict(readers.read_columns(content, names))
 
 
 def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | None:
@@ -111,7 +110,7 @@ def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] |
     texts: set[str] = set()
     numbers: list[NDArray[np.float64]] | None = []
     for group in groups:
-        distinct = pc.unique(plain(group.dictionary).take(group.indices) if _is_dictionary(group) else group)
+        distinct = plain(group.dictionary).take(pc.unique(group.indices)) if _is_dictionary(group) else pc.unique(group)
         written = as_texts(distinct).to_pylist()
         texts.update(text for text in written if text)
         empty = empty or None in written or "" in written

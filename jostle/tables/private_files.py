@@ -7,7 +7,6 @@ against a mistake of theirs, not against whoever can write files: a copy without
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
@@ -18,12 +17,13 @@ from numpy.typing import NDArray
 
 from jostle.errors import JostleError, PrivateDataError
 from jostle.files.content import FileContent, FileMark, is_there, read_content, real_path
+from jostle.tables.arrays import read_array
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.readers import FileSource, header
 from jostle.tables.schema import Schema
 
-__all__ = ["GRID_ENDING", "PrivateFile", "check_public", "read_array", "read_public", "vault_beside"]
+__all__ = ["GRID_ENDING", "PrivateFile", "check_public", "read_public", "vault_beside"]
 
 GRID_ENDING = ".npy"
 VAULT_ENDING = ".vault"
@@ -77,15 +77,6 @@ def read_public(path: Path, mark: FileMark | None = None) -> FileContent:
     return content
 
 
-def read_array(content: FileContent) -> NDArray[np.generic] | None:
-    """Return the array in a .npy file, or None if there is none that can be read."""
-    try:
-        found = np.load(io.BytesIO(content.data), allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError):
-        return None
-    return found if isinstance(found, np.ndarray) else None
-
-
 @frozen(eq=False, repr=False)
 class PrivateFile:
     """What a private file is known by, whatever its name: as private as its rows, and kept by their owner alone."""
@@ -131,9 +122,7 @@ class PrivateFile:
 
     def _read(self, content: FileContent) -> Iterator[RowSource]:
         if content.path.name.lower().endswith(GRID_ENDING):
-            counts = read_array(content)
-            if counts is not None:
-                yield from self._turned(counts)
+            yield from self._turned(read_array(content))
         elif not set(self.schema.names) - set(header(content)):
             yield FileSource(content, self.schema)
 
@@ -142,7 +131,8 @@ class PrivateFile:
         sizes = tuple(self.schema[name].size for name in self.schema.names)
         if counts.dtype.kind not in "iuf" or counts.ndim != len(sizes) or not np.all(np.isfinite(counts)):
             return
-        whole = counts.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # what is too large is told from what it becomes
+            whole = counts.astype(np.int64)
         if not np.array_equal(whole, counts) or np.any(whole < 0):
             return
         orders = permutations(range(whole.ndim)) if whole.ndim <= MOST_AXES else [tuple(range(whole.ndim))]

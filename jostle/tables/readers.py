@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pa_parquet
 from attrs import frozen
 
@@ -20,14 +20,17 @@ from jostle.tables.columns import Categorical
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
-from jostle.tables.frames import UNREADABLE, check_columns
-from jostle.tables.kernels import DenseKernel, SparseCounts
+from jostle.tables.frames import check_columns
+from jostle.tables.guard import Memory, guarded
+from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseCounts
 from jostle.tables.schema import Schema
 from jostle.tables.values import check_readable, is_text
 
-__all__ = ["FileSource", "header", "in_memory", "is_parquet", "open_file", "read_batches", "row_groups"]
+__all__ = ["FileSource", "header", "in_memory", "is_parquet", "open_file", "read_batches", "read_columns", "row_groups"]
 
 BATCH_ROWS = 1 << 16
+MOST_TEXT = 1 << 30
+"""Bytes of a column's texts in a batch."""
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 
@@ -55,7 +58,13 @@ class FileSource:
 
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
-        names, texts = self.schema.names, [name for name, kind in self.schema.columns if isinstance(kind, Categorical)]
+        names = self.schema.names
+        # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
+        texts = [
+            name
+            for name, kind in self.schema.columns
+            if isinstance(kind, Categorical) or is_parquet(path_of(self.path))
+        ]
         for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
             columns = dict(zip(names, batch.columns, strict=True))
             yield encode_block(columns, self.schema, batch.num_rows, census)
@@ -72,7 +81,7 @@ def open_file(path: Path, schema: Schema) -> FileSource:
     """Return the file as a source, after a look at its header."""
     check_columns(header(path), schema.names, str(path))
     if is_parquet(path):
-        types = pa_parquet.read_schema(path)
+        types = _described(path)
         for name, column in schema.columns:
             check_readable(name, types.field(name).type, numeric=not isinstance(column, Categorical))
     return FileSource(path.absolute(), schema)
@@ -80,7 +89,13 @@ def open_file(path: Path, schema: Schema) -> FileSource:
 
 def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
     """Return a file's rows, encoded once and kept."""
-    blocks = list(source.blocks(census=census))
+    blocks, memory = (
+        [],
+        Memory(path_of(source.path), "Table.read(path, schema, stream=True), which reads rows anew each time"),
+    )
+    for block in source.blocks(census=census):
+        memory.take(sum(codes.nbytes for codes in block.columns.values()))
+        blocks.append(block)
     columns = {
         name: np.concatenate([block.columns[name] for block in blocks]) if blocks else np.empty(0, dtype=np.uint8)
         for name in source.schema.names
@@ -93,14 +108,13 @@ def header(place: Place) -> tuple[str, ...]:
     """Return the names of a file's columns."""
     path = path_of(place)
     kind = "Parquet" if is_parquet(path) else "CSV"
-    try:
-        return tuple(pa_parquet.read_schema(source_of(place)).names) if kind == "Parquet" else csv_header(place)
-    except FileNotFoundError:
-        raise TableError(f"there is no file {path}", fix="check the path") from None
-    except PermissionError:
-        raise TableError(f"the file {path} may not be read", fix=f"chmod u+r {path}") from None
-    except (OSError, EOFError, csv.Error, pa.ArrowException):
-        raise TableError(f"the file {path} cannot be read as {kind}", why=UNREADABLE) from None
+    with guarded(f"the file {path} cannot be read as {kind}"):
+        try:
+            return tuple(_described(place).names) if kind == "Parquet" else csv_header(place)
+        except FileNotFoundError:
+            raise TableError(f"there is no file {path}", fix="check the path") from None
+        except PermissionError:
+            raise TableError(f"the file {path} may not be read", fix=f"chmod u+r {path}") from None
 
 
 def is_parquet(path: Path) -> bool:
@@ -118,8 +132,17 @@ def is_parquet(path: Path) -> bool:
 
 def row_groups(path: Path) -> tuple[int, ...]:
     """Return how many rows each row group of a Parquet file has."""
-    metadata = pa_parquet.read_metadata(path)
-    return tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    with guarded(f"the file {path} cannot be read as Parquet"):
+        return _row_groups(pa_parquet.read_metadata(path))
+
+
+def read_columns(place: Place, columns: tuple[str, ...]) -> dict[str, pa.ChunkedArray]:
+    """Return the named columns of a public file, all rows at once; nothing if it has none."""
+    memory, batches = Memory(path_of(place), "give a smaller file, or a part of the rows"), []
+    for batch in read_batches(place, columns):
+        memory.take(batch.nbytes)
+        batches.append(batch)
+    return {name: pa.chunked_array([batch[at] for batch in batches]) for at, name in enumerate(columns) if batches}
 
 
 def read_batches(
@@ -136,21 +159,48 @@ def read_batches(
     lines a CSV file has.
     """
     path = path_of(place)
-    try:
+    with guarded(f"the file {path} could not be read to its end"):
         if is_parquet(path):
             yield from _parquet_batches(place, columns, set(as_dictionaries), groups)
         else:
             yield from csv_batches(place, columns, frozenset(as_dictionaries), census)
-    except (OSError, EOFError, pa.ArrowException):
-        raise TableError(f"the file {path} could not be read to its end", why=UNREADABLE) from None
 
 
 def _parquet_batches(
     place: Place, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None
 ) -> Iterator[pa.RecordBatch]:
-    types = pa_parquet.read_schema(source_of(place))
-    texts = [name for name in as_dictionaries if is_text(types.field(name).type)]
+    types = _described(place)
+    texts = [name for name in columns if is_text(types.field(name).type)]
     with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts) as file:
         chosen = None if groups is None else list(groups)
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
-            yield batch.select(list(columns))
+            found = [
+                _written_out(batch[name]) if name in texts and name not in as_dictionaries else batch[name]
+                for name in columns
+            ]
+            yield pa.record_batch(found, names=list(columns))
+
+
+def _described(place: Place) -> pa.Schema:
+    """Return the types of a Parquet file's columns; one that claims rows that there cannot be is refused."""
+    _row_groups(pa_parquet.read_metadata(source_of(place)))
+    return pa_parquet.read_schema(source_of(place))
+
+
+def _row_groups(metadata: pa_parquet.FileMetaData) -> tuple[int, ...]:
+    rows = tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows or sum(rows) > MOST_RECORDS:
+        raise TableError("the file claims rows that there cannot be", fix="write it anew")
+    return rows
+
+
+def _written_out(texts: pa.DictionaryArray) -> pa.Array:
+    """Return texts one by one, unless that makes far more of them than there were."""
+    if not isinstance(texts, pa.DictionaryArray):
+        return texts
+    lengths = pc.cast(pc.fill_null(pc.binary_length(texts.dictionary), 0), pa.int64())
+    if (pc.sum(lengths.take(texts.indices)).as_py() or 0) > MOST_TEXT:
+        raise TableError(
+            "the file's texts are too long to be read", fix="take out cells of more than a thousand letters"
+        )
+    return texts.dictionary.take(texts.indices)

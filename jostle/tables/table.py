@@ -17,6 +17,7 @@ from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
+from jostle.tables.provenance import Provenance, reference
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["Table"]
@@ -29,22 +30,20 @@ class Table:
     owner alone.
     """
 
-    __slots__ = ("__weakref__", "_census", "_source", "made_public", "origin")
+    __slots__ = ("__weakref__", "_census", "_made_of", "_source", "origin")
 
     def __init__(
         self,
         source: RowSource,
         census: Callable[[], Census] | None = None,
         origin: Path | None = None,
-        *,
-        made_public: bool = False,
+        made_of: object = None,
     ) -> None:
         self._source = source
         self._census = census
+        self._made_of = None if made_of is None else reference(made_of)
         self.origin = origin
         """The file that it was read from, if it was."""
-        self.made_public = made_public
-        """Whether it was made of a public database, whatever rows came of that."""
 
     @property
     def schema(self) -> Schema:
@@ -65,15 +64,20 @@ class Table:
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
         return notes(census, kept, labels, self.schema)
 
+    @property
+    def provenance(self) -> Provenance:
+        """Return what its rows can be known again by, without a look at them."""
+        return Provenance.of((self._source, self._made_of and self._made_of()), self.origin)
+
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
         """Return a table of a dataframe's rows: pandas, polars, Arrow, Dask, whatever narwhals reads."""
         _check_schema(schema)
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
-            return cls(pieces, pieces.census)
+            return cls(pieces, pieces.census, made_of=frame)
         census = Census()
-        return cls(frames.frame_source(frame, schema, census), lambda: census)
+        return cls(frames.frame_source(frame, schema, census), lambda: census, made_of=frame)
 
     @classmethod
     def read(
@@ -98,14 +102,7 @@ class Table:
         return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
 
     @classmethod
-    def from_grid(
-        cls,
-        counts: ArrayLike,
-        *,
-        neighbours: Neighbours = "add_remove",
-        rows: int | None = None,
-        made_public: bool = False,
-    ) -> Table:
+    def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
         """Return a table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
@@ -118,7 +115,7 @@ class Table:
             rows=rows,
         )
         identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
-        return cls(MemorySource.of_grid(grid, schema, identity), made_public=made_public)
+        return cls(MemorySource.of_grid(grid, schema, identity), made_of=counts)
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"
@@ -143,7 +140,8 @@ def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
         raise TableError("the grid has sides of different lengths", fix="give an array") from None
     if grid.ndim == 0 or not grid.size:
         raise TableError("the grid has no cells", fix="give an array with at least one cell on every side")
-    total = float(grid.sum(dtype=np.float64)) if grid.dtype.kind in "iuf" else math.nan
+    with np.errstate(over="ignore", invalid="ignore"):  # what cannot be added up is refused
+        total = float(grid.sum(dtype=np.float64)) if grid.dtype.kind in "iuf" else math.nan
     if not math.isfinite(total) or np.any(grid < 0) or np.any(grid != np.floor(grid)):
         raise TableError("the grid holds something other than counts", why="a count is a whole number from 0 up")
     if total > MOST_RECORDS:

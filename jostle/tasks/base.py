@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from attrs import field, frozen
 
-from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
 from jostle.errors import ChoiceError, OptionError
@@ -20,6 +19,9 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature
+
+if TYPE_CHECKING:
+    from jostle.corpora.corpus import Corpus
 
 __all__ = ["TASKS", "UNTOLD", "Instance", "Judge", "Task", "make_instance", "register", "task_of"]
 

@@ -11,6 +11,7 @@ import hashlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -87,8 +88,13 @@ class Metafeature:
     low: str = field(kw_only=True)
     """What is said of a database where it is small."""
     high: str = field(kw_only=True)
-    version: str = field(kw_only=True)
-    """Changes with the function, so that what was learned with another one is not used."""
+    _version: str | None = field(default=None, kw_only=True)
+    """None for a mark of the function's text, which takes time to find out."""
+
+    @property
+    def version(self) -> str:
+        """A mark that changes with the function, so that what was learned with another one is not used."""
+        return self._version or version_of(self.measure)
 
     def purchases(self, schema: Schema) -> tuple[Expression, ...]:
         """Return what it buys, found out without data."""
@@ -104,8 +110,16 @@ class Metafeature:
         """Return its value."""
         return float(self.measure(view))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # With its mark: another machine may not have the file that the function stands in.
+        return _sent, (self.name, self.measure, self.low, self.high, self.version)
+
 
 Measure = Callable[[View], float]
+
+
+def _sent(name: str, measure: Measure, low: str, high: str, version: str) -> Metafeature:
+    return Metafeature(name, measure, low=low, high=high, version=version)
 
 
 @overload
@@ -133,12 +147,12 @@ def metafeature(
             measure,
             low=low or f"{called} is small",
             high=high or f"{called} is large",
-            version=version_of(measure),
         )
 
     return made if function is None else made(function)
 
 
+@lru_cache(maxsize=1024)
 def version_of(function: Callable[..., Any]) -> str:
     """Return a mark of what a function does: of its source, without comments on other functions."""
     try:

@@ -25,7 +25,7 @@ from run_here import Done, ran, write_rows
 
 from jostle.errors import ProgramError
 from jostle.lang.outcomes import all_bought
-from jostle.lang.program import Bought
+from jostle.lang.program import Purchase
 from jostle.lang.running import run_program
 from jostle.privacy.vault import FileVault
 from jostle.trace.records import Released, Trace
@@ -142,7 +142,7 @@ def test_all_numbers_that_were_released_are_kept_where_an_option_comes_to_no_end
     trace.add(Released("line 1", "AddNoise", Fraction(1), 1, (7,)), np.array([7]))
     trace.add(Released("line 2/first", "AddNoise", Fraction(1), 200, tuple(range(64))), numbers)
     numbers[:] = 0  # whoever got them can change them
-    bought = all_bought([Bought("line 1", 7, 1)], trace)
+    bought = all_bought([Purchase("line 1", 7, 1)], trace)
     assert bought == (("line 1", 7), ("line 2/first", list(range(200))))
     other = Trace()
     other.add(Released("line 1", "AddNoise", Fraction(1), 200, tuple(range(64))), np.arange(200))

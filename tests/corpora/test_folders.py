@@ -15,6 +15,7 @@ from jostle.corpora.folders import FileRows, public, read_folder
 from jostle.corpora.points import points_grid
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import CorpusError
+from jostle.tables.readers import header
 from jostle.tasks import make_instance
 
 ROWS = "age,job,label\n30,cook,1\n,?,0\n?,clerk,1\n41.5,,0\n"
@@ -88,9 +89,9 @@ BROKEN_LATER = {
     "cut.csv.gz": (gzip.compress(b"a,label\n" + b"1,2\n" * 10**6)[:-30], "could not be read to its end"),
     "header_only.csv": (b"a,label\n", "has no rows"),
     "no_label_given.csv": (b"a,label\n1,\n2,?\n", "has no rows with a label"),
-    "cut.npy": (None, "cannot be read as a NumPy array"),
+    "cut.npy": (None, "has not as many cells as it says"),
     "fractions.npy": (None, "holds something other than counts"),
-    "objects.npy": (None, "cannot be read as a NumPy array"),
+    "objects.npy": (None, "holds no array of numbers"),
 }
 
 
@@ -205,12 +206,13 @@ def test_the_shared_tables_have_the_rows_and_classes_they_should_and_all_their_r
         name: tuple(map(int, numbers))
         for name, *numbers in LISTED.findall((shared / "README.md").read_text(encoding="utf-8"))
     }
-    assert len(corpus) == len(corpus.tables) == len(listed) == 130
+    assert len(corpus) == len(corpus.tables) == len(listed) == 195
     for table in corpus.tables:
         classes = len(table.columns[table.label].unique())
         assert (len(table), len(table.attributes), classes) == listed[table.name]
         make_instance(table, TableSpec(attributes=3, seed=1))
-    assert sorted(names for names in corpus.groups.values() if len(names) > 1) == [
+    together = [set(names) for names in corpus.groups.values()]
+    relatives = [
         ("acs_ma_tenure", "acs_national_income", "acs_tx_marital"),
         ("adult", "census_income_kdd_test"),
         ("heart_cleveland", "heart_statlog"),
@@ -219,6 +221,7 @@ def test_the_shared_tables_have_the_rows_and_classes_they_should_and_all_their_r
         ("lending_club", "loans_grade"),
         ("monks1", "monks2", "monks3"),
     ]
+    assert all(any(names >= set(each) for names in together) for each in relatives)
 
 
 def test_the_shared_grids_are_read_and_drawn_from(shared: Path) -> None:
@@ -233,8 +236,9 @@ def test_the_shared_grids_are_read_and_drawn_from(shared: Path) -> None:
 
 
 def test_the_shared_points_become_grids(shared: Path) -> None:
-    grids = [points_grid(path, (128, 64)) for path in sorted((shared / "points").glob("*.csv.gz"))]
-    assert {grid.name: grid.total for grid in grids} == {
+    paths = sorted((shared / "points").glob("*.csv.gz"))
+    grids = [points_grid(path, (128, 64), columns=header(path)[:2]) for path in paths]
+    known = {
         "geolife_beijing": 217653,
         "gowalla_locations": 72161,
         "mpls_police_stops": 51920,
@@ -242,6 +246,7 @@ def test_the_shared_points_become_grids(shared: Path) -> None:
         "us_zipcodes": 41898,
         "world_places": 144563,
     }
+    assert known.items() <= {grid.name: grid.total for grid in grids}.items()
 
 
 def test_a_table_read_from_a_file_travels_without_its_rows(folder: Path) -> None:

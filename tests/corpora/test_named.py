@@ -14,7 +14,7 @@ import pytest
 from jostle import Categorical, Schema, Table
 from jostle.corpora import named
 from jostle.corpora.databases import PublicGrid, PublicTable
-from jostle.corpora.named import Listing, PublicFiles
+from jostle.corpora.named import NamedFiles, PublicFiles
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.privacy.opening import recognise
 from jostle.tables.private_files import PrivateFile
@@ -48,7 +48,7 @@ def known(path: Path) -> PrivateFile:
     return PrivateFile.of(path, SCHEMA, recognise(Table.read(path, SCHEMA)).marks)
 
 
-def found(files: PublicFiles, path: Path | str) -> Listing:
+def found(files: PublicFiles, path: Path | str) -> NamedFiles:
     listing = files.at(str(path))
     assert listing is not None
     return listing

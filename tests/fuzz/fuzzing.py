@@ -4,10 +4,10 @@ The process says on its standard output, a line of JSON each, where it is, what 
 file was refused and how often it was read. So whoever started it knows at which case it died, and begins another one
 behind that. By hand:
 
-    export PYTHONPATH=tests/fuzz:tests/options:tests/choice
+    export PYTHONPATH=tests/fuzz:tests/options:tests/choice:tests/cli
     python -m fuzzing trace 0 300
     python -m fuzzing trace 17            (one case, with its traceback)
-    python -m fuzzing trace "5,000 digits"    (one hostile file)
+    python -m fuzzing hostile "trace: 5,000 digits"
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -43,6 +43,7 @@ MOST_RESIDENT = 1 << 30
 """Bytes that a small file may make the process really use."""
 SECONDS = 20
 """Of the processor's time for one file; none of them takes more than a second."""
+CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 STUCK = 300
 """Seconds after which a process that hangs in something that is not Python ends itself."""
 LONGEST = 2000
@@ -99,11 +100,9 @@ def fuzz(name: str, first: int, count: int) -> Outcome:
 
 
 def _started(*words: str) -> subprocess.CompletedProcess[str]:
-    here = Path(__file__).parent
-    places = [str(here), str(here.parent / "options"), str(here.parent / "choice"), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [sys.executable, "-m", "fuzzing", *words],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -113,9 +112,8 @@ def _started(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _bounded() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 31, 1 << 31))
 
     def stop(signum: int, frame: FrameType | None) -> None:
         raise TooLong
@@ -145,50 +143,72 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
     return None
 
 
-def face(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of the hostile files that there are for a reader, and what became of each."""
-    from hostile_files import READ, REFUSED  # noqa: PLC0415 - they are made of much that a damaged file does without
+def face(cases: Sequence[str]) -> dict[str, str]:
+    """Return what became of hostile files, each named by its reader and itself: read, refused, or what else."""
+    became: dict[str, str] = {}
+    while len(became) < len(cases):
+        todo = cases[len(became) :]
+        done = _started("hostile", *todo)
+        said = [json.loads(line)["became"] for line in done.stdout.splitlines() if line.startswith("{")]
+        became.update(zip(todo, said, strict=False))
+        if len(said) < len(todo):
+            became[todo[len(said)]] = f"the process died: {done.returncode} {done.stderr[-2000:]}"
+    return became
 
-    for case in (*REFUSED.get(name, ()), *READ.get(name, ())):
-        done = _started(name, case)
-        said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        yield case, said[-1]["became"] if said else f"the process died: {done.returncode} {done.stderr[-2000:]}"
 
-
-def hostile(name: str, case: str) -> None:
-    """Use one hostile file, and say what became of it."""
-    from hostile_files import READ, REFUSED  # noqa: PLC0415 - as above
+def hostile(cases: Sequence[str]) -> None:
+    """Use hostile files, and say what became of each."""
+    from hostile_files import READ, REFUSED  # noqa: PLC0415 - they are made of much that damaged files do without
     from readers import READERS  # noqa: PLC0415 - as below
 
-    reader = next(each for each in READERS if each.name == name)
+    readers = {reader.name: reader for reader in READERS}
+    warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as made:
         os.environ["JOSTLE_HOME"] = made + "/home"
-        path = Path(made) / f"{reader.stem}{reader.ending}"
-        reader.files()
-        # In another process, whose memory does not count.
-        making = get_context("fork").Process(target={**REFUSED.get(name, {}), **READ.get(name, {})}[case], args=(path,))
-        making.start()
-        making.join()
-        warnings.simplefilter("error")
-        _bounded()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        faulthandler.dump_traceback_later(STUCK, exit=True)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        try:
-            reader.use(path)
-            became = "read"
-        except JostleError as refusal:
-            became = _complaint(reader, refusal) or "refused"
-        except (Exception, TooLong) as mistake:  # noqa: BLE001 - whatever it is, it is what was looked for
-            last = traceback.extract_tb(mistake.__traceback__)[-1]
-            became = f"{type(mistake).__name__}: {str(mistake)[:300]} {Path(last.filename).name}:{last.lineno}"
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+        for number, case in enumerate(cases):
+            name, _, file = case.partition(": ")
+            reader = readers[name]
+            reader.files()  # which are kept, and what they take does not count
+            path = Path(made) / str(number) / f"{reader.stem}{reader.ending}"
+            path.parent.mkdir()
+            # In another process, whose memory does not count either.
+            write = {**REFUSED.get(name, {}), **READ.get(name, {})}[file]
+            making = get_context("fork").Process(target=write, args=(path,))
+            making.start()
+            making.join(LIMIT)
+            _bounded()
+            _say(became=_became(reader, path))
+            path.unlink()
+
+
+def _became(reader: Any, path: Path) -> str:
+    """Use a file, and return what became of it."""
+    before = _most_resident(anew=True)
+    faulthandler.dump_traceback_later(STUCK, exit=True)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        reader.use(path)
+        became = "read"
+    except JostleError as refusal:
+        became = _complaint(reader, refusal) or "refused"
+    except (Exception, TooLong) as mistake:  # noqa: BLE001 - whatever it is, it is what was looked for
+        last = traceback.extract_tb(mistake.__traceback__)[-1]
+        became = f"{type(mistake).__name__}: {str(mistake)[:300]} {Path(last.filename).name}:{last.lineno}"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
-        used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-        if used > MOST_RESIDENT:
-            became += f", with {used:,} bytes of memory"
-        _say(became=became, used=used)
+    used = _most_resident() - before
+    return became if used <= MOST_RESIDENT else f"{became}, with {used:,} bytes of memory"
+
+
+def _most_resident(*, anew: bool = False) -> int:
+    """Return the most memory that the process really had, in bytes; on Linux perhaps from now on."""
+    if anew and CLEAR.exists():
+        CLEAR.write_text("5", encoding="ascii")
+    if STATUS.exists():
+        line = next(line for line in STATUS.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _complaint(reader: Any, refusal: JostleError) -> str | None:
@@ -239,7 +259,7 @@ def main(name: str, first: int, count: int) -> None:
                     _say(at=number, why=why, more="")
             if count == 1:
                 print(refusal)  # noqa: T201 - as above
-            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MOST_RESIDENT:
+            if _most_resident() > MOST_RESIDENT:
                 _say(at=number, why="it takes more than a gigabyte of memory", more="")
                 return
     faulthandler.cancel_dump_traceback_later()
@@ -247,7 +267,7 @@ def main(name: str, first: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2].isdigit():
-        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    if sys.argv[1] == "hostile":
+        hostile(sys.argv[2:])
     else:
-        hostile(sys.argv[1], sys.argv[2])
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)

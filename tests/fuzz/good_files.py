@@ -98,7 +98,7 @@ def schema_files() -> Sequence[bytes]:
         {
             "age": Numeric(0, 120, bins=12, missing="value"),
             "pay": Numeric(-1.5, 1e6, edges=[-1.5, 0, 10, 1e6], outside="other"),
-            'odd "name"\n': Categorical(["é", "\x1b", 'q"', "1"], outside="other", missing="value"),
+            'odd "name"': Categorical(["é", "\\", 'q"', "1"], outside="other", missing="value"),
             "label": Categorical(["no", "yes"]),
         },
         label="label",

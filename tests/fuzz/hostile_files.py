@@ -20,12 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 from good_files import csv_files, history_files, maker_files, model_files, policy_files, private_rows, trace_files
 
-__all__ = ["READ", "REFUSED", "Write"]
+__all__ = ["READ", "REFUSED", "SLOW", "Write"]
 
 Write = Callable[[Path], object]
 DEEP = 100_000
 DIGITS = "9" * 5000
 MANY = 1 << 30
+SLOW = ("gigabyte", "million", "megabytes", "hundred thousand roots")
+"""What the names of files have in them that take a while to be made, or to be read to their end."""
 
 
 def text(said: str) -> Write:
@@ -212,7 +214,7 @@ def long_cells(path: Path) -> None:
 
 
 def many_rows(path: Path) -> None:
-    """Write a Parquet file of a thousand million rows that say nothing, in a few kilobytes."""
+    """Write a Parquet file of sixty million rows that say nothing, in a few kilobytes."""
     piece = private_rows(1).schema
     with pa_parquet.ParquetWriter(path, piece, compression="zstd") as file:
         for _ in range(8):
@@ -293,16 +295,18 @@ REFUSED: Mapping[str, Mapping[str, Write]] = {
         "records": npy(cells("(1,)", "[('a', '<i8'), ('b', '<i8')]"), bytes(16)),
         "a header of brackets": npy("(" * 4000 + ")" * 4000),
         "a long header": npy(cells("(8,)") + " " * 10**7, bytes(64), (2, 0)),
-        "an archive": archive,
+        "an archive of a gigabyte": archive,
     },
+    "public parquet": {"cells of a megabyte each": long_cells},
     "parquet": {
+        "lists in lists": nested,
         "10**12 rows that are not there": claiming(10**12),
         "rows below nothing": claiming(-5),
         "nothing": data(b"PAR1PAR1"),
         "a description longer than the file": data(b"PAR1" + b"\xff\xff\xff\x7f" + b"PAR1"),
     },
-    "csv": {"a header without an end": sparse(HEAD[:-1], MANY), "a million names": data(b"," * 10**6 + b"\n")},
-    "packed csv": {"a header without an end": zipped(many(b"a"))},
+    "csv": {"a header of a gigabyte": sparse(HEAD[:-1], MANY), "a million names": data(b"," * 10**6 + b"\n")},
+    "packed csv": {"a header of a gigabyte": zipped(many(b"a"))},
 }
 
 READ: Mapping[str, Mapping[str, Write]] = {
@@ -313,12 +317,14 @@ READ: Mapping[str, Mapping[str, Write]] = {
         "a hundred thousand roots": tree(1, lambda _: [1, 2], roots=[1] * DEEP),
     },
     "grid": {"a grid of one cell in 30 dimensions": npy(cells(f"({'1, ' * 30})"), b"\1" + bytes(7))},
-    "parquet": {"lists in lists": nested, "ten thousand columns": wide, "a thousand million rows": many_rows},
-    "public parquet": {"cells of a megabyte each": long_cells},
+    "parquet": {"ten thousand columns": wide, "sixty million rows": many_rows},
     "csv": {
         "a line of a gigabyte": sparse(HEAD, MANY, b"\n" + b",,,,\n"),
         "an open quote and a gigabyte behind it": sparse(HEAD + b'"', MANY),
         "a line of nothing but commas": data(HEAD + b"," * (1 << 25) + b"\n"),
     },
-    "packed csv": {"a gigabyte of lines": zipped(many(b"\n", HEAD)), "a line of a gigabyte": zipped(many(b"a", HEAD))},
+    "packed csv": {
+        "a quarter of a gigabyte of lines": zipped(many(b"\n", HEAD, MANY >> 2)),
+        "a line of a gigabyte": zipped(many(b"a", HEAD)),
+    },
 }

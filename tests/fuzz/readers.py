@@ -93,5 +93,8 @@ READERS = (
         native=True,
     ),
     Reader("public csv", good_files.csv_files, text_damaged, uses.use_public_rows, ".csv", native=True),
+    Reader("parquet", good_files.nested_parquet_files, PARQUET, uses.use_rows, ".parquet", private=True, native=True),
+    Reader("public parquet", good_files.parquet_files, PARQUET, uses.use_public_rows, ".parquet", native=True),
+    Reader("grid", good_files.npy_files, GRID, uses.use_grid, ".npy", private=True, native=True),
     Reader("public sets", good_files.arff_files, text_damaged, uses.use_sets, ".dat"),
 )

@@ -71,6 +71,8 @@ class Piece:
         """Return lines that buy by way of lists, dictionaries, sets and functions that stand for others."""
         table, other, budget = self.table(tables), self.table(tables), self.pick(*BUDGETS)
         name, held, number = self.name("x"), self.name("f"), self.pick(*numbers)
+        north, kept, kept2 = '"north"', '["north", "east"]', " - [30]"
+        column, values = self.draw(st.sampled_from((("region", "db.region"), ("age", "db.age"), ("region", kept))))
         test = f"{number} > {self.pick('0', '5')}"
         ways = (
             [
@@ -96,6 +98,28 @@ class Piece:
                 f"{name} = {name}({table})",
             ],
             [f"{name} = [w(D, e) for w, D in [(ask, {table}), (twice, {other})]]"],
+            [
+                f"{held} = [v for v in {values} if {test}]",
+                f"{held} = {held}{self.pick('', kept2)}",
+                f"{name} = [noisyCount({table}[{column} = v], e) for v in {held}]",
+            ],
+            [
+                f"{held} = {{v: noisyCount({table}[region = v], e) for v in db.region}}",
+                f"{name} = {{v: ask({other}[region = v], e) for v in {held} if {held}[v] > 5}}",
+            ],
+            [
+                f"{held} = [(v, {other}[region = v]) for v in {self.pick('db.region', kept)} if {test}]",
+                f"{name} = [ask(D[region = v], e) + noisyCount({table}[region = v], e) for v, D in {held}]",
+            ],
+            [
+                f"{held} = {{v: {table}[region = v] for v in {self.pick('db.region', kept)}}}",
+                f"{name} = [noisyCount({held}[v], e) for v in {held}] + [ask({held}[{north}], e)]",
+            ],
+            [f"{name} = [noisyCount({table}[region = v], n / 50) for v, n in zip(db.region, [e, 2 * e, e]) if {test}]"],
+            [
+                f"{held} = {{{{ select count() from {table} groupby age }}}} spending e",  # noqa: S608 - a program's query, no SQL
+                f"{name} = [noisyCount({other}[age = v], e) for v in {held} if {held}[v] > 5]",
+            ],
         )
         return self.draw(st.sampled_from(ways))
 

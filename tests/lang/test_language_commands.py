@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,57 @@ def test_a_missing_file_is_a_sentence(
 ) -> None:
     assert run(monkeypatch, "check", str(tmp_path / "none.jst")) == 1
     assert "cannot read" in capsys.readouterr().err
+
+
+def test_check_of_several_programs_a_folder_and_what_is_typed_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "some" / "inside"
+    folder.mkdir(parents=True)
+    good, wrong = tmp_path / "some" / "good.jst", folder / "wrong.jst"
+    good.write_text("def answer(db):\n    return {{ len(db) }}\n")
+    wrong.write_text("def answer(db):\n    return x\n")
+    assert run(monkeypatch, "check", str(tmp_path / "some"), str(good)) == 1
+    shown = capsys.readouterr()
+    told = f"{good}: no mistakes found\n  answer spends at most epsilon\n2 programs, 1 with mistakes\n"
+    assert shown.out == told
+    assert f"--> {wrong}:2:12" in shown.err
+    assert run(monkeypatch, "check", str(good), str(tmp_path / "none.jst"), str(wrong), "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [each["status"] for each in found["programs"]] == [0, 1, 1]
+    assert found["programs"][1]["error"]["title"].startswith("cannot read the program")
+    assert found["programs"][2]["diagnostics"][0]["code"] == "J101"
+    assert found["status"] == 1
+    good.unlink()
+    wrong.unlink()
+    assert run(monkeypatch, "check", str(tmp_path / "some")) == 1
+    assert "there is no program in" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"def answer(db):\n    return x\n")))
+    assert run(monkeypatch, "check", "-") == 1
+    assert "--> <stdin>:2:12" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"\xff")))
+    assert run(monkeypatch, "check", "-") == 1
+    assert "cannot read the program <stdin>: it is not UTF-8 text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing yet\n", "from trees import Mohammed\n"])
+def test_check_of_an_empty_program_says_that_there_is_nothing_to_run(
+    text: str, program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(text)
+    assert run(monkeypatch, "check", str(program)) == 0
+    assert capsys.readouterr().out == f"{program}: nothing to run; write a function: def answer(db):\n"
+
+
+def test_explain_knows_the_codes_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "explain", "J399") == 1
+    assert "why: the codes of budget are J301, J302, J303" in capsys.readouterr().err
+    assert run(monkeypatch, "explain", "J999") == 1
+    assert "why: the codes of a mistake of ours are J901, J902" in capsys.readouterr().err
+    assert run(monkeypatch, "explain", "201") == 1
+    assert "why: there are J001 to J017 (syntax), J101 to " in capsys.readouterr().err
 
 
 def test_fmt_writes_and_check_only_looks(

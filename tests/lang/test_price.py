@@ -148,7 +148,7 @@ ROUNDABOUT = {
             'n = ask(db)\n    Ds = [D for D in [db[region = "north"]] if n > 3] + [db]\n'
             "    return [ask(D) for D in Ds + [db]]"
         ),
-        None,
+        4,
     ),
     "a_number_given_twice_at_the_top": ("return noisyCount(db, share)", 3),
 }

@@ -21,6 +21,7 @@ from jostle.corpora.databases import PublicGrid
 from jostle.corpora.specs import GridSpec
 from jostle.errors import Source
 from jostle.lang.program import Program, load_source, named
+from jostle.options import base
 from jostle.sites import explore, record, replay
 from jostle.tasks import make_instance
 from jostle.tasks.ranges.instances import GridInstance
@@ -29,6 +30,9 @@ from jostle.trace.records import Charged, Chosen, Released, Trace
 PROGRAMS = Path(__file__).parents[2] / "programs"
 sys.path.insert(0, str(PROGRAMS.parent))
 from programs import dawa_class, dpcomp, histogram, jostled_tree, trees  # noqa: E402 - scripts beside the programs
+
+for own in base.own():
+    base.forget(own)  # what is tested of every Option is tested of Jostle's
 
 GridRun = Callable[[jostle.Probe, Any, Fraction], Any]
 
@@ -165,7 +169,7 @@ def test_the_jostled_tree_and_its_twin_grow_alike_whatever_is_chosen() -> None:
         with explore(seed), record() as chosen:
             by_program = program(one, epsilon=3)
         with replay(chosen.lines), record() as again:
-            by_twin = jostled_tree.JostledTree(other, epsilon=3)
+            by_twin = jostled_tree.ChosenTree(other, epsilon=3)
         assert by_program.facts() == by_twin.facts()
         seen = [
             [(line.site, line.among, {k: v.tolist() for k, v in line.seen.items()}) for line in each.lines]
@@ -181,7 +185,7 @@ def test_untrained_both_take_the_first_alternatives_and_say_so() -> None:
     traces = Trace(), Trace()
     one, other = (jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1, trace=trace) for trace in traces)
     by_program = jostle.load(PROGRAMS / "jostled_tree.jst").options["JostledTree"](one, epsilon=1)
-    assert by_program.facts() == jostled_tree.JostledTree(other, epsilon=1).facts()
+    assert by_program.facts() == jostled_tree.ChosenTree(other, epsilon=1).facts()
     assert told(traces[0]) == told(traces[1])
     assert {line[-1] for line in told(traces[0]) if line[0] == "chosen"} == {
         "the first alternative listed: nothing was learned for this choice"

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from small_tables import opened, table_of_rows
+from small_tables import ROWS, SCHEMA, opened, table_of_rows
 
 from jostle import protect
 from jostle.errors import ProgramError, Source, render
@@ -56,16 +56,36 @@ def test_what_a_run_ends_with(path: Path) -> None:
     assert as_expected(render(source, caught.value.diagnostics) + "\n", path)
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("schema_*.jst")), ids=lambda path: path.stem)
+ON_A_SCHEMA = sorted(CASES.glob("schema_*.jst"))
+"""What shows on tables with a certain schema."""
+WITHOUT_ONE = {"schema_no_such_fact", "schema_with_other_mistakes"}
+"""Those that have other mistakes as well, which show without a schema."""
+UNREADABLE = sorted(CASES.glob("unreadable_*.jst"))
+
+
+@pytest.mark.parametrize("path", ON_A_SCHEMA, ids=lambda path: path.stem)
 def test_what_a_schema_shows_is_refused_before_anything_is_spent(path: Path) -> None:
     source = Source(path.name, path.read_text("utf-8"))
-    if not check(source).good or "table.toml" not in source.text:
-        return
-    db = protect(table_of_rows(), epsilon=1)
+    checked, schema = check_named(source, CASES)
+    assert schema is not None
+    assert check(source).good is (path.stem not in WITHOUT_ONE)
+    db = protect(table_of_rows(ROWS if schema == SCHEMA else (), schema), epsilon=1)
     with pytest.raises(ProgramError) as caught:
         load_source(source).run("answer", db, epsilon=Fraction(1))
-    assert caught.value.diagnostics == check_named(source, CASES)[0].diagnostics
+    # What shows without a schema is said when the program is read, and no more then.
+    expected = checked.diagnostics if check(source).good else check(source).diagnostics
+    assert caught.value.diagnostics == expected
+    assert set(expected) <= set(checked.diagnostics)
     assert db.spent == 0
+
+
+@pytest.mark.parametrize("path", UNREADABLE, ids=lambda path: path.stem)
+def test_a_schema_that_cannot_be_read_is_a_mistake_beside_those_of_the_program(path: Path) -> None:
+    source = Source(path.name, path.read_text("utf-8"))
+    checked, schema = check_named(source, CASES)
+    assert schema is None
+    assert [each.code for each in checked.diagnostics] == ["J112"]
+    assert check(source).good
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -18,7 +18,6 @@ from jostle.options import get
 from jostle.options.classification.jostled_tree import ACTIONS, RULES, JostledTree
 from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
 from jostle.options.growing.grove import branching
-from jostle.options.growing.stopping import expected_support
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge
@@ -334,9 +333,9 @@ def test_expected_sizes_shrink_with_every_split() -> None:
 
     grove = Grove(wide_table().schema)
     frontier = grove.split(grove.seedlings(), np.array([0]))
-    assert expected_support(grove, frontier, 600.0).tolist() == [200.0] * 3
+    assert (600.0 * grove.part[frontier.nodes]).tolist() == [200.0] * 3
     frontier = grove.split(frontier, np.array([1, 2, 1]))
-    assert sorted(expected_support(grove, frontier, 600.0).tolist()) == [50.0] * 4 + [100.0] * 4
+    assert sorted((600.0 * grove.part[frontier.nodes]).tolist()) == [50.0] * 4 + [100.0] * 4
 
 
 def test_shares_outside_their_range_are_refused() -> None:

@@ -244,7 +244,9 @@ def test_an_installed_package_brings_its_options(own: Path, program: Path, tmp_p
 
 def _python(code: str, program: Path, site: Path) -> subprocess.CompletedProcess[str]:
     command = f"import sys; sys.path.insert(0, {str(site)!r})\n{code}"
-    return subprocess.run([sys.executable, "-c", command, program], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", command, program], capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def test_what_is_registered_in_python_is_importable_at_once(own: Path) -> None:

@@ -65,6 +65,6 @@ print(model.prdict)
 """
     (tmp_path / "program.py").write_text(text)
     words = ["-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path / "program.py")]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, timeout=600)
     assert 'program.py:6: error: "Model" has no attribute "prdict"; maybe "predict"?  [attr-defined]' in done.stdout
     assert "Found 1 error" in done.stdout, done.stdout

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -513,16 +514,18 @@ def test_a_tally_of_other_cells_than_its_kernel_declares_is_not_released(shape: 
         db.histogram("age", epsilon=TENTH)
 
 
-def test_an_answer_is_given_though_the_trace_is_lost_and_the_next_question_refused() -> None:
-    trace = Trace()
+def test_an_answer_is_given_though_the_trace_is_lost_and_the_next_question_refused(
+    tmp_path: Path,
+) -> None:
+    trace = Trace(tmp_path / "trace.jsonl")
     db = jostle.protect(table(), epsilon=1, trace=trace)
-    trace._file = os.open("/dev/full", os.O_WRONLY)  # as if the disk had filled up in the meantime
-    try:
-        assert isinstance(db.count(TENTH), int)
-        with pytest.raises(TableError, match="No space left"):
-            db.count(TENTH)
-    finally:
-        os.close(trace._file)
+    assert trace._file is not None
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, trace._file)  # as if the disk had filled up in the meantime
+    os.close(full)
+    assert isinstance(db.count(TENTH), int)
+    with pytest.raises(TableError, match="No space left"):
+        db.count(TENTH)
 
     assert db.spent == TENTH
     assert sum(isinstance(record, Charged) for record in trace.records) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import subprocess
+import weakref
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -177,11 +178,40 @@ def test_a_schema_changed_afterwards_is_not_the_one_in_use() -> None:
 
 
 def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
-    jostle.rehearse(table())
-    protected()
-    with pytest.raises(ProbeError, match="opened as private"):
-        jostle.rehearse(table())
-    jostle.rehearse(table(seed=1))
+    """The table, others of the same data, and the same file under any name; not rows that happen to be equal."""
+    frame, counts = people(), np.arange(6)
+    private = [jostle.Table.from_frame(frame, schema()), jostle.Table.from_grid(counts)]
+    for each in private:
+        jostle.rehearse(each)
+        jostle.protect(each, epsilon=1)
+    again = [*private, jostle.Table.from_frame(frame, schema("replace_one")), jostle.Table.from_grid(counts)]
+    for each in again:
+        with pytest.raises(ProbeError, match="opened as private"):
+            jostle.rehearse(each)
+    jostle.rehearse(jostle.Table.from_frame(frame.copy(), schema()))
+    jostle.rehearse(jostle.Table.from_grid(counts.copy()))
+
+
+@pytest.mark.parametrize("streams", [(False, False), (True, False), (False, True), (True, True)])
+def test_a_file_that_was_opened_as_private_is_not_rehearsed_on(tmp_path: Path, streams: tuple[bool, bool]) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "linked.csv").hardlink_to(tmp_path / "people.csv")
+    (tmp_path / "pointed.csv").symlink_to(tmp_path / "people.csv")
+    (tmp_path / "copied.csv").write_bytes((tmp_path / "people.csv").read_bytes())
+    jostle.protect(jostle.Table.read(tmp_path / "people.csv", schema(), stream=streams[0]), epsilon=1)
+    for name in ("people", "linked", "pointed"):
+        with pytest.raises(ProbeError, match="opened as private"):
+            jostle.rehearse(jostle.Table.read(tmp_path / f"{name}.csv", schema(), stream=streams[1]))
+    jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))  # jostle run looks for copies beforehand
+
+
+def test_rows_are_not_kept_for_the_sake_of_knowing_them_again() -> None:
+    private = table()
+    jostle.protect(private, epsilon=1)
+    alive = weakref.ref(private._source)
+    del private
+    gc.collect()
+    assert alive() is None
 
 
 def test_a_rehearsal_is_reproducible_and_has_a_bound_only_if_given() -> None:

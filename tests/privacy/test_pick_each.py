@@ -53,7 +53,9 @@ TWO_TREES = Routing(
 )
 
 
-def split_score(utility: Utility, routing: Routing = SPLIT_BY_A, rows_bound: int = 4) -> SplitScore:
+def split_score(
+    utility: Utility, routing: Routing = SPLIT_BY_A, rows_bound: int = 4, handicaps: tuple[int, ...] = ()
+) -> SplitScore:
     leaves = routing.leaves
     return SplitScore(
         routing,
@@ -63,6 +65,7 @@ def split_score(utility: Utility, routing: Routing = SPLIT_BY_A, rows_bound: int
         cuts=[0, 1, 2],
         may=np.ones((len(leaves), 3), dtype=np.bool_),
         rows_bound=rows_bound,
+        handicaps=handicaps,
     )
 
 
@@ -88,6 +91,7 @@ SCORES = [
     *(split_score(utility) for utility in UTILITIES),
     split_score("InfoGain", rows_bound=1),
     *(split_score(utility, TWO_TREES) for utility in UTILITIES),
+    *(split_score(utility, handicaps=(7, 0, 2**40)) for utility in UTILITIES),
     LeafMajority(SPLIT_BY_A),
     LeafMajority(TWO_TREES),
 ]
@@ -119,6 +123,19 @@ def test_a_row_never_lowers_an_impurity_nor_raises_it_by_more_than_the_spread(ut
             growth = score._impurity(parts + np.eye(3, dtype=np.int64)[label]) - score._impurity(parts)
             assert growth.min() >= 0
             assert growth.max() <= spread_of(utility, bound)
+
+
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_a_handicap_comes_off_the_scores_of_every_leaf_whether_rows_come_to_it_or_not(utility: Utility) -> None:
+    for table in small_tables(2):
+        off = scores(split_score(utility), table) - scores(split_score(utility, handicaps=(3, 0, 5)), table)
+        assert off.tolist() == [[3, 0, 5]] * len(SPLIT_BY_A.leaves)
+
+
+@pytest.mark.parametrize("handicaps", [(1, 2), (1, 2, 3, 4), (0, 0, -1), (0, 0, 2**40 + 1)])
+def test_handicaps_that_are_none_are_refused(handicaps: tuple[int, ...]) -> None:
+    with pytest.raises(ProbeError, match="one for each candidate"):
+        split_score("Max", handicaps=handicaps).check(SCHEMA)
 
 
 def test_counts_too_large_to_square_move_nothing() -> None:

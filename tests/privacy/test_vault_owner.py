@@ -256,3 +256,30 @@ def test_the_vault_of_a_data_file_is_beside_it_under_any_name_of_the_file(tmp_pa
 
     assert vault_beside(data) == vault_beside(link) == tmp_path / "survey.csv.vault"
     assert vault_beside(os.path.relpath(data)) == tmp_path / "survey.csv.vault"
+
+
+PAYING = """
+import sys
+from fractions import Fraction
+from jostle.privacy.vault import FileVault
+vault = FileVault(sys.argv[1])
+vault.open(None, "add_remove", ("a",))
+for number in range(1, 400):
+    vault.pay(Fraction(1, 1000), "here")
+    if number % 100 == 0:
+        FileVault(sys.argv[1]).raise_promise(Fraction(1 + number, 1), "more")
+"""
+
+
+def test_it_is_read_as_it_was_at_one_moment_while_others_write(path: Path) -> None:
+    """What was spent is the sum of the reservations: read one after the other, the two would not agree."""
+    FileVault(path).create(Fraction(1), "add_remove")
+    vault = FileVault(path)
+    seen: list[Fraction] = []
+    with started("-c", PAYING, path) as payer:
+        while payer.poll() is None:
+            before, seen = seen, [line.epsilon for line in vault.reservations()]
+            assert len(before) <= len(seen)
+            assert sum(seen, Fraction(0)) <= vault.account().spent
+    assert payer.returncode == 0
+    assert vault.account().spent == Fraction(399, 1000)

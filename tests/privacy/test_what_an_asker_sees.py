@@ -36,6 +36,8 @@ from jostle.lang import running
 from jostle.lang.parser import read_source
 from jostle.lang.program import Program, load_source
 from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
+from jostle.options.functions import function_option
+from jostle.privacy import opening
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.levels import AddNoiseByLevel
@@ -278,6 +280,7 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.allot(2).count(3),
         lambda db: db.allot(10**6),
     ),
+    "rows": (lambda db: db.rows, lambda db: db.told(rows=7).rows, lambda db: db.where("ill", "no").rows),
     "told": (lambda db: (db.told(rows=7).schema, db.told(rows=7).count(1)),),
     "where": (
         lambda db: db.where("ill", "no").histogram("size", epsilon=1),
@@ -452,6 +455,50 @@ def test_a_private_selection(pair: str) -> None:
     among = [kind() for kind in sorted(CANDIDATES, key=lambda kind: kind.__name__)]
     for eta in (Fraction(0), Fraction(1)):
         same(pair, of_option(SelectPrivately(among=among, eta=eta)), *people(pair))
+
+
+# Guesses at the rows
+
+LASTS: list[Row] = [("violet", "x"), ("green", "x"), ("red", "y"), ("red", "x")]
+"""What the last row could be: its colour, and what is odd about it."""
+
+
+def guesses(db: Probe) -> Iterator[Table]:
+    """Yield each table that it could be, for who knows all rows but the last."""
+    for colour, odd in LASTS:
+        yield Table.from_frame(frame([*SOME[:3], (5, colour, odd, "yes")]), db.schema)
+
+
+def guessing(db: Probe) -> list[str]:
+    """Return what is said of each guess."""
+    told = []
+    for guess in guesses(db):
+        told.append(_told(lambda table: jostle.rehearse(table, seed=3).count(1), guess))
+        told.append(_told(lambda table: opening.raw(table, [cells("colour")]), guess))
+        told.append(_told(lambda table: table.notes, guess))
+    return told
+
+
+def guess_all(db: Probe, *, epsilon: Fraction) -> list[str]:
+    """Try, as an Option, to open the guesses as private, too."""
+    opened = [_told(lambda table: jostle.protect(table, epsilon=1), guess) for guess in guesses(db)]
+    assert all("no table is opened as private inside an Option" in refusal for refusal in opened)
+    return guessing(db) + opened
+
+
+def _told(attempt: Callable[[Table], object], table: Table) -> str:
+    try:
+        return repr(attempt(table))
+    except JostleError as refusal:
+        return str(refusal)
+
+
+@pytest.mark.parametrize("pair", ["a row dropped", "a row replaced"])
+def test_a_guess_at_the_rows_is_not_confirmed(pair: str) -> None:
+    """One of the guesses is right for one of the two tables, and nobody says which."""
+    guessed = function_option(guess_all, task="classification", predict=None)
+    same(pair, of_probe(guessing), *people(pair))
+    same(pair, of_option(guessed), *people(pair))
 
 
 # What the comparison would find

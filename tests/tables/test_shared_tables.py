@@ -30,7 +30,7 @@ def listed(shared: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def test_the_list_is_whole(shared: Path) -> None:
-    assert len(listed(shared)) == 130
+    assert len(listed(shared)) == 195
     assert set(listed(shared)) == {path.name for path in (shared / "tabular").iterdir()}
 
 

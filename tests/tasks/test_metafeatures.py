@@ -12,6 +12,7 @@ from small import METAFEATURES, ROWS, attributes, budget, first_share, size, tab
 
 import jostle
 from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, seeded
+from jostle.choice.learning.workers import in_processes
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError, ProbeError
@@ -20,7 +21,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Instance, make_instance, task_of
 from jostle.tasks.classification.instances import TableInstance
 from jostle.tasks.classification.metafeatures import best_rule, log_rows
-from jostle.tasks.metafeature import View, distinct, key_of, metafeature, named
+from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature, named
 
 INSTANCE = make_instance(table(1), TableSpec())
 SCHEMA = INSTANCE.schema
@@ -176,3 +177,14 @@ def test_rows_are_handed_on_only_where_they_are_sure() -> None:
     assert told[0] is False
     assert told[-1] is True
     assert not any(before and not after for before, after in pairwise(told))
+
+
+def mark_held(each: Metafeature) -> tuple[str, str | None]:
+    return each.name, each._version
+
+
+def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
+    """A worker may not have the file that the function stands in."""
+    assert log_rows._version is None
+    found = [held for _, held in in_processes(mark_held, [log_rows, log_rows], workers=2)]
+    assert found == [("log_rows", log_rows.version)] * 2

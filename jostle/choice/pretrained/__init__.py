@@ -1,6 +1,8 @@
 """What came with Jostle: trained makers for its tasks, and the histories of rehearsals they were trained on.
 
-`jostle train` with the databases named in docs/choosing.md makes them again.
+`jostle train` with the databases named in docs/choosing.md makes them again. A maker that came with Jostle learned from
+databases whose role it is to be learned from (`jostle.corpora.roles`): constants inside Options were set on
+others. The histories have rehearsals on both, since a program may name databases that everybody has.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.choice.learning.history import History, read_history
+from jostle.choice.learning.history import History, KnownInstance, read_history
 from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import Trained
+from jostle.corpora.roles import Role, known
 from jostle.errors import ChoiceError
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 
@@ -27,6 +30,10 @@ class Shipped:
     among: tuple[str, ...]
     axes: tuple[int, ...] = ()
     """For grids, the numbers of axes it is for."""
+    judge: str | None = None
+    """What it is to do well by, of the task's judges; None for the task's own."""
+    role: Role | None = "learn"
+    """Which databases it learned from; None for all that the history has."""
 
 
 CLASSIFIERS = (
@@ -64,10 +71,26 @@ GRIDS = (
     "ShrunkTree",
 )
 
+PORTFOLIO = (
+    "PooledTree",
+    "PooledBayes",
+    "NaiveBayes",
+    "BayesTree",
+    "BayesTree(depth=2)",
+    "Mohammed(depth=1)",
+    "Mohammed(depth=5, utility=Gini)",
+    "RandomForest(trees=1)",
+    "Majority",
+)
+"""Few Options, and different ones: each more gives learners more noise to fit."""
+LINES = ("ShrunkTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+MAPS = ("AdaptiveGrid", "ShrunkTree", "MWEM", "UniformGrid", "GreedyH", "DAWA")
+
 SHIPPED = {
-    "classification": Shipped(CLASSIFICATION, CLASSIFIERS),
-    "ranges-1d": Shipped(RANGES, GRIDS, axes=(1,)),
-    "ranges-2d": Shipped(RANGES, GRIDS, axes=(2,)),
+    "classification": Shipped(CLASSIFICATION, PORTFOLIO),
+    "classification-auc": Shipped(CLASSIFICATION, PORTFOLIO, judge="auc"),
+    "ranges-1d": Shipped(RANGES, LINES, axes=(1,)),
+    "ranges-2d": Shipped(RANGES, MAPS, axes=(2,)),
 }
 
 
@@ -87,9 +110,15 @@ def rehearsals_of(name: str) -> History:
     """Return the rehearsals that a maker which came with Jostle learned from."""
     shipped = _shipped(name)
     history = shipped_history(shipped.task)
-    if not shipped.axes:
-        return history
-    return history.of(key for key, known in history.instances.items() if len(known.sketch.columns) in shipped.axes)
+    return history.of(key for key, instance in history.instances.items() if _is_for(shipped, instance))
+
+
+def _is_for(shipped: Shipped, instance: KnownInstance) -> bool:
+    """Whether a maker learns from an instance: of its kind, and of a database of its role."""
+    if shipped.axes and len(instance.sketch.columns) not in shipped.axes:
+        return False
+    database = known().get(instance.database)
+    return shipped.role is None or (database is not None and database.role == shipped.role)
 
 
 def _shipped(name: str) -> Shipped:

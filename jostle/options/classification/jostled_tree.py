@@ -40,7 +40,6 @@ from jostle.options.growing.grove import Frontier, Grove, NumericSplits, longest
 from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of, without_twigs
 from jostle.options.growing.pruning import pessimistic
 from jostle.options.growing.splitting import AtRandom
-from jostle.options.growing.stopping import expected_support
 from jostle.options.models.trees import TreeModel
 from jostle.parameters import choice, flag, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
@@ -198,7 +197,7 @@ class _Growth:
     def _sizes(self, frontier: Frontier) -> NDArray[np.float64]:
         """Return the rows of each leaf of the frontier: bought, or expected."""
         if self.rows is not None:
-            return expected_support(self.grove, frontier, float(self.rows))
+            return float(self.rows) * self.grove.part[frontier.nodes]
         routing = self.grove.routing()
         site = f"sizes level {self.grove.depth}"
         size = np.zeros(len(self.grove))

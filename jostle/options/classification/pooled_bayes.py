@@ -31,9 +31,12 @@ from numpy.typing import NDArray
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.noisy_numbers import noise_variance, worthwhile_depth
-from jostle.options.classification.pooled_tree import grown
+from jostle.options.classification.pooled_tree import pooled
 from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove, longest_path
+from jostle.options.growing.grow import grow
+from jostle.options.growing.splitting import ByUtility
+from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
@@ -100,15 +103,14 @@ class PooledBayes(Classifier):
             bought = db.measure(tables, at_tables, site="values").astype(np.float64).reshape(-1, kinds)
             rest -= at_tables
         grove = Grove(schema, numeric="ordered", leaf_cells=int(sizes.sum()) * kinds)
-        levels = worthwhile_depth(rows, float(epsilon), self.least_rows, self.most_depth)
-        tree, counted, noise = grown(
-            db,
-            grove,
-            levels=min(levels, longest_path(schema, "ordered")),
-            picks=rest * self.split_share,
-            classes=(classes, noise_variance(kernel, schema, first)),
-            made_by=self.name,
-            epsilon=epsilon,
+        levels = min(
+            worthwhile_depth(rows, float(epsilon), self.least_rows, self.most_depth), longest_path(schema, "ordered")
+        )
+        if levels:
+            splitting = ByUtility(utility="Max", epsilon=rest * self.split_share / levels)
+            grow(db, grove, levels, splitting, AtDepth(), ask_at_end=False)
+        tree, counted, noise = pooled(
+            db, grove, classes=(classes, noise_variance(kernel, schema, first)), made_by=self.name, epsilon=epsilon
         )
         if bought is None:
             return tree

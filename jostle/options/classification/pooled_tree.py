@@ -1,14 +1,19 @@
 """A greedy tree as deep as its rows and budget are worth, whose leaves fall back on their ancestors.
 
-Every column is cut in two, so that a level doubles the leaves and no more. The class counts of all rows are bought
-first: they say how deep a tree is worthwhile, and are what leaves fall back on in the end. Leaf counts that noise could
-have made by itself are drawn towards the parent's class shares (`noisy_numbers`), so with next to no budget the tree
-is `Majority`, and with plenty its leaves stand for themselves.
+A column is cut in two, so that a level doubles the leaves, or split by its values, where that gains more than the noise
+of the leaves it makes beyond two: both are candidates of one pick, the latter with a handicap. The class counts
+of all rows are bought first: they say how deep a tree is worthwhile, by which utility it is split (Gini sees
+splits that Max does not, at twice the noise; where rows are few, chance does as well as either, for nothing), and are
+what leaves fall back on in the end. Leaf counts that noise could have made by itself are drawn towards the parent's
+class shares (`noisy_numbers`), so with next to no budget the tree is `Majority`, and with plenty its leaves stand for
+themselves.
 
 *Why it is private.* Three kinds of questions in turn, each answered by a mechanism: class counts, splits, leaf
-counts. The depth is computed from the noisy class counts. With d levels, a level's splits get split_share / d of
-what the class counts leave over, and the leaves of a tree whose splits are released get the rest; so all of it costs
-epsilon, whatever d is. What is made of the counts afterwards uses released and public numbers alone.
+counts. The depth, the utility, whether splits are random, and the handicap are computed from the noisy class counts and
+public numbers. With d levels, a level's splits get split_share / d of what the class counts leave over, and the leaves
+of a tree whose splits are released get all that is left then; so all of it costs epsilon, whatever d is and wherever
+growing ends. A handicap is the same for all tables, so it takes nothing from the pick's proof (`split_scores`). What is
+made of the counts afterwards uses released and public numbers alone.
 """
 
 from __future__ import annotations
@@ -26,8 +31,8 @@ from jostle.options.growing.greedy import left_of
 from jostle.options.growing.grove import Grove, NumericSplits, longest_path
 from jostle.options.growing.grow import grow
 from jostle.options.growing.leaves import add_upwards, leaf_counts
-from jostle.options.growing.splitting import ByUtility
-from jostle.options.growing.stopping import AtDepth
+from jostle.options.growing.splitting import AtRandom, ByUtility
+from jostle.options.growing.stopping import AtDepth, BySupport
 from jostle.options.models.trees import TreeModel
 from jostle.parameters import choice, positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
@@ -36,7 +41,7 @@ from jostle.tables.kernels import Counts
 from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
-__all__ = ["PooledTree", "grown"]
+__all__ = ["PooledTree", "pooled"]
 
 
 @option
@@ -44,19 +49,31 @@ __all__ = ["PooledTree", "grown"]
 class PooledTree(Classifier):
     """One greedy tree of a depth that fits, its leaves shrunk towards their ancestors."""
 
+    version = 2
+
     least_rows: float = positive(10.0)
     """A tree is as deep as its mean leaf has so many rows, counted in scales of noise; but at least one level."""
     most_depth: int = whole(6, least=1)
     """However many rows there are."""
-    numeric: NumericSplits = choice("ordered", NumericSplits)
-    """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
+    numeric: NumericSplits = choice("mixed", NumericSplits)
+    """All columns are cut in two, in declared order, and categorical ones may be split by value; or as this says."""
+    handicap: float = positive(1.0)
+    """What a split by value is held back by for each leaf beyond two, in scales of the noise on leaf counts."""
+    gini_from: float = positive(5000.0)
+    """Splits are picked by Gini where rows * epsilon is at least this, and by Max below, which needs half the noise."""
+    most_gini_depth: int = whole(10, least=1)
+    """As *most_depth*, where splits are picked by Gini."""
+    random_below: float = positive(20.0)
+    """Splits are random where rows * epsilon is below this: leaves get their budget, and random ones are as good."""
+    random_depth: int = whole(2, least=1)
+    """Levels of random splits."""
     classes_share: Fraction = share("1/10")
     """Part of the budget that buys the class counts of all rows."""
     split_share: Fraction = share("1/2")
     """Part of the rest that picks the splits."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the class counts, the splits of all levels together, and the leaves."""
+        """Return the class counts, the splits of all levels together, and the leaves, which get what no split took."""
         first = epsilon * self.classes_share
         rest = epsilon - first
         if not longest_path(schema, self.numeric):
@@ -70,38 +87,43 @@ class PooledTree(Classifier):
         kernel = Counts.of(schema.label or "")
         classes = db.measure(kernel, first, site="classes").astype(np.float64)
         rows = max(1.0, float(classes.sum())) if db.rows is None else float(db.rows)
-        levels = worthwhile_depth(rows, float(epsilon), self.least_rows, self.most_depth)
-        model, _, _ = grown(
-            db,
-            Grove(schema, numeric=self.numeric),
-            levels=min(levels, longest_path(schema, self.numeric)),
-            picks=(epsilon - first) * self.split_share,
-            classes=(classes, noise_variance(kernel, schema, first)),
-            made_by=self.name,
-            epsilon=epsilon,
+        grove = Grove(schema, numeric=self.numeric)
+        self._grow(db, grove, rows, epsilon - first, epsilon)
+        model, _, _ = pooled(
+            db, grove, classes=(classes, noise_variance(kernel, schema, first)), made_by=self.name, epsilon=epsilon
         )
         return model
 
+    def _grow(self, db: Probe, grove: Grove, rows: float, rest: Fraction, epsilon: Fraction) -> None:
+        """Grow the tree: by chance, by Max or by Gini, as so many rows at this budget make worthwhile."""
+        support, longest = rows * float(epsilon), longest_path(grove.schema, self.numeric)
+        if support < self.random_below:
+            grow(db, grove, min(self.random_depth, longest), AtRandom(), AtDepth(), ask_at_end=False)
+            return
+        gini = support >= self.gini_from
+        deepest = self.most_gini_depth if gini else self.most_depth
+        levels = min(worthwhile_depth(rows, float(epsilon), self.least_rows, deepest), longest)
+        if not levels:
+            return
+        picks = rest * self.split_share
+        splitting = ByUtility(
+            utility="Gini" if gini else "Max", epsilon=picks / levels, handicap=self.handicap / float(rest - picks)
+        )
+        # A split by value makes more leaves than the two that the depth allows for: what is below it ends sooner.
+        stopping = BySupport(rows=rows, least=2 * self.least_rows * (levels + 1) / float(epsilon))
+        grow(db, grove, levels, splitting, stopping if levels > 1 else AtDepth(), ask_at_end=False)
 
-def grown(
-    db: Probe,
-    grove: Grove,
-    *,
-    levels: int,
-    picks: Fraction,
-    classes: tuple[NDArray[np.float64], float],
-    made_by: str,
-    epsilon: Fraction,
+
+def pooled(
+    db: Probe, grove: Grove, *, classes: tuple[NDArray[np.float64], float], made_by: str, epsilon: Fraction
 ) -> tuple[TreeModel, NDArray[np.float64], float]:
-    """Return a tree with pooled shares, its leaves' noisy counts, leaves by classes, and the variance of their noise.
+    """Tree with pooled shares, its leaves' noisy counts, leaves by classes, and the variance of their noise.
 
-    *picks* is the budget of all splits; leaves get what is left. *classes* are all rows' noisy class counts, and the
+    Leaves are counted with all that is left of the allotment. *classes* are all rows' noisy class counts, and the
     variance of their noise.
     """
-    if levels:
-        grow(db, grove, levels, ByUtility(utility="Max", epsilon=picks / levels), AtDepth(), ask_at_end=False)
     routing, kinds = grove.routing(), len(db.schema.classes)
-    at_leaves, kernel = left_of(db), LeafCounts(grove.routing())
+    at_leaves, kernel = left_of(db), LeafCounts(routing)
     noisy = db.measure(kernel, at_leaves, site="leaves")
     counts = add_upwards(grove, leaf_counts(routing, noisy, kinds))
     leaves = add_upwards(grove, (routing.attribute < 0).astype(np.float64)[:, None])[:, 0]

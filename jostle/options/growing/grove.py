@@ -1,9 +1,11 @@
 """The tree engine: trees that grow level by level, all nodes of all trees at once.
 
 A node's *candidates* are the ways it may be split: a categorical column by its values, an ordered one by a cut
-between two of its codes (or by all its codes, if so wished). Which candidates are left is a public fact: along a
-path every split narrows the codes that a column can still have, and a column with one code left cannot be split. So
-a column split by value is not used again below, and an ordered one may be cut anew.
+between two of its codes (or by all its codes, if so wished). Where columns are *mixed*, a categorical one has both: a
+cut is cheap, as it makes two parts, and a split by value finds what does not follow the declared order. Which
+candidates are left is a public fact: along a path every split narrows the codes that a column can still have, and a
+column with one code left cannot be split. So a column split by value is not used again below, and an ordered one may be
+cut anew.
 """
 
 from __future__ import annotations
@@ -14,16 +16,19 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.tables.columns import Numeric
+from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 
 __all__ = ["Frontier", "Grove", "NumericSplits", "branching", "longest_path"]
 
 Integers = NDArray[np.int64]
-NumericSplits = Literal["cuts", "bins", "ordered"]
+NumericSplits = Literal["cuts", "bins", "ordered", "mixed"]
 """Numeric columns are cut in two, or split by all their bins; or every column is cut in two, categorical ones in the
-order their values are declared in."""
+order their values are declared in; or these may be split by value as well."""
+
+MOST_MIXED = 64
+"""Where columns are mixed, one with more values is only cut."""
 
 MOST_LEAF_CELLS = 2**23
 """A level that could bring more leaf counts (leaves times classes) than this is not grown."""
@@ -58,16 +63,20 @@ class Grove:
         self, schema: Schema, trees: int = 1, *, numeric: NumericSplits = "cuts", leaf_cells: int | None = None
     ) -> None:
         self.schema = schema
+        self.numeric = numeric
         self._leaf_cells = leaf_cells
         self.columns = schema.attributes
         self.sizes = np.array([schema[name].size for name in self.columns], dtype=np.int64)
         self.branching = branching(schema, numeric)
         self.candidate_columns, self.candidate_cuts = _candidates(schema, self.sizes, numeric)
+        self.candidate_ways = np.where(self.candidate_cuts == 0, self.sizes[self.candidate_columns], 2)
         self.trees = trees
         self.depth = 0
         self.roots = np.arange(trees)
         self.parent = np.full(trees, -1, dtype=np.int64)
         self.level = np.zeros(trees, dtype=np.int64)
+        self.part = np.ones(trees)
+        """Which part of the rows would be in each node, if all splits above it were even."""
         self._attribute = np.full(trees, -1, dtype=np.int64)
         self._first = np.zeros(trees, dtype=np.int64)
         self._children: list[Integers] = []
@@ -86,7 +95,9 @@ class Grove:
         low, high = frontier.low[:, self.candidate_columns], frontier.high[:, self.candidate_columns]
         by_value = self.candidate_cuts == 0
         inside = (low < self.candidate_cuts) & (self.candidate_cuts < high)
-        return np.asarray(np.where(by_value, high - low > 1, inside), dtype=np.bool_)
+        # A column that was cut already is not split into values that cannot occur any more.
+        least = self.sizes[self.candidate_columns] if self.numeric == "mixed" else 2
+        return np.asarray(np.where(by_value, high - low >= least, inside), dtype=np.bool_)
 
     def splittable(self, frontier: Frontier) -> NDArray[np.bool_]:
         """Return which leaves have a candidate left; none at all if the next level would become too large.
@@ -95,7 +106,7 @@ class Grove:
         """
         some = np.asarray((frontier.high - frontier.low > 1).any(axis=1), dtype=np.bool_)
         classes, count = len(self.schema.classes), int(some.sum())
-        leaves = len(self) + count * int(self.branching.max(initial=1))
+        leaves = len(self) + count * int(self.candidate_ways.max(initial=1))
         too_many = leaves * classes > MOST_LEAF_CELLS or count * int(self.sizes.sum()) * classes > MOST_SPLIT_CELLS
         if too_many or leaves * (self._leaf_cells or 0) > MOST_SPLIT_CELLS:
             return np.zeros(len(frontier), dtype=np.bool_)
@@ -119,7 +130,7 @@ class Grove:
     def _split_by(self, frontier: Frontier, pick: int) -> Frontier:
         column, cut = int(self.candidate_columns[pick]), int(self.candidate_cuts[pick])
         size = int(self.sizes[column])
-        ways, count = (2 if cut else size), len(frontier)
+        ways, count = int(self.candidate_ways[pick]), len(frontier)
         new = len(self) + np.arange(count * ways)
         self._attribute[frontier.nodes] = column
         self._first[frontier.nodes] = self._child_count + np.arange(count) * size
@@ -128,6 +139,7 @@ class Grove:
         self._child_count += count * size
         self.parent = np.concatenate([self.parent, np.repeat(frontier.nodes, ways)])
         self.level = np.concatenate([self.level, np.full(len(new), self.depth + 1)])
+        self.part = np.concatenate([self.part, np.repeat(self.part[frontier.nodes] / ways, ways)])
         self._attribute = np.concatenate([self._attribute, np.full(len(new), -1)])
         self._first = np.concatenate([self._first, np.zeros(len(new), dtype=np.int64)])
         low, high = np.repeat(frontier.low, ways, axis=0), np.repeat(frontier.high, ways, axis=0)
@@ -148,10 +160,11 @@ class Grove:
 
 
 def branching(schema: Schema, numeric: NumericSplits = "cuts") -> Integers:
-    """Return into how many parts a split by each attribute goes."""
+    """Into how many parts a split by each attribute goes; where columns are mixed, at least."""
     sizes = [schema[name].size for name in schema.attributes]
     cut = [
-        numeric == "ordered" or (numeric == "cuts" and isinstance(schema[name], Numeric)) for name in schema.attributes
+        numeric in {"ordered", "mixed"} or (numeric == "cuts" and isinstance(schema[name], Numeric))
+        for name in schema.attributes
     ]
     return np.array([min(size, 2) if two else size for size, two in zip(sizes, cut, strict=True)], dtype=np.int64)
 
@@ -170,4 +183,7 @@ def _candidates(schema: Schema, sizes: Integers, numeric: NumericSplits) -> tupl
         places = range(1, size) if ways < size else range(int(size > 1))
         columns.extend([place] * len(places))
         cuts.extend(places)
+        if numeric == "mixed" and 2 < size <= MOST_MIXED and isinstance(schema[schema.attributes[place]], Categorical):
+            columns.append(place)
+            cuts.append(0)
     return np.array(columns, dtype=np.int64), np.array(cuts, dtype=np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jostle.options.growing.grove import Frontier, Grove
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.probe import Probe
-from jostle.privacy.split_scores import SplitScore, Utility
+from jostle.privacy.split_scores import SplitScore, Utility, units_of
 
 __all__ = ["AtRandom", "ByUtility", "Splitting"]
 
@@ -35,6 +35,8 @@ class ByUtility:
     utility: Utility
     epsilon: Fraction
     rows_bound: int = 1
+    handicap: float = 0.0
+    """Rows that a candidate is held back by for each part beyond two: what the noise of one more leaf costs."""
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> Integers:
         """Return the candidates picked."""
@@ -46,6 +48,7 @@ class ByUtility:
             grove.candidate_cuts,
             grove.allowed(frontier),
             self.rows_bound,
+            np.rint(self.handicap * units_of(self.utility) * (grove.candidate_ways - 2)).astype(np.int64),
         )
         picks: Integers = db.perform(PickEach(score), self.epsilon, site=f"split level {grove.depth}")
         return picks

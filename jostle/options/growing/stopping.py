@@ -14,7 +14,7 @@ from jostle.options.growing.grove import Frontier, Grove
 from jostle.privacy.probe import Probe
 from jostle.tables.routes import LeafCounts
 
-__all__ = ["AtDepth", "BySupport", "NoisySize", "Stopping", "expected_support"]
+__all__ = ["AtDepth", "BySupport", "NoisySize", "Stopping"]
 
 
 class Stopping(Protocol):
@@ -69,16 +69,4 @@ class BySupport:
 
     def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol's
         """Return which leaves are expected to have more rows than that."""
-        return expected_support(grove, frontier, self.rows) > self.least
-
-
-def expected_support(grove: Grove, frontier: Frontier, rows: float) -> NDArray[np.float64]:
-    """Return how many rows each leaf would have if all splits above it were even."""
-    support = np.full(len(frontier), rows)
-    node = frontier.nodes
-    routing = grove.routing()
-    while grove.depth and (above := grove.parent[node]).max(initial=-1) >= 0:
-        inner = above >= 0
-        support[inner] /= grove.branching[routing.attribute[above[inner]]]
-        node = np.where(inner, above, node)
-    return support
+        return np.asarray(self.rows * grove.part[frontier.nodes] > self.least)

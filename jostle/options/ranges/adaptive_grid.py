@@ -17,6 +17,7 @@ from jostle.options.ranges.base import (
     GridOption,
     TreeCounts,
     count_tree,
+    declared_rows,
     grid_shape,
     paid_total,
     total_cost,
@@ -116,7 +117,7 @@ class AdaptiveGrid(GridOption):
         shape = grid_shape(db.schema)
         axes = len(shape)
         total = paid_total(db, epsilon * self.total_share)
-        left = epsilon if db.rows is not None else epsilon * (1 - self.total_share)
+        left = epsilon if declared_rows(db) is not None else epsilon * (1 - self.total_share)
         coarse_epsilon = left * self.alpha
         fine_epsilon = left - coarse_epsilon
         m1 = max(

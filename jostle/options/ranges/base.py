@@ -29,6 +29,7 @@ __all__ = [
     "GridOption",
     "TreeCounts",
     "count_tree",
+    "declared_rows",
     "grid_shape",
     "noise_variance",
     "paid_total",
@@ -93,7 +94,7 @@ def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
 
 def paid_total(db: Probe, epsilon: Fraction) -> int:
     """Return the number of rows, at least 0: known, or bought."""
-    rows = db.rows
+    rows = declared_rows(db)
     return rows if rows is not None else max(0, db.count(epsilon, site="total"))
 
 
@@ -145,3 +146,12 @@ def counts_cost(schema: Schema, epsilon: Fraction, total_share: Fraction) -> Eve
 def cell_kernel(schema: Schema) -> Counts:
     """Return the kernel that counts each cell."""
     return Counts.of(*schema.names)
+
+
+def declared_rows(db: Probe) -> int | None:
+    """Number of records where it is declared, or None.
+
+    A number that was bought and handed on is not taken for the total: most Options would fit everything to it, and
+    where records are many they know the total far better than it does.
+    """
+    return None if db.schema.rows is None else db.rows

@@ -19,6 +19,7 @@ from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     count_tree,
+    declared_rows,
     grid_shape,
     noise_variance,
     paid_total,
@@ -123,7 +124,7 @@ class MWEM(GridOption):
         columns, shape = schema.names, grid_shape(schema)
         wanted = workload or Workload.random_ranges(shape)
         paid = paid_total(db, epsilon * self.total_share)
-        public = db.rows is not None
+        public = declared_rows(db) is not None
         doubt = 0.0 if public else noise_variance(1 / (epsilon * self.total_share))
         left = epsilon if public else epsilon * (1 - self.total_share)
         total = max(1, paid)

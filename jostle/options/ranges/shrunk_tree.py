@@ -15,7 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
+from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, declared_rows, grid_shape
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import coarseness, evenness, reading_shares
 from jostle.options.ranges.tree import halving_tree
@@ -84,7 +84,7 @@ class ShrunkTree(GridOption):
         look = [Fraction(int(each == level)) for each in range(depth + 1)]
         first = count_tree(db, tree, look, epsilon * self.first_share, site="first look")
         seen = np.asarray(first.counts[level])
-        rows = db.rows
+        rows = declared_rows(db)
         records = rows if rows is not None else max(int(seen.sum()), 0)
         evenly = evenness(seen, first.noise[level])
         tilt = coarseness(records * float(epsilon), evenly)

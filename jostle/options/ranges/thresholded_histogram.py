@@ -65,7 +65,8 @@ class ThresholdedHistogram(GridOption):
         """Return the cells that passed."""
         schema = db.schema
         shape = grid_shape(schema)
-        records = paid_total(db, epsilon * self.total_share)
+        # Only a threshold follows from it: a number that was handed on does as well as one's own.
+        records = paid_total(db, epsilon * self.total_share) if db.rows is None else db.rows
         left = epsilon if db.rows is not None else epsilon * (1 - self.total_share)
         rate = float(left if schema.neighbours == "add_remove" else left / 2)
         least = threshold(records, math.prod(shape), rate, float(self.factor))

@@ -18,6 +18,7 @@ from jostle.options.ranges.base import (
     GridOption,
     count_tree,
     counts_cost,
+    declared_rows,
     grid_shape,
     paid_total,
 )
@@ -68,7 +69,7 @@ class UniformGrid(GridOption):
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """Return the parts' counts, spread evenly."""
         shape = grid_shape(db.schema)
-        first = Fraction(0) if db.rows is not None else epsilon * self.total_share
+        first = Fraction(0) if declared_rows(db) is not None else epsilon * self.total_share
         total = paid_total(db, epsilon * self.total_share)
         left = epsilon - first
         parts = math.ceil(root_of(total * float(left) / float(self.c), len(shape)))

@@ -140,7 +140,7 @@ def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
         unseen[:, place] = codes[name][scored]
     return TableInstance(
         key,
-        Table(MemorySource(schema, columns, learnt, identity=key.encode()), made_public=True),
+        Table(MemorySource(schema, columns, learnt, identity=key.encode())),
         learnt,
         unseen,
         codes[database.label][scored].astype(np.int64),

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase, PublicTable
 from jostle.corpora.specs import Spec, TableSpec
 from jostle.tasks.base import Judge, Task, register
 from jostle.tasks.classification import losses, metafeatures
 from jostle.tasks.classification.instances import TableInstance, table_instance
 from jostle.tasks.classification.model import Model
+
+if TYPE_CHECKING:
+    from jostle.corpora.corpus import Corpus
 
 __all__ = ["CLASSIFICATION"]
 

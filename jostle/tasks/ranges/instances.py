@@ -97,5 +97,5 @@ def grid_instance(database: PublicGrid, spec: GridSpec) -> GridInstance:
     workload = Workload.random_ranges(counts.shape, QUERIES, seed=spec.seed)
     rows = int(counts.sum()) if spec.declared else None
     neighbours: Neighbours = "replace_one" if spec.declared else "add_remove"
-    table = Table.from_grid(counts, neighbours=neighbours, rows=rows, made_public=True)
+    table = Table.from_grid(counts, neighbours=neighbours, rows=rows)
     return GridInstance(key, table, counts, workload, workload.answers(counts))

@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase, PublicGrid
 from jostle.corpora.specs import GridSpec, Spec
 from jostle.tables.columns import Numeric
@@ -22,6 +21,9 @@ from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 from jostle.tasks.ranges.instances import GridInstance, grid_instance
 from jostle.tasks.ranges.metrics import mean_relative, scaled_l1, scaled_l2
 from jostle.tasks.ranges.workload import Workload
+
+if TYPE_CHECKING:
+    from jostle.corpora.corpus import Corpus
 
 __all__ = ["RANGES", "grid_shape"]
 

@@ -162,7 +162,7 @@ def test_run_follows_it_unless_something_else_is_said(
     jostle.Schema({**columns, "label": jostle.Categorical(["c0", "c1", "c2"])}, label="label").write(
         tmp_path / "rows.toml"
     )
-    given = ("--data", tmp_path / "rows.csv", "--schema", tmp_path / "rows.toml", "--epsilon", 4)
+    given = ("--data", tmp_path / "rows.csv", "--schema", tmp_path / "rows.toml", "--epsilon", 4, "--no-vault")
 
     def taken(*words: object) -> tuple[str, str]:
         trace = tmp_path / "t.jsonl"

@@ -24,6 +24,7 @@ from jostle.privacy.noise import Noise, SeededBits
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model
+from jostle.trace.records import Charged, Trace
 
 NOISE_AWARE = ("PooledTree", "PooledBayes")
 SIZES = np.array([3, 2], dtype=np.int64)
@@ -73,15 +74,40 @@ def test_pooled_bayes_buys_tables_only_where_they_are_worth_it() -> None:
 
 
 def test_where_attributes_speak_for_themselves_pooled_bayes_is_ahead_of_the_tree_alone() -> None:
-    """Twelve attributes each agree with the label seven times in ten: they have to be heard together."""
+    """Twenty attributes each agree with the label seven times in ten: they have to be heard together."""
     random = np.random.default_rng(4)
     label = random.integers(0, 2, 4000)
-    agree = random.random((4000, 12)) < 0.7
-    schema = schema_of(*[2] * 13)
+    agree = random.random((4000, 20)) < 0.7
+    schema = schema_of(*[2] * 21)
     rows = np.where(np.column_stack([agree, np.ones(4000, dtype=bool)]), label[:, None], 1 - label[:, None]).tolist()
     frame = arrow(rows, schema)
     tree, blend = (learnt(name, schema, rows, 10).score(frame) for name in ("PooledTree", "PooledBayes"))
     assert blend > tree + 0.02
+
+
+# Gates
+
+
+@pytest.mark.parametrize(("epsilon", "sites"), [("1/1000", []), ("3", ["split level 0", "split level 1"])])
+def test_splits_are_left_to_chance_where_rows_are_few(epsilon: str, sites: list[str]) -> None:
+    """Of 400 rows, 0.4 at the smaller epsilon: what a pick would cost goes to the leaves. All of it is spent."""
+    schema, rows = correlated(400)
+    trace = Trace()
+    db = jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=6, trace=trace)
+    get("PooledTree")(db, epsilon=epsilon)
+    asked = [record.site.rpartition("/")[2] for record in trace.records if isinstance(record, Charged)]
+    assert [site for site in asked if site.startswith("split")][:2] == sites
+    assert db.spent == Fraction(epsilon)
+
+
+def test_gini_finds_what_moves_shares_and_not_the_commonest_class() -> None:
+    """Of 20,000 rows 9 in 10 have the commoner class, 4 in 5 with one value and all with the other: no gain for Max."""
+    random = np.random.default_rng(5)
+    schema = schema_of(2, 2, 2)
+    told = random.integers(0, 2, 20_000)
+    rows = np.column_stack([random.integers(0, 2, 20_000), told, (random.random(20_000) < 0.2) & (told == 1)]).tolist()
+    shares = learnt("PooledTree(most_gini_depth=1)", schema, rows, 1).chances(every_row(schema))
+    assert shares[:, 1] == pytest.approx([0, 0.2, 0, 0.2], abs=0.02)
 
 
 # Ledger

@@ -95,7 +95,7 @@ def test_without_noise_every_split_is_the_best_there_is(seed: int) -> None:
     check_by_hand(grove, rows, 0, {place: (0, int(size)) for place, size in enumerate(grove.sizes)})
 
 
-@pytest.mark.parametrize("numeric", ["cuts", "bins", "ordered"])
+@pytest.mark.parametrize("numeric", ["cuts", "bins", "ordered", "mixed"])
 def test_random_trees_run_out_of_splits_where_they_should(numeric: Any) -> None:
     """Grown without end, every leaf has one code left of every column, so no two rows of one leaf differ."""
     schema = Schema(
@@ -109,6 +109,37 @@ def test_random_trees_run_out_of_splits_where_they_should(numeric: Any) -> None:
     assert grove.depth <= longest_path(schema, numeric)
     counts = db.measure(LeafCounts(grove.routing(), by_class=False), LOUD)
     assert counts.tolist() == [1] * 12 * 5
+
+
+def alternating(handicap: float) -> Grove:
+    """Tree on 400 rows whose label follows every second of four values, which no single cut finds."""
+    schema = Schema({"a": Categorical(list("wxyz")), "label": Categorical(["n", "y"])}, label="label")
+    rows = [(code, code % 2) for code in range(4) for _ in range(100)]
+    grove = Grove(schema, numeric="mixed")
+    splitting = ByUtility(utility="Max", epsilon=LOUD, handicap=handicap)
+    grow(jostle.rehearse(table(schema, rows), seed=3), grove, 3, splitting, AtDepth(), ask_at_end=False)
+    return grove
+
+
+def test_a_mixed_column_is_split_by_value_where_that_gains_more_than_its_handicap() -> None:
+    """By value all 400 rows are told apart, by the best cut 300: two parts more are worth 100 rows, 50 each."""
+    by_value = alternating(49)
+    assert (by_value.depth, by_value.part.tolist()) == (1, [1, *[1 / 4] * 4])
+    cut = alternating(51)
+    assert cut.depth > 1
+    assert set(cut.part[1:3].tolist()) == {1 / 2}
+
+
+def test_a_mixed_column_that_was_cut_is_not_split_into_values_that_cannot_occur() -> None:
+    grove = Grove(
+        Schema({"a": Categorical(list("wxyz")), "label": Categorical(["n", "y"])}, label="label"), numeric="mixed"
+    )
+    assert grove.candidate_cuts.tolist() == [1, 2, 3, 0]
+    assert grove.allowed(grove.seedlings()).all()
+    assert grove.allowed(grove.split(grove.seedlings(), np.array([1]))).tolist() == [
+        [True, False, False, False],
+        [False, False, True, False],
+    ]
 
 
 def test_random_cuts_are_even() -> None:

@@ -1,0 +1,95 @@
+"""How Options and shipped makers do on databases of a role, as rows that a measure of choosing reads.
+
+    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv [--trials T] [--judge auc]
+
+FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
+way, loss. Tables are asked at epsilon 0.1, 0.5 and 2; of a grid's shape as many records are drawn as make records times
+epsilon 100, 1,000, 10,000 and 100,000 at epsilon 0.1. Databases to be judged by are for the printed figures, once a
+release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+from roles import database_of
+
+from jostle import pretrained
+from jostle.choice.learning.rehearse import seed_of
+from jostle.choice.pretrained import CLASSIFIERS, GRIDS
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.options import get
+from jostle.privacy.opening import rehearse
+from jostle.tasks import CLASSIFICATION, RANGES
+from jostle.tasks.base import make_instance
+
+FOLDERS = {"tables": "tabular", "lines": "lines", "maps": "points"}
+EPSILONS = ("1/10", "1/2", "2")
+RECORDS = (1000, 10_000, 100_000, 1_000_000)
+MAKERS = {"tables": ("classification", "classification-auc"), "lines": ("ranges-1d",), "maps": ("ranges-2d",)}
+
+
+def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, str]]:
+    """Yield what is run in a trial: a part of a database, what it is called, and epsilon."""
+    if kind == "tables":
+        yield from ((TableSpec(seed=1000 + trial), "", epsilon) for epsilon in EPSILONS)
+    else:
+        yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
+
+
+def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: str | None) -> list[list[Any]]:
+    """Rows of one trial on one database."""
+    task, names = (CLASSIFICATION, CLASSIFIERS) if kind == "tables" else (RANGES, GRIDS)
+    ways = {**{name: get(name) for name in names}, **{name: pretrained(name) for name in MAKERS[kind]}}
+    loss_of = task.judges[0] if judge is None else task.judge(judge)
+    rows = []
+    for spec, size, epsilon in cells(kind, trial):
+        instance = make_instance(database, spec)
+        for name, way in ways.items():
+            seed = seed_of(instance.key, name, epsilon, trial)
+            db = rehearse(instance.table, epsilon=epsilon, seed=seed)
+            answer = way(db, *instance.questions, epsilon=Fraction(epsilon))
+            rows.append([group, database.name + size, epsilon, trial, name, loss_of.loss(instance, answer)])
+    return rows
+
+
+def main() -> int:
+    """Write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=FOLDERS)
+    parser.add_argument("role", choices=("tune", "learn", "judge"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--trials", type=int, default=4)
+    parser.add_argument("--judge", help="A judge of the task, instead of its own.")
+    given = parser.parse_args()
+    with (given.folder / "roles.csv").open(newline="", encoding="utf-8") as file:
+        wanted = [
+            (row["name"], row["group"])
+            for row in csv.DictReader(file)
+            if (row["folder"], row["role"]) == (FOLDERS[given.kind], given.role)
+        ]
+    folder = given.folder / FOLDERS[given.kind]
+    jobs = [(database_of(folder, name), group, trial) for name, group in wanted for trial in range(given.trials)]
+    found = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
+        delayed(tried)(given.kind, *job, given.judge) for job in jobs
+    )
+    with given.out.open("w", newline="", encoding="utf-8") as file:
+        write = csv.writer(file).writerow
+        write(["group", "database", "epsilon", "trial", "way", "loss"])
+        for rows in found:
+            for row in rows:
+                write(row)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

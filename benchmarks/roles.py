@@ -1,0 +1,60 @@
+"""Write down the role of every public database that Jostle is made with, in jostle/corpora/roles.json.
+
+    python benchmarks/roles.py FOLDER
+
+FOLDER has roles.csv, with the columns folder, name, group and role, and the folders it names: tabular, lines, points
+and dpbench. A database is known by its digest, which says nothing of what is in it; to have it, files are read whole,
+those to be judged by as well, and nothing else is made of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.folders import public
+from jostle.corpora.points import points_grid
+from jostle.corpora.roles import KEPT
+from jostle.tables.readers import header
+
+LINE, MAP = (1024,), (64, 64)
+"""Cells that a column of numbers, and pairs of them, are counted in."""
+
+
+def database_of(folder: Path, name: str) -> PublicDatabase:
+    """The database of a row of roles.csv."""
+    if folder.name == "dpbench":
+        (path,) = folder.rglob(f"{name}.npy")
+        (grid,) = public(path)
+        return grid
+    path = folder / f"{name}.csv.gz"
+    if folder.name == "tabular":
+        (table,) = public(path)
+        return table
+    shape = LINE if folder.name == "lines" else MAP
+    return points_grid(path, shape, columns=header(path)[: len(shape)])
+
+
+def main() -> int:
+    """Write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    with (given.folder / "roles.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["folder"] != "text"]
+    found = {
+        database_of(given.folder / row["folder"], row["name"]).digest: [row["name"], row["group"], row["role"]]
+        for row in rows
+    }
+    lines = ",\n".join(f"{json.dumps(digest)}: {json.dumps(known)}" for digest, known in sorted(found.items()))
+    KEPT.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    print(f"{len(found)} databases in {KEPT}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
