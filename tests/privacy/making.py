@@ -13,6 +13,7 @@ from attrs import evolve, fields
 from some_expressions import SIZES, tiny
 
 from jostle import options
+from jostle.errors import JostleError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, Mean, Total
 from jostle.privacy.events import (
@@ -219,9 +220,15 @@ def a_tally(chance: Chance, columns: Sequence[str] | None = None) -> dict[str, A
 
 
 def an_expression(chance: Chance, depth: int = 1) -> Expression:
-    kind = chance.choice(NODES.members) if depth else Tally
-    found: Expression = kind(**expression_fields(kind)(chance, depth - 1))
-    return found
+    """Return an expression that fits the schema: of those that do not, no part of another can be drawn."""
+    while True:
+        kind = chance.choice(NODES.members) if depth else Tally
+        found: Expression = kind(**expression_fields(kind)(chance, depth - 1))
+        try:
+            known_of(found, SCHEMA)
+        except JostleError:
+            continue
+        return found
 
 
 OWN_FIELDS: dict[type, Callable[[Chance, Expression], dict[str, Any]]] = {

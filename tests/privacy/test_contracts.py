@@ -32,7 +32,7 @@ from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.stacks import Layer, Stack
 
 Hold = Callable[[Any, Any], None]
-FEW, MANY = 30, 3000
+FEW, MANY = 30, 2000
 REPLACED = tiny("replace_one")
 ADDED = tiny("add_remove")
 ONE_CLASS = evolve(REPLACED, label="c")
