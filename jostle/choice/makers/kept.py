@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jostle.choice.learning import keeper
 from jostle.choice.learning.history import to_json
-from jostle.choice.learning.places import here, shipped_folder
+from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.databases import ArrayCells, FrameRows, PublicDatabase
 from jostle.corpora.specs import VERSION as INSTANCES
@@ -32,11 +33,7 @@ LEARNING = 1
 
 def place_of(training: Training, maker: ChoiceMaker) -> Path:
     """Return the file that a maker which learns so is kept in."""
-    name = "".join(letter if letter.isalnum() else "-" for letter in maker.label)
-    digest = hashlib.blake2b(digest_size=10)
-    for fact in _facts(training, maker):
-        digest.update(f"{fact}\n".encode())
-    return here("makers", f"{name}-{digest.hexdigest()}.json")
+    return keeper.place_of("makers", maker.label, keeper.mark_of(_facts(training, maker)))
 
 
 def kept(training: Training, maker: ChoiceMaker) -> Trained | None:

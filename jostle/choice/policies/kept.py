@@ -14,9 +14,9 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from jostle.choice.learning.places import here
+from jostle.choice.learning import keeper
 from jostle.choice.policies.policy import LearnedPolicy, read_with_facts, write_policies
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import JostleError
 from jostle.sites import CHANGED, UNUSABLE, Choice, Decision, Policy
 
 __all__ = ["Kept", "Known", "keep_policies", "place_of", "policies_for"]
@@ -83,7 +83,7 @@ NOTHING = Known()
 
 def place_of(name: str, mark: str) -> Path:
     """Return the file that policies for this text are kept in."""
-    return here("policies", f"{_file_name(name)}-{mark}.json")
+    return keeper.place_of("policies", name, mark)
 
 
 def keep_policies(
@@ -100,20 +100,9 @@ def keep_policies(
     place = place_of(name, mark) if path is None else path
     programs = sorted({*_programs(place_of(name, mark)), program})
     held = {"name": name, "mark": mark, "programs": programs, "learned_on": learned_on, **facts}
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        # Put in its place whole; but for what is no file, a pipe say, which is not to be replaced by one.
-        new = place if place.exists() and not place.is_file() else place.with_name(f"{place.name}.new")
-        write_policies(new, policies, about=f"the choices of {name}, learned on {learned_on}", facts=held)
-        if new != place:
-            new.replace(place)
-    except OSError as mistake:
-        raise ChoiceError(
-            f"cannot write the policies {place}: {mistake.strerror}",
-            fix="make room, or name another folder in JOSTLE_HOME"
-            if path is None
-            else "make room, or name another file",
-        ) from None
+    fix = "make room, or name another folder in JOSTLE_HOME" if path is None else "make room, or name another file"
+    about = f"the choices of {name}, learned on {learned_on}"
+    write_policies(place, policies, about=about, facts=held, fix=fix)
     return place
 
 
@@ -150,7 +139,7 @@ def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Kn
     """Return policies that take the first alternatives, if another text of this program was trained."""
     labels: set[str] = set()
     for each in listed:
-        if not each.startswith(f"{_file_name(name)}-") or not each.endswith(".json"):
+        if not each.startswith(f"{keeper.file_name(name)}-") or not each.endswith(".json"):
             continue
         found = _read(folder / each)
         if program in _programs_in(found) and found.facts.get("name") == name:
@@ -166,7 +155,3 @@ def _programs(path: Path) -> tuple[str, ...]:
 def _programs_in(known: Known) -> tuple[str, ...]:
     listed = known.facts.get("programs")
     return tuple(map(str, listed)) if isinstance(listed, list) else ()
-
-
-def _file_name(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name)

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.forest import Forest
+from jostle.choice.learning.keeper import write_whole
 from jostle.choice.learning.places import shipped_folder
 from jostle.errors import ChoiceError
 from jostle.files.kinds import FileKind
@@ -106,12 +107,17 @@ class PolicyList:
 
 
 def write_policies(
-    path: Path, policies: Mapping[str, LearnedPolicy], *, about: str, facts: Mapping[str, Any] | None = None
+    path: Path,
+    policies: Mapping[str, LearnedPolicy],
+    *,
+    about: str,
+    facts: Mapping[str, Any] | None = None,
+    fix: str = "make room, or name another file",
 ) -> None:
     """Write policies, by label, to a file of JSON that says in words what they are; *facts* go with them."""
     listed = [policies[label].facts() for label in sorted(policies)]
     held = {"version": VERSION, "about": about, **(facts or {}), "policies": listed}
-    path.write_text(json.dumps(held, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(held, separators=(",", ":")) + "\n", "policies", fix=fix)
 
 
 def read_policies(path: Path) -> dict[str, LearnedPolicy]:

@@ -407,7 +407,8 @@ def test_what_cannot_be_learned_is_refused_in_words(
         (("train", python), "defines no choice maker"),
         (("train", python, "--entry", "chosen"), "defines no Option chosen"),
         (("train", program, "--history", tmp_path / "h.jsonl"), "--history is not for labelled choices"),
-        (("train", program, "--engine", "dask://x:1", "--corpus", databases), "not learned on 'dask"),
+        (("train", program, "--engine", "dask://x:1", "--corpus", databases), "no scheduler answers at dask://x:1"),
+        (("train", program, "--entry", "Stump", "--engine", "cluster"), "no engine 'cluster'"),
         (("train", number, "--corpus", databases, "--engine", "threads"), "answer that can be judged"),
         (("train", PROGRAMS / "histogram.jst", "--epsilon", "1"), "--epsilon is not for choice makers"),
     ]
@@ -434,6 +435,18 @@ def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     assert {*learnt, *tried} == {*situations}
     few = halves(situations[:3])
     assert few[0] == few[1] == situations[:3]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Path, cluster: str) -> None:
+    found = load_trainable(program, entry="Stump")
+    assert isinstance(found, Labelled)
+    told = [
+        train_policies(found, corpus=databases, epsilons=("4",), engine=engine, runs=12)
+        for engine in ("threads", cluster)
+    ]
+    here, there = ({label: policy.facts() for label, policy in each.policies.items()} for each in told)
+    assert here == there
 
 
 class Nothing:
