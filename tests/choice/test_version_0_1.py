@@ -16,10 +16,10 @@ from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import Plan, judge_in, rehearse_all
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.policies.kept import policies_for
-from jostle.choice.policies.policy import read_policies
-from jostle.choice.programs import load_trainable
 from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.learned.kept import policies_for
+from jostle.learned.policy import read_policies
+from jostle.programs import load_trainable
 
 WRITTEN = Path(__file__).parents[1] / "cases" / "version_0_1"
 POLICY = "Stump-ca82a41efa37e92029ec.json"

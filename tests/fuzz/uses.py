@@ -26,9 +26,7 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, read_history
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
-from jostle.choice.policies.policy import read_policies
 from jostle.choice.policies.work import Part, Taught, Teach, Try
 from jostle.corpora import packaged
 from jostle.corpora.folders import public, read_folder
@@ -39,6 +37,8 @@ from jostle.lang.parser import parse_text, read_source
 from jostle.lang.price import prices
 from jostle.lang.printer import show
 from jostle.lang.private_data import PrivateData
+from jostle.learned.kept import place_of, policies_for
+from jostle.learned.policy import read_policies
 from jostle.options.models import Model, load_model
 from jostle.privacy.opening import rehearse
 from jostle.privacy.vault import FileVault

@@ -24,17 +24,17 @@ from replayed import ARGUMENTS, PLANS, Replay, Seen, compared, replaying
 
 import jostle
 from jostle import Categorical, Numeric, Probe, Schema, Table, options
-from jostle.choice.learning.forest import Forest
 from jostle.choice.learning.learners import FittedForest
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.learning.regret import Figures
 from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.choice.makers.trained import Trained
-from jostle.choice.pretrained import SHIPPED
 from jostle.errors import JostleError, Source, TableError
 from jostle.lang import running
 from jostle.lang.parser import read_source
 from jostle.lang.program import Program, load_source
+from jostle.learned.forest import Forest
 from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.options.functions import function_option
 from jostle.privacy import opening

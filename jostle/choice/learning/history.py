@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 from jostle.choice.learning.store import Store
 from jostle.errors import AmountError, ChoiceError
 from jostle.files.kinds import FileKind
+from jostle.learned.places import here
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.schema import Schema
+from jostle.tasks import Task
 
-__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "read_history"]
+__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "histories_of", "read_history"]
 
 VERSION = 1
 HISTORY = FileKind(
@@ -325,6 +327,11 @@ class History:
             return None
         numbers = [[losses.get((epsilon, repeat)) for repeat in range(repeats)] for epsilon in wanted]
         return np.array(numbers, dtype=np.float64)
+
+
+def histories_of(task: Task[Any]) -> Path:
+    """File of the rehearsals of a task that are run on this machine."""
+    return here("histories", f"{task.name}.jsonl")
 
 
 def store_at(path: str | Path) -> Store:

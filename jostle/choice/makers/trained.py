@@ -13,8 +13,6 @@ import numpy as np
 from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.forest import Forest
-from jostle.choice.learning.keeper import write_whole
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
 from jostle.choice.learning.regret import Figures
 from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
@@ -32,6 +30,8 @@ from jostle.choice.makers.training import (
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
+from jostle.learned.forest import Forest
+from jostle.learned.keeper import write_whole
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
 from jostle.tasks.metafeature import Metafeature, named

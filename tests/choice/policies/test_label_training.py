@@ -19,16 +19,16 @@ from processes import LIMIT, started
 
 import jostle
 from jostle.choice.policies import notes as label_notes
-from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.situations import halves, situations_of
 from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
 from jostle.choice.policies.work import Part
-from jostle.choice.programs import load_maker, load_trainable
 from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
-from jostle.sites import CHANGED, force, nothing_learned
+from jostle.learned.kept import CHANGED, nothing_learned, place_of, policies_for
+from jostle.programs import load_maker, load_trainable
+from jostle.sites import force
 from jostle.tasks import RANGES
 from jostle.trace.records import Chosen, Trace
 

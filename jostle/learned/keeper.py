@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from jostle.choice.learning.places import here
 from jostle.errors import ChoiceError
+from jostle.learned.places import here
 
 __all__ = ["mark_of", "place_of", "write_whole"]
 
