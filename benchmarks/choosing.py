@@ -23,9 +23,9 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.learners import LEARNERS, ForestLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import LEADS, SINGLE_BEST, Judged, Way, foresee, free_and_paid, judge, nested
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.options import get
 from jostle.tasks.metafeature import named
 

@@ -27,9 +27,9 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner
 from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import Way, foresee
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.options import get
 from jostle.options.base import Option
 from jostle.tasks import task_of

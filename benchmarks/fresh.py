@@ -23,7 +23,7 @@ from roles import database_of
 
 from jostle import pretrained
 from jostle.choice.learning.rehearse import seed_of
-from jostle.choice.pretrained import CLASSIFIERS, GRIDS
+from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.options import get

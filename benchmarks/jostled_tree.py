@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 import jostle
-from jostle.choice.learning.places import shipped_folder
 from jostle.choice.policies.learn import Lesson, lessons_of, train_labels
-from jostle.choice.policies.policy import write_policies
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import possible_rows
 from jostle.corpora.specs import TableSpec
+from jostle.learned.places import shipped_folder
+from jostle.learned.policy import write_policies
 from jostle.options import get
 from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
 from jostle.sites import Policy, follow

@@ -30,8 +30,8 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import read_history
 from jostle.choice.learning.learners import ForestLearner
 from jostle.choice.learning.regret import honest_best
+from jostle.choice.makers.shipped import SHIPPED, shipped_history
 from jostle.choice.makers.training import Judged, Way, judge, single_best, split_groups
-from jostle.choice.pretrained import SHIPPED, shipped_history
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import possible_rows

@@ -1,4 +1,4 @@
-"""Make what comes with Jostle for choosing: histories and trained makers, in jostle/choice/pretrained.
+"""Make what comes with Jostle for choosing: histories and trained makers, in jostle/learned/shipped.
 
     python benchmarks/ship_makers.py HISTORY.jsonl [HISTORY.jsonl ...]
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
-from jostle.choice.learning.places import shipped_folder
+from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of, shipped_history
 from jostle.choice.makers.trained import learn
-from jostle.choice.pretrained import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of, shipped_history
+from jostle.learned.places import shipped_folder
 from jostle.options import get
 from jostle.tasks import Task
 

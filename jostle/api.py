@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeVar, overload
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.programs import shipped_choice
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.functions import FunctionOption, Predict, function_option
+from jostle.programs import shipped_choice
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model

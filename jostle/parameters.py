@@ -1,7 +1,7 @@
 """What Options can be given as parameters: of which kind each is, and within which bounds.
 
 One description serves the attrs field that holds a parameter, which converts or refuses what it is given, and the check
-of programs, which loads no algorithm (`jostle.lang.library` reads what is written down for it).
+of programs, which loads no algorithm: it reads what is written down for it.
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,26 +21,53 @@ import jostle
 
 ROOT = Path(jostle.__file__).parent
 
-BELOW = ("jostle.visible", "jostle.errors", "jostle.reserved", "jostle.privacy.amounts", "jostle.files")
-ROOMS: Mapping[str, tuple[str, ...]] = {
-    "jostle.visible": (),
-    "jostle.errors": ("jostle.visible",),
-    "jostle.reserved": (),
-    # Numbers as they are written: it lies below, and only stands in that room.
-    "jostle.privacy.amounts": ("jostle.visible", "jostle.errors"),
-    "jostle.files": ("jostle.visible", "jostle.errors", "jostle.privacy.amounts"),
-    "jostle.tables": BELOW,
-    "jostle.trace.records": (*BELOW, "jostle.tables"),
-    "jostle.privacy": (*BELOW, "jostle.tables", "jostle.trace.records"),
+ROOMS: Mapping[str, str] = {
+    "jostle.reserved": "names of classes from above that rooms below keep a place for",
+    "jostle.visible": "texts as they are shown on a screen",
+    "jostle.errors": "mistakes, with why and what to do",
+    "jostle.privacy.amounts": "amounts of budget as they are written: they stand in a room that lies above",
+    "jostle.files": "files of JSON and TOML, read by declared types",
+    "jostle.parameters": "what an Option can be given as parameters",
+    "jostle.tables": "rows, schemas, kernels: the only room that sees rows",
+    "jostle.trace.records": "the records of a trace",
+    "jostle.privacy": "the door: noise, mechanisms, ledgers, vaults, probes",
+    "jostle.trace": "a trace as it is shown",
+    "jostle.sites": "choice as an operation, and its handlers",
+    "jostle.corpora": "public databases",
+    "jostle.expressions": "private expressions, for users",
+    "jostle.tasks": "what can be asked: questions, answers, judges, metafeatures, instances",
+    "jostle.learned": "what was learned before, and where it is kept",
+    "jostle.options": "the algorithms",
+    "jostle.audit": "audits of what a mechanism or an Option loses",
+    "jostle.choice.learning": "rehearsals, histories, learners",
+    "jostle.choice.policies": "learning labelled choices",
+    "jostle.choice.makers": "learning among Options: choice makers",
+    "jostle.choice": "the package of the rooms above",
+    "jostle.public": "public databases, for users",
+    "jostle.lang": "the language",
+    "jostle.trees": "trees that a program grows, for users",
+    "jostle.programs": "what a program holds that can be trained",
+    "jostle.api": "the package's own functions",
+    "jostle.former_names": "modules by the names they had",
+    "jostle.cli": "the command line",
+    "jostle.__main__": "the command line, by python -m",
 }
-"""For each room that is held to it, which others it may name, besides itself."""
+"""The rooms from the lowest to the highest: each may name those before it, and none after it."""
+
+CIRCLES: Mapping[str, str] = {
+    "jostle.lang": "one walk over the nodes for all evaluators, with builtins as records, in place of modules that call"
+    " each other",
+    "jostle.options": "a register that knows no catalogue: Options found by name in a module above both, and"
+    " SelectPrivately given Options, not names",
+    "jostle.tasks": "workloads and estimates in one module, or answers of a workload made outside it",
+}
+"""Rooms whose modules lead round in a circle as yet, each with the remedy. None is to be added."""
 
 SHARED_NAMES: Mapping[str, str] = {
     "Account": "the language's becomes SharedAccount: it counts what a program spent on one database",
     "Cell": "the evaluation's becomes a Result: one Option, database and epsilon",
     "Entry": "the catalogue of refusals' becomes a Refusal",
     "Expression": "the language's becomes ExpressionNode",
-    "Known": "the kept policies' becomes KeptPolicy",
     "Lambda": "the checker's becomes LambdaWorld",
     "Market": "the language's becomes a Purchase",
     "Node": "the language's value of a tree becomes TreeNode",
@@ -87,6 +116,8 @@ def neighbours(module: str) -> Mapping[str, int]:
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{module}:{node.lineno} imports by dots"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
+            hidden = [name for name in names if node.module == "jostle" and name not in modules()]
+            assert not hidden, f"{module}:{node.lineno} imports {hidden[0]}, not from where it stands"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # A package that the module lies in is spoken of as a whole.
             names = [name for name in names_in(node.value) if not lies_in(module, name)]
@@ -101,23 +132,47 @@ def lies_in(module: str, room: str) -> bool:
     return module == room or module.startswith(f"{room}.")
 
 
+def room_of(module: str) -> str:
+    """Return the innermost room that a module lies in."""
+    rooms = [room for room in ROOMS if lies_in(module, room)]
+    assert rooms, f"{module} lies in no room: say in ROOMS what it is, below all that names it"
+    return max(rooms, key=len)
+
+
 def in_room(room: str) -> list[str]:
     """Return the modules of a room."""
-    found = [module for module in modules() if lies_in(module, room)]
-    assert found
+    found = [module for module in modules() if module != "jostle" and room_of(module) == room]
+    assert found, f"there is no room {room}"
     return found
+
+
+def graph() -> Mapping[str, Mapping[str, list[str]]]:
+    """Return for each room which others it names, and where."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for room in ROOMS:
+        others: dict[str, list[str]] = defaultdict(list)
+        for module in in_room(room):
+            for other, line in neighbours(module).items():
+                if room_of(other) != room:
+                    others[room_of(other)].append(f"{module}:{line} names {other}")
+        found[room] = others
+    return found
+
+
+def drawn() -> str:
+    """Return the graph of the rooms as text, the highest first: what each is, and which others it names."""
+    lines = []
+    for room, others in reversed(list(graph().items())):
+        below = ", ".join(each.removeprefix("jostle.") for each in ROOMS if each in others)
+        count = len(in_room(room))
+        lines.append(f"{room.removeprefix('jostle.'):16} {count:3}  {ROOMS[room]}\n{'':21}-> {below or 'none'}")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_names_none_above_it(room: str) -> None:
-    allowed = (room, *ROOMS[room])
-    above = [
-        f"{module}:{line} names {other}"
-        for module in in_room(room)
-        for other, line in neighbours(module).items()
-        if not any(lies_in(other, below) for below in allowed)
-    ]
-    assert not above
+    below = list(ROOMS)[: list(ROOMS).index(room)]
+    assert [place for other, places in graph()[room].items() if other not in below for place in places] == []
 
 
 def circles(start: list[str]) -> list[list[str]]:
@@ -147,9 +202,14 @@ def circles(start: list[str]) -> list[list[str]]:
     return [each for each in found if len(each) > 1]
 
 
-@pytest.mark.parametrize("room", ROOMS)
+def marked(room: str) -> Any:
+    """Return a room as a parameter of a test: one with a known circle is expected to fail."""
+    return pytest.param(room, marks=pytest.mark.xfail(reason=f"remedy: {CIRCLES[room]}")) if room in CIRCLES else room
+
+
+@pytest.mark.parametrize("room", [marked(room) for room in ROOMS])
 def test_no_modules_of_a_room_lead_round_in_a_circle(room: str) -> None:
-    assert [circle for circle in circles(in_room(room)) if any(lies_in(each, room) for each in circle)] == []
+    assert [circle for circle in circles(in_room(room)) if any(room_of(each) == room for each in circle)] == []
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
@@ -170,7 +230,7 @@ def test_late_imports_imports_for_types_and_names_in_strings_are_seen() -> None:
     text = """
 from typing import TYPE_CHECKING
 if TYPE_CHECKING:
-    from jostle.choice.programs import shipped_choice
+    from jostle.programs import shipped_choice
 def late():
     import jostle.cli
     return ("jostle.lang.running.Running", f"see jostle.sites.stack for {late}")
@@ -182,7 +242,7 @@ def late():
         neighbours.cache_clear()
         found = neighbours("jostle.privacy.spy")
     neighbours.cache_clear()
-    assert set(found) == {"jostle.choice.programs", "jostle.cli", "jostle.lang.running", "jostle.sites.stack"}
+    assert set(found) == {"jostle.programs", "jostle.cli", "jostle.lang.running", "jostle.sites.stack"}
 
 
 def test_a_circle_is_found() -> None:
@@ -198,3 +258,7 @@ def test_a_circle_is_found() -> None:
         found = circles(list(tree))
     neighbours.cache_clear()
     assert found == [["jostle.a", "jostle.b", "jostle.c"]]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{drawn()}\n")

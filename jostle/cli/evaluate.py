@@ -45,8 +45,8 @@ def evaluate(  # noqa: PLR0917 - a command's options
     from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
-    from jostle.choice.programs import load_trainable  # noqa: PLC0415
     from jostle.corpora.folders import public as read_public  # noqa: PLC0415
+    from jostle.programs import load_trainable  # noqa: PLC0415
 
     corpus, shown = read_public(databases), shown_progress()
     chosen = load_trainable(program, maker, entry, public or ())

@@ -170,11 +170,12 @@ def _followed(policy: str | None) -> AbstractContextManager[Any]:
     """Return what lets labelled choices be made by the policies that the command line names."""
     if policy is None:
         return nullcontext()
-    from jostle.sites import follow, nothing_learned  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.learned.kept import nothing_learned  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.learned.policy import read_policies  # noqa: PLC0415 - as above
+    from jostle.sites import follow  # noqa: PLC0415 - as above
 
     if policy == NO_POLICY:
         return nothing_learned()
-    from jostle.choice.policies.policy import read_policies  # noqa: PLC0415 - as above
 
     return follow(read_policies(Path(policy)))
 
@@ -188,7 +189,7 @@ def _forced(text: str) -> tuple[str, str]:
 
 def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) -> None:
     """Say which choices were not made as they were learned, and which were forced but never made."""
-    from jostle.sites import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
+    from jostle.learned.kept import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
     from jostle.trace.records import Chosen  # noqa: PLC0415
 
     made: dict[str, set[str]] = {}

@@ -51,7 +51,7 @@ def train(  # noqa: PLR0917 - a command's options
 
     try:
         from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
-        from jostle.choice.programs import load_trainable  # noqa: PLC0415
+        from jostle.programs import load_trainable  # noqa: PLC0415
 
         wanted = load_trainable(program, maker, entry, public or ())
         done: Any

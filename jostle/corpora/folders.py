@@ -5,7 +5,7 @@ Listing a folder reads names and first lines; the rest of a file is read when it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -105,14 +105,25 @@ def read_folder(
     if not root.is_dir():
         raise CorpusError(f"there is no folder {root}", fix="check the path")
     found = [(path, _looked_at(path, label)) for path in _files(root, subfolders=subfolders)]
-    listed = root / GROUPS
-    return assembled(root, found, read_public(listed) if is_regular(listed) else None, groups or {})
+    return assembled(root, found, groups_content(root / GROUPS, read_public), groups or {})
+
+
+def groups_content(path: Path, read: Callable[..., FileContent]) -> FileContent | JostleError | None:
+    """Return what is in a folder's list of groups, or why it cannot be read; None where there is none."""
+    if not is_regular(path):
+        return None
+    try:
+        return read(path, most=GROUPS_FILE.most_bytes)
+    except PrivateDataError:
+        raise
+    except JostleError as mistake:
+        return mistake
 
 
 def assembled(
     root: Path,
     found: Iterable[tuple[Path, PublicDatabase | JostleError]],
-    listed: FileContent | None = None,
+    listed: FileContent | JostleError | None = None,
     groups: Mapping[str, Iterable[str]] | None = None,
 ) -> Corpus:
     """Return the databases found in a folder as a corpus, in the groups that its groups.toml lists."""
@@ -214,10 +225,12 @@ def _naming(path: Path, mistake: JostleError) -> CorpusError:
     return CorpusError(title, why=mistake.why, fix=mistake.fix)
 
 
-def _in_all_groups(corpus: Corpus, listed: FileContent | None, given: Mapping[str, Iterable[str]]) -> Corpus:
+def _in_all_groups(
+    corpus: Corpus, listed: FileContent | JostleError | None, given: Mapping[str, Iterable[str]]
+) -> Corpus:
     try:
         groups = {} if listed is None else _listed_groups(listed)
-    except CorpusError as mistake:
+    except JostleError as mistake:
         groups = {}
         corpus = evolve(corpus, problems=(*corpus.problems, mistake))
     present = [[name for name in names if name in corpus] for names in KNOWN_RELATIVES]
@@ -225,10 +238,10 @@ def _in_all_groups(corpus: Corpus, listed: FileContent | None, given: Mapping[st
     return corpus.in_groups(groups).in_groups(given)
 
 
-def _listed_groups(listed: FileContent) -> dict[str, list[str]]:
+def _listed_groups(listed: FileContent | JostleError) -> dict[str, list[str]]:
+    if isinstance(listed, JostleError):
+        raise listed
     file = GROUPS_FILE.at(listed.path)
-    if listed.mark.size > file.most_bytes:
-        raise file.damaged(f"has more than {file.most_bytes:,} bytes")
     facts = file.toml(file.decoded(listed.data))
     for group, names in facts.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

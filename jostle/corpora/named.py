@@ -17,9 +17,9 @@ from attrs import field, frozen
 
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.folders import GROUPS, assembled, database_in, stem_of
+from jostle.corpora.folders import GROUPS, assembled, database_in, groups_content, stem_of
 from jostle.errors import CorpusError, JostleError, PrivateDataError
-from jostle.files.content import DIGEST_BYTES, FileContent, is_regular, read_content, real_path
+from jostle.files.content import DIGEST_BYTES, MOST_BYTES, FileContent, is_regular, read_content, real_path
 from jostle.tables.private_files import PrivateFile, check_public
 
 __all__ = ["NamedFiles", "PublicFiles"]
@@ -114,11 +114,10 @@ class _Look:
     def _listing(self, folder: Path, names: Iterable[str]) -> NamedFiles:
         paths = [folder / name for name in names if is_regular(folder / name)]
         found = [(path, self.at(path)) for path in paths]
-        groups = folder / GROUPS
-        listed = self._content(groups) if is_regular(groups) else None
+        listed = groups_content(folder / GROUPS, self._content)
         corpus = assembled(folder, [(path, _database(each)) for path, each in found], listed)
         marks = {path.name: self.marks.get(str(path), "") for path in paths}
-        if listed is not None:
+        if isinstance(listed, FileContent):
             marks[GROUPS] = listed.mark.digest
         return NamedFiles(corpus, _hash(marks.items()))
 
@@ -145,7 +144,7 @@ class _Look:
         self.marks[str(path)] = listing.digest
         return listing
 
-    def _content(self, path: Path) -> FileContent:
+    def _content(self, path: Path, most: int = MOST_BYTES) -> FileContent:
         """Return what is in a file, if it may be read as public."""
         target = real_path(path)
         if not any(target.is_relative_to(root) for root in self.roots):
@@ -154,7 +153,7 @@ class _Look:
                 why="it could lead to any file of this machine",
                 fix=f"take it out of there, or name where it leads as well: --public {str(target.parent)!r}",
             )
-        content = read_content(path)
+        content = read_content(path, most)
         if self.private is not None:
             self.private.check_other(content)
         check_public(path)

@@ -10,6 +10,8 @@ from attrs import define, field, frozen
 __all__ = ["NONE", "UNBOUNDED", "Account", "Amount"]
 
 ZERO = Fraction(0)
+MOST_DIGITS = 6
+"""Of a number in words, above and below the line."""
 
 
 @frozen
@@ -46,10 +48,22 @@ class Amount:
 
     @property
     def text(self) -> str:
-        """Return the amount for people."""
-        from jostle.lang.shown_amounts import shown_amount  # noqa: PLC0415 - small, and for messages alone
+        """The amount in words: `epsilon`, `3/2 of epsilon`, `0.1`."""
+        if not self.known:
+            return "an amount that is known only while running"
+        parts = []
+        if self.share == 1:
+            parts.append("epsilon")
+        elif self.share:
+            parts.append(f"{_short(self.share)} of epsilon")
+        if self.fixed:
+            parts.append(_short(self.fixed))
+        return " and ".join(parts) or "nothing"
 
-        return shown_amount(self)
+
+def _short(number: Fraction) -> str:
+    text = str(number)
+    return text if len(text) <= 2 * MOST_DIGITS else f"about {float(number):.4g}"
 
 
 def _dominates(one: Amount, other: Amount) -> bool:

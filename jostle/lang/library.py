@@ -263,7 +263,9 @@ def literals() -> str:
         of_task.setdefault(facts["task"], []).append(name)
     kinds = {"classification": "ClassifierName", "grid": "GridName"}
     lines = [
-        '"""The names of the built-in Options by task, as types; python -m jostle.lang.library writes them."""',
+        '"""The names of the built-in Options by task, as types."""',
+        "",
+        "# Written by python -m jostle.lang.library, with the names that programs import.",
         "",
         "from __future__ import annotations",
         "",

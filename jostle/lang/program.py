@@ -239,7 +239,7 @@ class Program:
     @property
     def learned(self) -> Mapping[str, Policy]:
         """Return the policies that `jostle train` learned for the program's choices, by label."""
-        from jostle.sites.learned import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
+        from jostle.learned.kept import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
 
         if learning_anew():
             return {}

@@ -192,6 +192,6 @@ def learned_mark(program: Program, name: str) -> str:
     }
     if not labels:
         return ""
-    from jostle.choice.policies.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.learned.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice
 
     return mark_of({label: program.policy(label) for label in sorted(labels)})

@@ -13,13 +13,13 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.errors import OptionError
+from jostle.learned.kept import learned_for
 from jostle.options.base import Option
 from jostle.options.texts import text_mark
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy
-from jostle.sites.learned import learned_for
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer

@@ -1,4 +1,6 @@
-"""The names of the built-in Options by task, as types; python -m jostle.lang.library writes them."""
+"""The names of the built-in Options by task, as types."""
+
+# Written by python -m jostle.lang.library, with the names that programs import.
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
+from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.fields import TYPES
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
@@ -14,7 +15,7 @@ __all__ = ["GROUP_SCORES", "SCORES"]
 
 WHY = "a score sees un-noised tallies, so only those proved beforehand may be used"
 
-SCORES = Closed("score", (Fullest, Misfit), why=WHY, error=ProbeError, types=TYPES)
+SCORES = Closed("score", (Discernibility, Fullest, Misfit), why=WHY, error=ProbeError, types=TYPES)
 """Scores of which one candidate is picked."""
 GROUP_SCORES = Closed(
     "score for groups", (LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.tables.fields import names
-from jostle.tables.kernels import Counts, DenseKernel
+from jostle.tables.kernels import Counts, DenseKernel, Kernel
 from jostle.tables.schema import Schema
 
 __all__ = ["Fullest", "Score", "pick_rate"]
@@ -28,16 +29,20 @@ class Score(ABC):
     """Whole numbers, one per candidate, computed from one tally."""
 
     @abstractmethod
-    def kernel(self, schema: Schema) -> DenseKernel:
+    def kernel(self, schema: Schema) -> Kernel:
         """Return what is tallied."""
 
     @abstractmethod
-    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+    def scores(self, tally: Any, schema: Schema) -> NDArray[np.int64]:
         """Return the candidates' scores."""
 
     @abstractmethod
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return the most that any candidate's score changes between neighbours of the schema's kind, or of a part."""
+        """Return the most that any candidate's score changes between neighbours of the schema's kind, or of a part.
+
+        Where all scores may move together, half of the most that two of them move apart is enough: what is added to all
+        of them changes no pick.
+        """
 
     @abstractmethod
     def monotone(self, schema: Schema) -> bool:

@@ -22,15 +22,11 @@ from jostle.sites.handlers import (
     record,
     replay,
 )
-from jostle.sites.learned import CHANGED, UNUSABLE, learned_for, nothing_learned
 from jostle.sites.messages import Choice, Decision, Policy, Taken
 from jostle.sites.pricing import Priced, price
-from jostle.sites.shipped import ship, shipped
 from jostle.sites.stack import Handler, choices_noted, choose, choose_each
 
 __all__ = [
-    "CHANGED",
-    "UNUSABLE",
     "Always",
     "Choice",
     "Decision",
@@ -49,11 +45,7 @@ __all__ = [
     "explore",
     "follow",
     "force",
-    "learned_for",
-    "nothing_learned",
     "price",
     "record",
     "replay",
-    "ship",
-    "shipped",
 ]

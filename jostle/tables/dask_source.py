@@ -13,7 +13,7 @@ from jostle.tables.block import Block, Where
 from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
-from jostle.tables.kernels import DenseKernel, SparseCounts
+from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.readers import FileSource, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
 
@@ -47,7 +47,7 @@ class DaskSource:
     identity: bytes
     client: Any = field(default=None)
 
-    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""
         from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
 
@@ -135,7 +135,7 @@ def _file_blocks(piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Ce
     return FileSource(path, schema).blocks(groups, census)
 
 
-def _tally_piece(piece: Any, question: tuple[Any, Schema, DenseKernel | SparseCounts, Where]) -> Partial | None:
+def _tally_piece(piece: Any, question: tuple[Any, Schema, DenseKernel | SparseKernel, Where]) -> Partial | None:
     # Whatever goes wrong stays here: Dask would send the exception, and the rows in its frames, to logs and screens.
     try:
         blocks, schema, kernel, where = question

@@ -85,13 +85,20 @@ def _encode(values: pa.Array, column: Column) -> Signed:
 
 
 def _by_table(table: Signed, places: pa.Array, column: Column) -> Signed:
-    """Return each place's code in the table, an empty place's as that of an empty cell."""
+    """Return each place's code in the table, an empty place's as that of an empty cell.
+
+    A place outside the table, which only a damaged file has, is an empty cell as well: an error would tell of a row.
+    """
     if places.null_count == 0:
-        found: Signed = table[places.to_numpy()]
-        return found
+        numbers = places.to_numpy()
+        if not numbers.size or (numbers.min() >= 0 and numbers.max() < len(table)):
+            found: Signed = table[numbers]
+            return found
     codes = np.full(len(places), _or_dropped(column.missing_code), dtype=np.int32)
     present = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
-    codes[present] = table[places.drop_null().to_numpy()]
+    numbers = places.drop_null().to_numpy()
+    there = (numbers >= 0) & (numbers < len(table))
+    codes[present[there]] = table[numbers[there]]
     return codes
 
 

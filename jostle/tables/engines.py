@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes, Where, code_type
-from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
+from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.schema import Schema
 
 __all__ = ["MemorySource", "Partial", "RowSource", "merge", "tally_blocks"]
@@ -34,14 +34,14 @@ class RowSource(Protocol):
     def identity(self) -> bytes:
         """Return a hash of the data as they came, before any schema: as private as they are."""
 
-    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""
 
 
-def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
     """Return what the kernel finds in the blocks, one after the other."""
     cells = kernel.cells(schema)
-    if isinstance(kernel, SparseCounts):
+    if isinstance(kernel, SparseKernel):
         return merge(kernel.tally(block.where(where), schema) for block in blocks)
     totals = np.zeros(cells, dtype=np.int64)
     for block in blocks:
@@ -96,7 +96,7 @@ class MemorySource:
         }
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
-    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""
         return tally_blocks(self._blocks(), self.schema, kernel, where)
 

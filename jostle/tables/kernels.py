@@ -10,6 +10,7 @@ Kernels are descriptions from a closed list (`kernel_list`), not functions of a 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
-from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, wholes
+from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, whole_groups, wholes
+from jostle.tables.groupings import Groups, group_keys, group_sides
 from jostle.tables.schema import Schema
 
 __all__ = [
@@ -29,15 +31,20 @@ __all__ = [
     "Kernel",
     "Marks",
     "SparseCounts",
+    "SparseKernel",
     "SparseTally",
     "Sums",
     "add_up",
     "checked_cells",
+    "checked_keys",
+    "occupied",
 ]
 
 MOST_CELLS = 2**31
 """More numbers than this are not held at once: 16 GB of them."""
 LARGEST_KEY = 2**63
+MOST_DENSE = 4
+"""Occupied cells are looked for in an array of all of them where these are at most so many times the rows."""
 MOST_RECORDS = 2**33
 """Tables are not made to be larger. So many records, each adding no more than LARGEST_WEIGHT, add up within 63 bits."""
 LARGEST_WEIGHT = 2**30 - 1
@@ -210,22 +217,51 @@ class SparseTally:
         return SparseTally(keys, counts)
 
 
+class SparseKernel(ABC):
+    """A kernel of which occupied cells alone are held, of up to 2**63; *bound* and *replaced* as of a dense one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def cells(self, schema: Schema) -> int:
+        """Return how many cells there are, occupied or not."""
+
+    @abstractmethod
+    def bound(self, schema: Schema) -> int:
+        """Return the most one row adds, summed over all cells."""
+
+    @abstractmethod
+    def replaced(self, schema: Schema) -> int:
+        """Return the most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
+
+    @abstractmethod
+    def tally(self, block: Block, schema: Schema) -> SparseTally:
+        """Return the block's occupied cells."""
+
+
+def checked_keys(cells: int, columns: int) -> int:
+    """Return how many cells there are, unless they are more than there are keys."""
+    if cells > LARGEST_KEY:
+        raise TableError(
+            f"the combinations of {columns} columns are more than 2**63",
+            why="each has a number of 63 bits",
+            fix="use fewer columns",
+        )
+    return cells
+
+
 @frozen
-class SparseCounts:
-    """How many rows there are for each combination of codes, occupied combinations only; up to 2**63 of them."""
+class SparseCounts(SparseKernel):
+    """How many rows there are for each combination of codes, or of groups of codes, occupied combinations only."""
 
     columns: tuple[str, ...] = field(converter=names)
+    groups: Groups = field(default=(), converter=whole_groups, validator=ANY_WHOLE)
+    """For each column, the group of each of its codes, from 0 up; none where each code is its own; empty for all."""
 
     def cells(self, schema: Schema) -> int:
         """Return how many combinations there are, occupied or not."""
-        size = schema.size(*self.columns)
-        if size > LARGEST_KEY:
-            raise TableError(
-                f"the combinations of {len(self.columns)} columns are more than 2**63",
-                why="each has a number of 63 bits",
-                fix="use fewer columns",
-            )
-        return size
+        sides = group_sides(self.columns, self.groups, schema) if self.groups else map(schema.size, self.columns)
+        return checked_keys(math.prod(sides), len(self.columns))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Return 1: a row is in one cell."""
@@ -233,18 +269,28 @@ class SparseCounts:
 
     def replaced(self, schema: Schema) -> int:
         """Return 2: a row leaves one cell and enters another."""
-        return 1 if schema.size(*self.columns) == 1 else 2
+        return 1 if self.cells(schema) == 1 else 2
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """Return the block's occupied cells."""
-        keys = block.keys(self.columns, schema).astype(np.int64)
-        if block.multiplicity is None:
-            return SparseTally(*np.unique(keys, return_counts=True))
-        occupied = block.multiplicity > 0
-        return SparseTally.empty().merged(SparseTally(keys[occupied], block.multiplicity[occupied]))
+        return occupied(group_keys(block, self.columns, self.groups, schema), block.multiplicity, self.cells(schema))
 
 
-Kernel = DenseKernel | SparseCounts
+def occupied(keys: Codes, multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:
+    """Return how many records have each of the keys that there are."""
+    if cells <= MOST_DENSE * max(len(keys), 1):
+        totals = np.zeros(cells, dtype=np.int64)
+        add_up(keys, multiplicity, totals)
+        found = np.flatnonzero(totals)
+        return SparseTally(found, totals[found])
+    wide = keys.astype(np.int64)
+    if multiplicity is None:
+        return SparseTally(*np.unique(wide, return_counts=True))
+    there = multiplicity > 0
+    return SparseTally.empty().merged(SparseTally(wide[there], multiplicity[there]))
+
+
+Kernel = DenseKernel | SparseKernel
 
 
 def checked_cells(cells: int) -> int:

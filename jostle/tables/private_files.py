@@ -16,7 +16,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import JostleError, PrivateDataError
-from jostle.files.content import FileContent, FileMark, is_there, read_content, real_path
+from jostle.files.content import MOST_BYTES, FileContent, FileMark, is_there, read_content, real_path
 from jostle.tables.arrays import read_array
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
@@ -64,10 +64,10 @@ def _vaults(path: Path) -> Iterator[Path]:
         return
 
 
-def read_public(path: Path, mark: FileMark | None = None) -> FileContent:
-    """Return a public file's bytes; with a mark, only if they are still those that it was taken of."""
+def read_public(path: Path, mark: FileMark | None = None, most: int = MOST_BYTES) -> FileContent:
+    """Return a public file's bytes, so many at most; with a mark, only if they are still those that it was taken of."""
     check_public(path)
-    content = read_content(path)
+    content = read_content(path, most)
     if mark is not None and content.mark != mark:
         raise PrivateDataError(
             f"{str(path)!r} is not what it was when it was named as public",

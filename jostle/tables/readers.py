@@ -22,7 +22,7 @@ from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
 from jostle.tables.frames import check_columns
 from jostle.tables.guard import Memory, guarded
-from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseCounts
+from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
 from jostle.tables.schema import Schema
 from jostle.tables.values import check_readable, is_text
 
@@ -41,7 +41,7 @@ class FileSource:
     path: Place
     schema: Schema
 
-    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""
         return tally_blocks(self.blocks(), self.schema, kernel, where)
 

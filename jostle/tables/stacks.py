@@ -12,7 +12,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.block import Block, Where
 from jostle.tables.fields import (
     ANY_WHOLE,
     Components,
@@ -24,6 +24,7 @@ from jostle.tables.fields import (
     whole_groups,
     wholes,
 )
+from jostle.tables.groupings import group_keys, group_sides
 from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
@@ -51,8 +52,7 @@ class Layer:
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
         """Return how many groups each column has; refuse what does not fit the schema."""
-        if len(self.groups) != len(self.columns):
-            raise TableError(f"{len(self.groups)} groupings for {len(self.columns)} columns")
+        sides = group_sides(self.columns, self.groups, schema)
         for name, codes in self.where:
             if not all(0 <= code < schema[name].size for code in codes):
                 raise TableError(
@@ -62,7 +62,7 @@ class Layer:
             raise TableError(
                 f"{len(self.weights)} weights for the {schema[self.weighted].size} codes of {self.weighted!r}"
             )
-        return tuple(_group_count(name, groups, schema) for name, groups in zip(self.columns, self.groups, strict=True))
+        return sides
 
     def cells(self, schema: Schema) -> int:
         """Return how many numbers it gives."""
@@ -76,33 +76,12 @@ class Layer:
         needed = {*self.columns, *(name for name, _ in self.where), *((self.weighted,) if self.weighted else ())}
         columns = {name: block.columns[name] for name in needed}
         kept = Block(columns, block.length, block.multiplicity).where(self.where)
-        keys = self._keys(kept, schema)
+        keys = group_keys(kept, self.columns, self.groups, schema)
         if self.weighted is None:
             add_up(keys, kept.multiplicity, totals)
             return
         values = np.array(self.weights, dtype=np.int64)[kept.columns[self.weighted]]
         np.add.at(totals, keys, values if kept.multiplicity is None else values * kept.multiplicity)
-
-    def _keys(self, kept: Block, schema: Schema) -> Codes:
-        if not any(self.groups):
-            return kept.keys(self.columns, schema)
-        keys: Codes = np.zeros(kept.length, dtype=np.uint64)
-        for name, groups, side in zip(self.columns, self.groups, self.shape(schema), strict=True):
-            codes = kept.columns[name]
-            keys *= np.uint64(side)
-            keys += np.array(groups, dtype=np.uint64)[codes] if groups else codes
-        return keys.astype(code_type(self.cells(schema)))
-
-
-def _group_count(name: str, groups: tuple[int, ...], schema: Schema) -> int:
-    size = schema[name].size
-    if not groups:
-        return size
-    if len(groups) != size:
-        raise TableError(f"{len(groups)} groups are given for the {size} codes of {name!r}", why="each code is in one")
-    if min(groups) < 0 or max(groups) >= size:
-        raise TableError(f"a group of {name!r} is not one of 0 to {size - 1}")
-    return max(groups) + 1
 
 
 @frozen

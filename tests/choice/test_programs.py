@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from jostle.choice.makers.making import Training
-from jostle.choice.pretrained import SHIPPED
-from jostle.choice.programs import load_maker
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import ChoiceError, ProgramError
+from jostle.programs import load_maker
 
 HEAD = """\
 from small import METAFEATURES, known_by_rows

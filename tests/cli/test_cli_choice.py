@@ -15,11 +15,11 @@ import jostle
 from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
 from jostle.choice.makers.trained import Trained
-from jostle.choice.programs import load_maker
 from jostle.cli import main
 from jostle.cli.trainable import spread
 from jostle.corpora.specs import TableSpec
 from jostle.corpora.subsamples import default_jobs
+from jostle.programs import load_maker
 from jostle.tasks import make_instance
 
 RUNS = 2 * 2 * len(DEFAULT) * len(default_jobs(tables(4)))

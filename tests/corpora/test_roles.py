@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_history
 from jostle.corpora.roles import known
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 

@@ -23,17 +23,7 @@ def test_hostile_files_are_refused_or_read_as_they_should_be() -> None:
     assert face(list(expected)) == expected
 
 
-KNOWN = {"groups: a gigabyte of nothing": "read whole before its size is looked at; read_content(path, most) would do"}
-"""What is not as it should be yet, and the remedy."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=pytest.mark.xfail(reason=KNOWN[case], strict=False)) if case in KNOWN else case
-        for case in sorted(LARGE)
-    ],
-)
+@pytest.mark.parametrize("case", sorted(LARGE))
 def test_a_large_hostile_file_is_refused_or_read_as_it_should_be(case: str) -> None:
     assert face([case]) == {case: BECAME[case]}

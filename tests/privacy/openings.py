@@ -42,7 +42,7 @@ from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import MemorySource, Partial
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import DenseKernel, SparseCounts, SparseTally
+from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.readers import FileSource
 from jostle.tables.schema import Neighbours
 
@@ -131,12 +131,12 @@ class Trouble:
         """Return what the data came as."""
         return str(self.number).encode()
 
-    def tally(self, kernel: DenseKernel | SparseCounts, where: Where) -> Partial:
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return zeros, once trouble is over; fingerprints are taken in peace."""
         row = str(self.rows[0])
         if type(kernel) in KERNELS:
             self.trouble(row)
-        if isinstance(kernel, SparseCounts):
+        if isinstance(kernel, SparseKernel):
             return SparseTally(self.rows[:0], self.rows[:0])
         return np.full(kernel.cells(self.schema), 0 if type(kernel) in KERNELS else self.number, dtype=np.int64)
 

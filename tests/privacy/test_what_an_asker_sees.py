@@ -24,21 +24,22 @@ from replayed import ARGUMENTS, PLANS, Replay, Seen, compared, replaying
 
 import jostle
 from jostle import Categorical, Numeric, Probe, Schema, Table, options
-from jostle.choice.learning.forest import Forest
 from jostle.choice.learning.learners import FittedForest
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.learning.regret import Figures
 from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.choice.makers.trained import Trained
-from jostle.choice.pretrained import SHIPPED
 from jostle.errors import JostleError, Source, TableError
 from jostle.lang import running
 from jostle.lang.parser import read_source
 from jostle.lang.program import Program, load_source
+from jostle.learned.forest import Forest
 from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.options.functions import function_option
 from jostle.privacy import opening
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
+from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -59,6 +60,7 @@ from jostle.privacy.tallied import Tally
 from jostle.tables.hits import Hits, Points
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
+from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Neighbours
@@ -156,7 +158,12 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
     Marks: (Marks(("colour", "odd", "ill"), 1, 2),),
-    SparseCounts: (SparseCounts(("size", "colour")), SparseCounts(tuple(COLUMNS))),
+    SparseCounts: (
+        SparseCounts(("size", "colour")),
+        SparseCounts(tuple(COLUMNS)),
+        SparseCounts(("size", "ill"), ((0, 0, 1, 1), ())),
+    ),
+    Refinements: (),  # which scores look at, and no noise is put on
     Stack: (Stack((Layer(("ill",), ((),)), Layer(("size",), ((0, 0, 1, 1),), (("colour", (0, 1)),)))),),
     Hits: (Hits((Points(("colour",), np.arange(6).reshape(3, 2)),)),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
@@ -166,6 +173,10 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Box: (Box(PLANE, (0, 0), (2, 2)),),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
+    Discernibility: (
+        Discernibility((), ("size", "colour", "odd")),
+        Discernibility(("odd",), ("size", "colour"), ((0, 0, 1), (0, 0, 1, 1), ())),
+    ),
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
 }

@@ -351,3 +351,13 @@ def test_codes_are_as_narrow_as_they_can_be() -> None:
 
     assert [block.columns[name].dtype for name in schema] == [np.uint8, np.uint16, np.uint32]
     assert [int(block.columns[name][0]) for name in schema] == [255, 256, 65536]
+
+
+@given(st.lists(st.none() | st.integers(-3, 4)), categoricals())
+def test_a_place_beyond_the_values_is_an_empty_cell(places: list[int | None], column: Column) -> None:
+    """As damaged files have them: an error would tell of a row, and place -1 is not the last value."""
+    values = ["x", "1"]
+    cells = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(values), safe=False)
+    there = [values[place] if place is not None and 0 <= place < len(values) else None for place in places]
+
+    assert codes(cells, column) == codes(pa.array(there, pa.string()), column)

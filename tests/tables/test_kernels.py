@@ -20,6 +20,7 @@ from jostle.tables.engines import BLOCK_ROWS, MemorySource, merge
 from jostle.tables.fingerprint import RowHashes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
+from jostle.tables.refinements import Refinements
 
 SCHEMA = Schema(
     {
@@ -32,6 +33,12 @@ SCHEMA = Schema(
 Row = tuple[int, ...]
 EVERY_ROW: list[Row] = list(product(*(range(SCHEMA[name].size) for name in SCHEMA)))
 
+
+def coarse(name: str) -> tuple[int, ...]:
+    """Return groups of a column's codes: all but the first together."""
+    return tuple(min(code, 1) for code in range(SCHEMA[name].size))
+
+
 names = st.sampled_from(SCHEMA.names)
 groups = st.lists(names, max_size=3)
 weights = st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63 - 1])
@@ -43,6 +50,13 @@ every_kernel: st.SearchStrategy[Any] = st.one_of(
     st.builds(Marks, st.lists(names, min_size=1, max_size=5), st.just(0), st.integers(1, 6)),
     st.builds(Marks, st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=5), st.just(1), st.integers(1, 6)),
     st.builds(SparseCounts, groups),
+    st.lists(names, max_size=3).map(lambda columns: SparseCounts(columns, [coarse(name) for name in columns])),
+    st.permutations(SCHEMA.names).flatmap(
+        lambda order: st.integers(1, 3).map(
+            lambda split: Refinements(order[: split - 1], order[split - 1 : 3], order[3])
+        )
+    ),
+    st.just(Refinements(["a"], ["one", "b"], "c", [coarse(name) for name in ("a", "one", "b")])),
 )
 conditions = st.lists(st.tuples(names, st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple)), max_size=2).map(
     tuple
@@ -53,10 +67,11 @@ def code(row: Row, name: str) -> int:
     return row[SCHEMA.names.index(name)]
 
 
-def place(row: Row, group: tuple[str, ...]) -> int:
+def place(row: Row, group: tuple[str, ...], groups: tuple[tuple[int, ...], ...] = ()) -> int:
     found = 0
-    for name in group:
-        found = found * SCHEMA[name].size + code(row, name)
+    for name, merged in zip(group, groups or [()] * len(group), strict=True):
+        own = merged or tuple(range(SCHEMA[name].size))
+        found = found * (max(own) + 1) + own[code(row, name)]
     return found
 
 
@@ -69,7 +84,13 @@ def adds(kernel: Any, row: Row) -> Counter[int]:
             found[start + place(row, group)] += 1
             start += SCHEMA.size(*group)
     elif isinstance(kernel, SparseCounts):
-        found[place(row, kernel.columns)] += 1
+        found[place(row, kernel.columns, kernel.groups)] += 1
+    elif isinstance(kernel, Refinements):
+        start, chosen = 0, len(kernel.base)
+        for index, candidate in enumerate(kernel.candidates):
+            groups = (*kernel.groups[:chosen], kernel.groups[chosen + index], ()) if kernel.groups else ()
+            found[start + place(row, (*kernel.base, candidate, kernel.by), groups)] += 1
+            start += kernel.sizes(SCHEMA)[index]
     elif isinstance(kernel, Sums):
         weight = kernel.weights[code(row, kernel.column)]
         found[place(row, kernel.by)] += min(max(weight, -kernel.most), kernel.most)

@@ -8,9 +8,7 @@ again, whoever ran it; and a file cut short by a crash is still good up to its l
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -22,13 +20,16 @@ import numpy as np
 from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
+from jostle.choice.learning.store import Store
 from jostle.errors import AmountError, ChoiceError
 from jostle.files.kinds import FileKind
+from jostle.learned.places import here
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.schema import Schema
+from jostle.tasks import Task
 
-__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "read_history"]
+__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "histories_of", "read_history"]
 
 VERSION = 1
 HISTORY = FileKind(
@@ -209,44 +210,15 @@ class History:
         """Return the history in a file, to be gone on with; an empty one if there is no file yet."""
         there = Path(path)
         history = cls(read_lines(there) if there.exists() else (), path=there)
-        history._mend()
+        store_at(there).mend()
         return history
 
     def add(self, *lines: Line) -> None:
         """Append lines; each is on disk, whole, when this returns."""
-        if self.path is not None and lines:
-            text = "".join(f"{to_json(line)}\n" for line in lines).encode()
-            packed = gzip.compress(text) if _is_packed(self.path) else text
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-                try:
-                    written = os.write(file, packed)
-                finally:
-                    os.close(file)
-            except OSError as mistake:
-                raise ChoiceError(
-                    f"cannot write the history {self.path}: {mistake.strerror}",
-                    why="what was rehearsed until now is kept in it",
-                    fix="make room, and run the same command again: it goes on where it stopped",
-                ) from None
-            if written < len(packed):
-                raise ChoiceError(
-                    f"cannot write the history {self.path}: there is no room left",
-                    fix="make room, and run the same command again: it goes on where it stopped",
-                )
+        if self.path is not None:
+            store_at(self.path).add(map(to_json, lines))
         for line in lines:
             self._take(line)
-
-    def _mend(self) -> None:
-        """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own."""
-        if self.path is None or not self.path.exists():
-            return
-        with self.path.open("rb+") as file:
-            data = file.read()
-            whole = HISTORY.at(self.path).unpacked(data)[1] if _is_packed(self.path) else data.rfind(b"\n") + 1
-            if whole < len(data):
-                file.truncate(whole)
 
     def _take(self, line: Line) -> None:
         if isinstance(line, KnownDatabase):
@@ -345,9 +317,7 @@ class History:
 
     def save(self, path: str | Path) -> None:
         """Write the whole history to a file."""
-        text = "".join(f"{to_json(line)}\n" for line in self.lines()).encode()
-        # Without a time in it, so that the same history makes the same file.
-        Path(path).write_bytes(gzip.compress(text, mtime=0) if _is_packed(Path(path)) else text)
+        store_at(path).save(map(to_json, self.lines()))
 
     def array(self, instance: str, option: str, version: int, epsilons: Iterable[str]) -> NDArray[np.float64] | None:
         """Return the losses as an array of epsilons by repeats, NaN for failed runs; None if any is missing."""
@@ -357,6 +327,16 @@ class History:
             return None
         numbers = [[losses.get((epsilon, repeat)) for repeat in range(repeats)] for epsilon in wanted]
         return np.array(numbers, dtype=np.float64)
+
+
+def histories_of(task: Task[Any]) -> Path:
+    """File of the rehearsals of a task that are run on this machine."""
+    return here("histories", f"{task.name}.jsonl")
+
+
+def store_at(path: str | Path) -> Store:
+    """The file of a history."""
+    return Store(Path(path), HISTORY, "what was rehearsed until now is kept in it")
 
 
 def _short(loss: float | None) -> float | None:
@@ -375,10 +355,6 @@ def to_json(line: Line) -> str:
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
 
 
-def _is_packed(path: Path) -> bool:
-    return path.suffix == ".gz"
-
-
 def from_json(text: str) -> Line:
     """Return the line that a text of JSON stands for."""
     facts = HISTORY.facts(text)
@@ -390,11 +366,7 @@ def from_json(text: str) -> Line:
 
 def read_lines(path: str | Path) -> Iterator[Line]:
     """Yield the lines of a history's file; a last one that a crash cut short is left out."""
-    file = HISTORY.at(path)
-    data = file.data()
-    text = file.decoded(file.unpacked(data)[0] if _is_packed(Path(path)) else data)
-    *whole, _ = text.split("\n")
-    for number, line in enumerate(whole, start=1):
+    for number, line in enumerate(store_at(path).lines(), start=1):
         try:
             yield from_json(line)
         except ChoiceError as mistake:

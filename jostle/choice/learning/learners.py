@@ -14,11 +14,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.forest import Forest, fit_forest
 from jostle.choice.learning.regret import LEAST
 from jostle.choice.learning.regret_tree import fit_regret_tree
 from jostle.errors import ChoiceError, shown
 from jostle.files.structure import structured
+from jostle.learned.forest import Forest, fit_forest
 
 __all__ = ["LEARNERS", "Example", "Fitted", "Learner", "from_facts", "log_regret", "losses_of"]
 

@@ -88,8 +88,13 @@ class Stall:
                     "what a metafeature buys was not read off all databases",
                     fix="train again, with the databases at hand",
                 )
-            values = np.array(self.read[key]).reshape(known_of(wanted, self.schema).shape)
-            known = (wanted, values, sensitivity(wanted, self.schema))
+            values, shape = np.array(self.read[key]), known_of(wanted, self.schema).shape
+            if values.size != math.prod(shape):
+                raise ChoiceError(
+                    "what a metafeature buys has another length in the history than the database it was read off gives",
+                    fix="put a copy of the history in its place, or train again, with the databases at hand",
+                )
+            known = (wanted, values.reshape(shape), sensitivity(wanted, self.schema))
             self.worked_out[id(wanted)] = known
         return known[1], known[2]
 

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.forest import LEAF, Forest
+from jostle.learned.forest import LEAF, Forest
 
 __all__ = ["fit_regret_tree", "path_of"]
 

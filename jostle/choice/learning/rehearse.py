@@ -17,12 +17,12 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from jostle.choice.learning.engine import performed
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.choice.learning.markets import read_raw
-from jostle.choice.learning.workers import in_processes
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import ChoiceError, JostleError, OptionError
+from jostle.errors import JostleError, OptionError
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
 from jostle.tasks import Instance, Judge, Task
@@ -105,8 +105,7 @@ def rehearse_all(
 ) -> History:
     """Run what the history does not have yet, and return the history with it.
 
-    *engine* is "processes", "threads" (this process alone, for small things), or "dask://HOST:PORT". *progress* is told
-    how many runs are done, and how many there are.
+    *engine* is one of those that `performed` has. *progress* is told how many runs are done, and how many there are.
     """
     batches = list(_batches(jobs, plan, history))
     total = sum(_size(batch) for batch in batches)
@@ -116,11 +115,11 @@ def rehearse_all(
             history.add(KnownDatabase(database.digest, database.name, database.group, task.name, database.artificial))
     # As known here: a worker on another machine may not have the text of a function that is an Option.
     versions = {option.name: option.version for option in plan.options}
-    for batch, lines in _performed(batches, engine, workers):
+    for place, lines in performed(perform, batches, engine=engine, workers=workers):
         history.add(
             *(evolve(line, version=versions[line.option]) if isinstance(line, Runs) else line for line in lines)
         )
-        done += _size(batch)
+        done += _size(batches[place])
         if progress is not None:
             progress(done, total)
     return history
@@ -154,36 +153,6 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
 
 def _size(batch: Batch) -> int:
     return sum(len(epsilons) for _, epsilons in batch.runs) + len(batch.reads)
-
-
-def _performed(batches: list[Batch], engine: str, workers: int | None) -> Iterator[tuple[Batch, list[Line]]]:
-    if engine == "threads" or not batches:
-        for batch in batches:
-            yield batch, perform(batch)
-        return
-    if engine.startswith("dask://"):
-        yield from _on_dask(batches, engine)
-        return
-    if engine != "processes":
-        raise ChoiceError(f"there is no engine {engine!r}", fix="processes, threads, or dask://HOST:PORT")
-    for number, lines in in_processes(perform, batches, workers=workers):
-        yield batches[number], lines
-
-
-def _on_dask(batches: list[Batch], engine: str) -> Iterator[tuple[Batch, list[Line]]]:
-    try:
-        from distributed import Client, as_completed  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ChoiceError("Dask is not installed", fix='pip install "jostle[dask]"') from None
-    try:
-        client = Client(engine.replace("dask://", "tcp://"), timeout="10s")  # type: ignore[no-untyped-call]  # Dask's
-    except OSError:
-        raise ChoiceError(f"no scheduler answers at {engine}", fix="dask scheduler, then dask worker") from None
-    with client:
-        # Rehearsals have effects on nothing, but equal batches are never the same one.
-        waiting = {client.submit(perform, batch, pure=False): batch for batch in batches}
-        for future in as_completed(list(waiting)):  # type: ignore[no-untyped-call]  # Dask's
-            yield waiting.pop(future), future.result()
 
 
 def perform(batch: Batch) -> list[Line]:

@@ -6,40 +6,34 @@ versions, the databases or the history, and how much may be spent. Whatever chan
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-from jostle.choice.learning.history import to_json
-from jostle.choice.learning.places import here, shipped_folder
+from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.databases import ArrayCells, FrameRows, PublicDatabase
-from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.errors import JostleError
 from jostle.files.content import FileMark
-from jostle.tasks.metafeature import version_of
+from jostle.learned import keeper
 
-if TYPE_CHECKING:
-    from jostle.choice.makers.maker import ChoiceMaker
-    from jostle.choice.makers.making import Training
-
-__all__ = ["keep", "kept", "place_of"]
-
-LEARNING = 1
-"""Of the code that learns: raised when the same rehearsals come to make another maker."""
+__all__ = ["identity_of", "keep", "kept", "place_of"]
 
 
-def place_of(training: Training, maker: ChoiceMaker) -> Path:
+class Learns(Protocol):
+    """How a maker learns."""
+
+    def facts(self, maker: ChoiceMaker) -> Iterable[object]:
+        """All that a maker's learning depends on."""
+        ...
+
+
+def place_of(training: Learns, maker: ChoiceMaker) -> Path:
     """Return the file that a maker which learns so is kept in."""
-    name = "".join(letter if letter.isalnum() else "-" for letter in maker.label)
-    digest = hashlib.blake2b(digest_size=10)
-    for fact in _facts(training, maker):
-        digest.update(f"{fact}\n".encode())
-    return here("makers", f"{name}-{digest.hexdigest()}.json")
+    return keeper.place_of("makers", maker.label, keeper.mark_of(training.facts(maker)))
 
 
-def kept(training: Training, maker: ChoiceMaker) -> Trained | None:
+def kept(training: Learns, maker: ChoiceMaker) -> Trained | None:
     """Return what a maker learned before, if it is kept and still fits."""
     try:
         path = place_of(training, maker)
@@ -53,36 +47,11 @@ def kept(training: Training, maker: ChoiceMaker) -> Trained | None:
     return trained
 
 
-def keep(training: Training, maker: ChoiceMaker, trained: Trained) -> Path:
+def keep(training: Learns, maker: ChoiceMaker, trained: Trained) -> Path:
     """Keep what a maker learned, and return the file."""
     path = place_of(training, maker)
     trained.save(path)
     return path
-
-
-def _facts(training: Training, maker: ChoiceMaker) -> Iterator[object]:
-    """Yield all that a maker's learning depends on."""
-    yield LEARNING, INSTANCES, maker.task.name
-    yield [(option.name, option.version) for option in maker.among]
-    yield [(each.name, each.version) for each in maker.informed_by]
-    yield [_code(prior) for prior in maker.priors()]
-    yield [str(share) for share in training.shares]
-    judge = training.judged_by
-    own = judge is None or judge.name == maker.task.judges[0].name
-    yield None if own or judge is None else (judge.name, _code(judge.loss))
-    if training.corpus is not None:
-        yield training.epsilons, training.repeats, _code(training.jobs)
-        for database in training.corpus:
-            yield database.name, database.group, identity_of(database)
-    elif training.history is not None:
-        yield from map(to_json, training.history.lines())
-    else:
-        path = shipped_folder() / f"{maker.task.name}.jsonl.gz"
-        yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
-
-
-def _code(function: Callable[..., Any] | None) -> str | None:
-    return None if function is None else version_of(function)
 
 
 def identity_of(database: PublicDatabase) -> str:

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.history import History, read_history
+from jostle.choice.learning.history import History, histories_of, read_history, to_json
 from jostle.choice.learning.judging import Loss, judge_of
 from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
-from jostle.choice.learning.places import histories_of
 from jostle.choice.learning.progress import Progress, shown_progress
 from jostle.choice.learning.rehearse import EPSILONS, Plan, judge_in, rehearse_all
-from jostle.choice.makers.kept import keep, kept
+from jostle.choice.makers.kept import identity_of, keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_history
 from jostle.choice.makers.trained import Trained, learn
 from jostle.choice.makers.training import SHARES
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_history
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import public
+from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.corpora.specs import Spec
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError
+from jostle.learned.places import shipped_folder
 from jostle.options.base import Option, get
 from jostle.privacy.amounts import Amount, exact
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer
-from jostle.tasks.metafeature import Metafeature
+from jostle.tasks.metafeature import Metafeature, version_of
 from jostle.visible import visible
 
 __all__ = ["MkChoiceMaker", "Training"]
+
+LEARNING = 1
+"""Of the code that learns: raised when the same rehearsals come to make another maker."""
 
 Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]
 
@@ -67,6 +73,26 @@ class Training:
                 said = visible(f"{maker.label} has learned, but will have to again: {mistake.title}")
                 warnings.warn(said, stacklevel=2)
         return found
+
+    def facts(self, maker: ChoiceMaker) -> Iterator[object]:
+        """All that a maker's learning depends on."""
+        yield LEARNING, INSTANCES, maker.task.name
+        yield [(option.name, option.version) for option in maker.among]
+        yield [(each.name, each.version) for each in maker.informed_by]
+        yield [_code(prior) for prior in maker.priors()]
+        yield [str(share) for share in self.shares]
+        judge = self.judged_by
+        own = judge is None or judge.name == maker.task.judges[0].name
+        yield None if own or judge is None else (judge.name, _code(judge.loss))
+        if self.corpus is not None:
+            yield self.epsilons, self.repeats, _code(self.jobs)
+            for database in self.corpus:
+                yield database.name, database.group, identity_of(database)
+        elif self.history is not None:
+            yield from map(to_json, self.history.lines())
+        else:
+            path = shipped_folder() / f"{maker.task.name}.jsonl.gz"
+            yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
 
     def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
         """Return what a maker learns; rehearse first what was not rehearsed yet."""
@@ -170,6 +196,10 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         corpus = None if trained_on is None else _corpus(trained_on)
         training = Training(corpus=corpus, shares=shares, judged_by=judge)
     return ChoiceMaker(among=options, informed_by=looked_at, label=label, trainer=training)
+
+
+def _code(function: Callable[..., Any] | None) -> str | None:
+    return None if function is None else version_of(function)
 
 
 def _share(spending: Amount) -> Fraction:

@@ -9,8 +9,7 @@ from typing import Any
 
 from attrs import asdict, evolve, frozen
 
-from jostle.choice.learning.history import History
-from jostle.choice.learning.places import histories_of
+from jostle.choice.learning.history import History, histories_of
 from jostle.choice.learning.progress import shown_progress
 from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.kept import keep

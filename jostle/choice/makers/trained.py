@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.forest import Forest
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
 from jostle.choice.learning.regret import Figures
 from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
@@ -32,6 +30,8 @@ from jostle.choice.makers.training import (
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
+from jostle.learned.forest import Forest
+from jostle.learned.keeper import write_whole
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
 from jostle.tasks.metafeature import Metafeature, named
@@ -227,14 +227,7 @@ class Trained:
 
     def save(self, path: str | Path) -> None:
         """Write the maker to a file."""
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            # In one step, so that nobody reads half of it.
-            part = Path(f"{path}.{os.getpid()}.part")
-            part.write_text(self.to_json() + "\n", encoding="utf-8")
-            part.replace(path)
-        except OSError as mistake:
-            raise ChoiceError(f"cannot write the maker {path}: {mistake.strerror}", fix="name another file") from None
+        write_whole(Path(path), self.to_json() + "\n", "maker")
 
     @classmethod
     def read(cls, path: str | Path, priors: tuple[Predict | None, ...] = ()) -> Trained:

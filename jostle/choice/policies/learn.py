@@ -21,10 +21,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.forest import Forest, fit_forest
-from jostle.choice.policies.policy import LearnedPolicy, mark_of
 from jostle.choice.policies.work import REFUSED, Lesson, Perform, Program, Situation, Taught, Teach, Try, in_turn
 from jostle.errors import ChoiceError
+from jostle.learned.forest import Forest, fit_forest
+from jostle.learned.policy import LearnedPolicy, mark_of
 from jostle.sites import Policy
 
 __all__ = [

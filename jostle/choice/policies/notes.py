@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
 
+from jostle.choice.learning.engine import check_engine, performed
 from jostle.choice.learning.progress import Progress, silent
-from jostle.choice.learning.workers import in_processes
+from jostle.choice.learning.store import Store
 from jostle.choice.policies.work import Lesson, Part, Taught, Teach
 from jostle.errors import ChoiceError
 from jostle.files import json_text
@@ -21,7 +21,6 @@ from jostle.files.structure import structured
 
 __all__ = ["Notebook"]
 
-ENGINES = ("processes", "threads")
 NOTES = FileKind(
     "file of notes", ChoiceError, "take it away: what is noted in it is then done again", most_bytes=1 << 28
 )
@@ -53,19 +52,14 @@ class Notebook:
 
     def __attrs_post_init__(self) -> None:
         """Read what is noted already; a last line that was cut short is taken out."""
-        if self.engine not in ENGINES:
-            raise ChoiceError(
-                f"the choices inside a program are not learned on {self.engine!r}", fix=f"--engine {ENGINES[0]}"
-            )
+        check_engine(self.engine)
         if self.path is None or not self.path.exists():
             return
-        data = NOTES.at(self.path).data()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            self.path.write_bytes(whole)
-        for line in whole.splitlines():
+        store = store_at(self.path)
+        store.mend()
+        for line in store.lines():
             try:
-                key, found = structured(json_text.parsed(line.decode("utf-8")), tuple[str, Any])
+                key, found = structured(json_text.parsed(line), tuple[str, Any])
                 self._known[key] = _read(found)
             except ValueError:  # what no line says is done again
                 continue
@@ -74,11 +68,11 @@ class Notebook:
         """Return what each part gives, doing those that are not noted."""
         keys = [part.key for part in parts]
         missing = [place for place, part in enumerate(parts) if not self._knows(part)]
-        workers = 1 if self.engine == "threads" else self.workers
         with self.progress.stage(title, len(parts)) as said:
             said.at(len(parts) - len(missing), len(parts))
             todo = [parts[place] for place in missing]
-            for number, (place, found) in enumerate(in_processes(_done, todo, workers=workers), start=1):
+            done = performed(_done, todo, engine=self.engine, workers=self.workers)
+            for number, (place, found) in enumerate(done, start=1):
                 self._note(keys[missing[place]], found)
                 said.at(len(parts) - len(missing) + number, len(parts))
         return [self._known[key] for key in keys]
@@ -95,21 +89,13 @@ class Notebook:
     def _note(self, key: str, found: Any) -> None:
         self._known[key] = _read(found)
         self.done += 1
-        if self.path is None:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            try:
-                os.write(file, (json.dumps([key, found], separators=(",", ":")) + "\n").encode())
-            finally:
-                os.close(file)
-        except OSError as mistake:
-            raise ChoiceError(
-                f"cannot write {self.path}: {mistake.strerror}",
-                why="what was run until now is kept there, below JOSTLE_HOME",
-                fix="make room, and run the same command again: it goes on where it stopped",
-            ) from None
+        if self.path is not None:
+            store_at(self.path).add([json.dumps([key, found], separators=(",", ":"))])
+
+
+def store_at(path: Path) -> Store:
+    """The file of notes."""
+    return Store(path, NOTES, "what was run until now is kept there, below JOSTLE_HOME")
 
 
 def _done(part: Part) -> Any:

@@ -9,16 +9,16 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.choice.learning.places import here
 from jostle.choice.learning.progress import shown_progress
-from jostle.choice.policies.kept import Kept, keep_policies, policies_for
 from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
 from jostle.choice.policies.notes import Notebook
-from jostle.choice.policies.policy import LearnedPolicy
 from jostle.choice.policies.situations import MOST_DATABASES, halves, situations_of
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import public
 from jostle.errors import ChoiceError
+from jostle.learned.kept import Kept, keep_policies, policies_for
+from jostle.learned.places import here
+from jostle.learned.policy import LearnedPolicy
 from jostle.privacy.amounts import epsilon_amount
 from jostle.tasks import UNTOLD, Judge, Task
 

@@ -17,8 +17,9 @@ import numpy as np
 from attrs import frozen
 
 from jostle.errors import JostleError
+from jostle.learned.kept import nothing_learned
 from jostle.privacy.opening import rehearse
-from jostle.sites import Policy, Taken, explore, follow, nothing_learned, record
+from jostle.sites import Policy, Taken, explore, follow, record
 from jostle.tables.table import Table
 
 __all__ = ["REFUSED", "Lesson", "Part", "Perform", "Program", "Situation", "Taught", "Teach", "Try", "in_turn"]

@@ -32,6 +32,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from jostle.learned.policy import shipped_policies
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
@@ -47,7 +48,7 @@ from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
-from jostle.sites import Policy, choose_each, shipped
+from jostle.sites import Policy, choose_each
 from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
@@ -114,7 +115,7 @@ class JostledTree(Classifier):
         return without_twigs(model, pessimistic(grove, counts)) if self.prune else model
 
     def _policies(self) -> Mapping[str, Policy]:
-        return {**PUBLISHED, **(shipped("JostledTree") if self.policies == "learned" else {})}
+        return {**PUBLISHED, **(shipped_policies("JostledTree") if self.policies == "learned" else {})}
 
 
 @frozen

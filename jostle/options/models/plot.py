@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from jostle.errors import OptionError
-
-if TYPE_CHECKING:
-    from jostle.options.models.trees import TreeModel
+from jostle.tables.routes import Routing
 
 __all__ = ["plot_tree"]
 
@@ -16,7 +15,29 @@ MOST_LEAVES = 120
 MOST_LEVELS = 40
 
 
-def plot_tree(model: TreeModel, tree: int = 0) -> Any:
+class Drawn(Protocol):
+    """What is drawn of a model: its trees, and their nodes and branches in words."""
+
+    @property
+    def routing(self) -> Routing:
+        """The trees."""
+        ...
+
+    @property
+    def made_by(self) -> str:
+        """What is written above."""
+        ...
+
+    def verdict(self, node: int) -> str:
+        """What a leaf says."""
+        ...
+
+    def branches(self, node: int) -> Iterator[tuple[str, int]]:
+        """The branches of a node, each with where it leads."""
+        ...
+
+
+def plot_tree(model: Drawn, tree: int = 0) -> Any:
     """Return a matplotlib figure: nodes from left to right by depth, leaves one below the other."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
@@ -46,7 +67,7 @@ def plot_tree(model: TreeModel, tree: int = 0) -> Any:
 
 
 def _place(  # noqa: PLR0917 - one call site, all of it state of one walk
-    model: TreeModel,
+    model: Drawn,
     node: int,
     level: int,
     leaves: list[int],

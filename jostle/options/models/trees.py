@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.options.models.plot import plot_tree
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model, check_numbers
@@ -148,8 +149,6 @@ class TreeModel(Model):
 
     def plot(self, tree: int = 0) -> Any:
         """Return a matplotlib figure of one tree; needs the `report` extra."""
-        from jostle.options.models.plot import plot_tree  # noqa: PLC0415 - matplotlib is an extra
-
         return plot_tree(self, tree)
 
     def facts(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
-from jostle.choice.learning.forest import LEAF, Forest, fit_forest
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.learned.forest import LEAF, Forest, fit_forest
 
 CHANCE = np.random.default_rng(7)
 ROWS = CHANCE.random((200, 4))

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -70,17 +69,6 @@ def test_a_run_is_a_function_of_what_is_run() -> None:
     first = rehearse_all(JOBS[:1], Plan(options=options(), epsilons=("1",), repeats=1), History(), engine="threads")
     assert all_losses(rehearse_all(JOBS, PLAN, first, engine="threads")) == whole
     assert len({seed_of("k", f"{name} 1", "1", repeat) for name in "ab" for repeat in range(3)}) == 6
-
-
-@pytest.fixture
-def cluster() -> Iterator[str]:
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
-        ) as found:
-            yield str(found.scheduler_address).replace("tcp://", "dask://")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

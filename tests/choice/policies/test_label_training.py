@@ -19,16 +19,16 @@ from processes import LIMIT, started
 
 import jostle
 from jostle.choice.policies import notes as label_notes
-from jostle.choice.policies.kept import place_of, policies_for
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.situations import halves, situations_of
 from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
 from jostle.choice.policies.work import Part
-from jostle.choice.programs import load_maker, load_trainable
 from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
-from jostle.sites import CHANGED, force, nothing_learned
+from jostle.learned.kept import CHANGED, nothing_learned, place_of, policies_for
+from jostle.programs import load_maker, load_trainable
+from jostle.sites import force
 from jostle.tasks import RANGES
 from jostle.trace.records import Chosen, Trace
 
@@ -407,7 +407,8 @@ def test_what_cannot_be_learned_is_refused_in_words(
         (("train", python), "defines no choice maker"),
         (("train", python, "--entry", "chosen"), "defines no Option chosen"),
         (("train", program, "--history", tmp_path / "h.jsonl"), "--history is not for labelled choices"),
-        (("train", program, "--engine", "dask://x:1", "--corpus", databases), "not learned on 'dask"),
+        (("train", program, "--engine", "dask://x:1", "--corpus", databases), "no scheduler answers at dask://x:1"),
+        (("train", program, "--entry", "Stump", "--engine", "cluster"), "no engine 'cluster'"),
         (("train", number, "--corpus", databases, "--engine", "threads"), "answer that can be judged"),
         (("train", PROGRAMS / "histogram.jst", "--epsilon", "1"), "--epsilon is not for choice makers"),
     ]
@@ -434,6 +435,18 @@ def test_databases_that_share_people_are_on_one_side(databases: Path) -> None:
     assert {*learnt, *tried} == {*situations}
     few = halves(situations[:3])
     assert few[0] == few[1] == situations[:3]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_cluster_learns_what_this_process_learns(program: Path, databases: Path, cluster: str) -> None:
+    found = load_trainable(program, entry="Stump")
+    assert isinstance(found, Labelled)
+    told = [
+        train_policies(found, corpus=databases, epsilons=("4",), engine=engine, runs=12)
+        for engine in ("threads", cluster)
+    ]
+    here, there = ({label: policy.facts() for label, policy in each.policies.items()} for each in told)
+    assert here == there
 
 
 class Nothing:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jostle.choice.learning.forest import Forest
-from jostle.choice.policies.policy import LearnedPolicy, read_policies, write_policies
 from jostle.errors import ChoiceError
+from jostle.learned.forest import Forest
+from jostle.learned.policy import LearnedPolicy, read_policies, shipped_policies, write_policies
 from jostle.options.classification.jostled_tree import ACTIONS, RULES
-from jostle.sites import Choice, choose, choose_each, follow, shipped
+from jostle.sites import Choice, choose, choose_each, follow
 
 SIZES = ("small", "large")
 
@@ -112,11 +112,11 @@ def test_a_policy_has_a_forest_for_each_alternative(changed: dict[str, Any]) -> 
 
 
 def test_the_policies_that_come_with_jostle_fit_the_tree() -> None:
-    policies = shipped("JostledTree")
+    policies = shipped_policies("JostledTree")
     assert set(policies) == {"L1", "L2"}
     first, second = policies["L1"], policies["L2"]
     assert isinstance(first, LearnedPolicy)
     assert isinstance(second, LearnedPolicy)
     assert first.among == ACTIONS
     assert second.among == RULES
-    assert shipped("no such program") == {}
+    assert shipped_policies("no such program") == {}

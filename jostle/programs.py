@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from attrs import evolve, frozen
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.policies.train import Labelled
-from jostle.choice.pretrained import SHIPPED, rehearsals_of, shipped_maker
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError, OptionError
 from jostle.options.base import get
@@ -98,10 +97,11 @@ def _no_maker(path: Path) -> ChoiceError:
 def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
     """Return what makes labelled choices; None where nobody named it and nothing does."""
     if not isinstance(loaded, Mapping):
-        language: Any = import_module("jostle.lang.labelled")  # by name: the language is built on choosing
-        if entry is None and (loaded.entry is None or not language.labels_of(loaded, loaded.entry)):
+        from jostle.lang.labelled import labelled, labels_of  # noqa: PLC0415 - for programs in the language only
+
+        if entry is None and (loaded.entry is None or not labels_of(loaded, loaded.entry)):
             return None
-        found: Labelled = language.labelled(loaded, entry)
+        found: Labelled = labelled(loaded, entry)
         return found
     options = {name: each for name, each in loaded.items() if isinstance(each, FunctionOption) and name[0] != "_"}
     if entry is None:
@@ -163,5 +163,6 @@ def _ran(path: Path) -> dict[str, Any]:
 
 def _loaded(path: Path, public: Sequence[Path]) -> Any:
     """Return the program in a .jst file."""
-    language: Any = import_module("jostle.lang.program")  # by name: the language is built on choosing
-    return language.load(path, say=None, public=public)
+    from jostle.lang.program import load  # noqa: PLC0415 - as above
+
+    return load(path, say=None, public=public)

@@ -8,18 +8,38 @@ and the trace says why.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from jostle.choice.learning.places import here
-from jostle.choice.policies.policy import LearnedPolicy, read_with_facts, write_policies
-from jostle.errors import ChoiceError, JostleError
-from jostle.sites import CHANGED, UNUSABLE, Choice, Decision, Policy
+from jostle.errors import JostleError
+from jostle.learned import keeper
+from jostle.learned.policy import LearnedPolicy, read_with_facts, write_policies
+from jostle.sites import Choice, Decision, Policy
 
-__all__ = ["Kept", "Known", "keep_policies", "place_of", "policies_for"]
+__all__ = [
+    "CHANGED",
+    "UNUSABLE",
+    "Kept",
+    "KeptPolicies",
+    "keep_policies",
+    "learned_for",
+    "learning_anew",
+    "nothing_learned",
+    "place_of",
+    "policies_for",
+]
+
+CHANGED = "the first alternative listed: the program has changed since its choices were learned"
+"""Why, where what was learned is of another text."""
+UNUSABLE = "the first alternative listed: what was learned cannot be used: "
+"""How that begins, where what was learned cannot be read."""
+
+_left_out: ContextVar[bool] = ContextVar("jostle_nothing_learned", default=False)
 
 
 @frozen(eq=False)
@@ -49,7 +69,7 @@ class First:
 
 
 @frozen(eq=False)
-class Known(Mapping[str, Policy]):
+class KeptPolicies(Mapping[str, Policy]):
     """What is known of a program's labels."""
 
     policies: Mapping[str, Policy] = field(factory=dict)
@@ -78,12 +98,32 @@ class Known(Mapping[str, Policy]):
         return len(self.policies)
 
 
-NOTHING = Known()
+NOTHING = KeptPolicies()
+
+
+@contextmanager
+def nothing_learned() -> Iterator[None]:
+    """Let programs run as if nothing had been learned before: what is learned anew does not depend on it."""
+    token = _left_out.set(True)
+    try:
+        yield
+    finally:
+        _left_out.reset(token)
+
+
+def learning_anew() -> bool:
+    """Whether programs run as if nothing had been learned."""
+    return _left_out.get()
+
+
+def learned_for(name: str, mark: str, program: str) -> Mapping[str, Policy]:
+    """What was learned for an Option of a program, by label: nothing while it is learned anew (see `policies_for`)."""
+    return {} if learning_anew() else policies_for(name, mark, program)
 
 
 def place_of(name: str, mark: str) -> Path:
     """Return the file that policies for this text are kept in."""
-    return here("policies", f"{_file_name(name)}-{mark}.json")
+    return keeper.place_of("policies", name, mark)
 
 
 def keep_policies(
@@ -100,24 +140,13 @@ def keep_policies(
     place = place_of(name, mark) if path is None else path
     programs = sorted({*_programs(place_of(name, mark)), program})
     held = {"name": name, "mark": mark, "programs": programs, "learned_on": learned_on, **facts}
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        # Put in its place whole; but for what is no file, a pipe say, which is not to be replaced by one.
-        new = place if place.exists() and not place.is_file() else place.with_name(f"{place.name}.new")
-        write_policies(new, policies, about=f"the choices of {name}, learned on {learned_on}", facts=held)
-        if new != place:
-            new.replace(place)
-    except OSError as mistake:
-        raise ChoiceError(
-            f"cannot write the policies {place}: {mistake.strerror}",
-            fix="make room, or name another folder in JOSTLE_HOME"
-            if path is None
-            else "make room, or name another file",
-        ) from None
+    fix = "make room, or name another folder in JOSTLE_HOME" if path is None else "make room, or name another file"
+    about = f"the choices of {name}, learned on {learned_on}"
+    write_policies(place, policies, about=about, facts=held, fix=fix)
     return place
 
 
-def policies_for(name: str, mark: str, program: str) -> Known:
+def policies_for(name: str, mark: str, program: str) -> KeptPolicies:
     """Return what was learned for a program, found as it is kept."""
     path = place_of(name, mark)
     try:
@@ -128,14 +157,14 @@ def policies_for(name: str, mark: str, program: str) -> Known:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, order: int = 0) -> Known:
+def _read(path: Path, order: int = 0) -> KeptPolicies:
     """Return the policies in a file; one that cannot be read is as good as none, but says so."""
     try:
         policies, facts = read_with_facts(path)
     except JostleError as mistake:
-        return Known(problem=mistake.title)
+        return KeptPolicies(problem=mistake.title)
     learned_on = str(facts.get("learned_on", "public databases"))
-    return Known({label: Kept(each, learned_on) for label, each in policies.items()}, path, facts, order=order)
+    return KeptPolicies({label: Kept(each, learned_on) for label, each in policies.items()}, path, facts, order=order)
 
 
 def _listed(folder: Path) -> tuple[str, ...]:
@@ -146,16 +175,16 @@ def _listed(folder: Path) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Known:
+def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> KeptPolicies:
     """Return policies that take the first alternatives, if another text of this program was trained."""
     labels: set[str] = set()
     for each in listed:
-        if not each.startswith(f"{_file_name(name)}-") or not each.endswith(".json"):
+        if not each.startswith(f"{keeper.file_name(name)}-") or not each.endswith(".json"):
             continue
         found = _read(folder / each)
         if program in _programs_in(found) and found.facts.get("name") == name:
             labels.update(found.policies)
-    return Known(dict.fromkeys(sorted(labels), First(CHANGED)), stale=True) if labels else NOTHING
+    return KeptPolicies(dict.fromkeys(sorted(labels), First(CHANGED)), stale=True) if labels else NOTHING
 
 
 def _programs(path: Path) -> tuple[str, ...]:
@@ -163,10 +192,6 @@ def _programs(path: Path) -> tuple[str, ...]:
     return _programs_in(_read(path, path.stat().st_mtime_ns)) if path.exists() else ()
 
 
-def _programs_in(known: Known) -> tuple[str, ...]:
+def _programs_in(known: KeptPolicies) -> tuple[str, ...]:
     listed = known.facts.get("programs")
     return tuple(map(str, listed)) if isinstance(listed, list) else ()
-
-
-def _file_name(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name)

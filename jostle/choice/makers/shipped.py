@@ -13,10 +13,10 @@ from typing import Any
 from attrs import frozen
 
 from jostle.choice.learning.history import History, KnownInstance, read_history
-from jostle.choice.learning.places import shipped_folder
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.roles import Role, known
 from jostle.errors import ChoiceError
+from jostle.learned.places import shipped_folder
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 
 __all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_maker"]

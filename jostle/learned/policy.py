@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,20 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.forest import Forest
-from jostle.choice.learning.places import shipped_folder
 from jostle.errors import ChoiceError
 from jostle.files.kinds import FileKind
-from jostle.sites import Choice, Decision, Policy, ship
+from jostle.learned.forest import Forest
+from jostle.learned.keeper import write_whole
+from jostle.learned.places import shipped_folder
+from jostle.sites import Choice, Decision, Policy
 
 __all__ = ["POLICIES", "LearnedPolicy", "mark_of", "read_policies", "read_with_facts", "write_policies"]
 
 Floats = NDArray[np.float64]
 VERSION = 1
 POLICIES = FileKind("file of policies", ChoiceError, "learn them anew", version=VERSION)
+SHIPPED: Mapping[str, str] = {"JostledTree": "jostled_tree.json"}
+"""The files of policies that come with Jostle, by the names of the programs that make the choices."""
 MOST_CAUTION = 1e9
 
 
@@ -106,17 +109,30 @@ class PolicyList:
 
 
 def write_policies(
-    path: Path, policies: Mapping[str, LearnedPolicy], *, about: str, facts: Mapping[str, Any] | None = None
+    path: Path,
+    policies: Mapping[str, LearnedPolicy],
+    *,
+    about: str,
+    facts: Mapping[str, Any] | None = None,
+    fix: str = "make room, or name another file",
 ) -> None:
     """Write policies, by label, to a file of JSON that says in words what they are; *facts* go with them."""
     listed = [policies[label].facts() for label in sorted(policies)]
     held = {"version": VERSION, "about": about, **(facts or {}), "policies": listed}
-    path.write_text(json.dumps(held, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(held, separators=(",", ":")) + "\n", "policies", fix=fix)
 
 
 def read_policies(path: Path) -> dict[str, LearnedPolicy]:
     """Return the policies in a file, by label."""
     return read_with_facts(path)[0]
+
+
+@cache
+def shipped_policies(program: str) -> Mapping[str, LearnedPolicy]:
+    """Policies that came with Jostle for the choices of a program, by label; none if there are none."""
+    file = SHIPPED.get(program)
+    path = None if file is None else shipped_folder() / file
+    return {} if path is None or not path.exists() else read_policies(path)
 
 
 def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:
@@ -137,7 +153,3 @@ def mark_of(policies: Mapping[str, Policy | None]) -> str:
 @lru_cache(maxsize=256)
 def _mark(policy: LearnedPolicy) -> str:
     return hashlib.sha256(json.dumps(policy.facts(), sort_keys=True).encode()).hexdigest()
-
-
-if (JOSTLED_TREE := shipped_folder() / "jostled_tree.json").exists():
-    ship("JostledTree", partial(read_policies, JOSTLED_TREE))
