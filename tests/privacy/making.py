@@ -16,6 +16,7 @@ from jostle import options
 from jostle.errors import JostleError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, Mean, Total
+from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.events import (
     EVENTS,
     Allotment,
@@ -45,6 +46,7 @@ from jostle.privacy.tallied import Tally
 from jostle.tables.hits import Hits, Points
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
+from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.stacks import Layer, Stack
@@ -113,6 +115,20 @@ def regions(chance: Chance) -> dict[str, Any]:
         [0, *sorted(chance.sample(range(1, cells), chance.randint(0, cells - 1)))] for _ in range(chance.randint(1, 3))
     ]
     return {"columns": columns, "order": order, "starts": starts}
+
+
+def refinements(chance: Chance) -> dict[str, Any]:
+    columns = chance.sample(NAMES, 3)
+    base, candidates = columns[: (cut := chance.randint(0, 1))], columns[cut : cut + chance.randint(1, 2)]
+    groups = [some_groups(chance, SIZES[name]) for name in (*base, *candidates)] if chance.random() < 0.5 else []
+    by = columns[-1] if len(base) + len(candidates) < len(columns) else "a"
+    return {"base": base, "candidates": candidates, "by": by, "groups": groups}
+
+
+def discernibility(chance: Chance) -> dict[str, Any]:
+    base, candidates = chance.choice([((), ("b", "c")), (("b",), ("c",)), ((), ("c",)), (("c",), ("b",))])
+    groups = [some_groups(chance, SIZES[name]) for name in (*base, *candidates)] if chance.random() < 0.5 else []
+    return {"base": base, "candidates": candidates, "groups": groups}
 
 
 def box(chance: Chance) -> dict[str, Any]:
@@ -309,6 +325,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "most": chance.choice([1, 2, 3, 2**30 - 1]),
     },
     SparseCounts: lambda chance: {"columns": some_names(chance)},
+    Refinements: refinements,
     Layer: layer,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: {each.name: getattr(a_routing(chance), each.name) for each in fields(Routing)},
@@ -322,6 +339,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     # Scores
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
+    Discernibility: discernibility,
     SplitScore: split_score,
     MixedSplitScore: mixed_score,
     LeafMajority: lambda chance: {"routing": a_routing(chance)},
