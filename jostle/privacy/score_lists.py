@@ -5,6 +5,7 @@ from __future__ import annotations
 from jostle.errors import ProbeError
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.fields import TYPES
+from jostle.privacy.halves import Halves
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.scores import Fullest
@@ -18,6 +19,6 @@ WHY = "a score sees un-noised tallies, so only those proved beforehand may be us
 SCORES = Closed("score", (Discernibility, Fullest, Misfit), why=WHY, error=ProbeError, types=TYPES)
 """Scores of which one candidate is picked."""
 GROUP_SCORES = Closed(
-    "score for groups", (LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES
+    "score for groups", (Halves, LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES
 )
 """Scores of which one candidate is picked in each of many groups."""

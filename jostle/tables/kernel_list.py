@@ -5,6 +5,7 @@ from __future__ import annotations
 from jostle.tables.closed import Closed
 from jostle.tables.hits import Hits
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
+from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
@@ -14,7 +15,22 @@ __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 
 KERNELS = Closed(
     "kernel",
-    (Box, Counts, Haar, Hits, LeafCounts, Marks, Refinements, Regions, SparseCounts, SplitCounts, Stack, Sums),
+    (
+        Box,
+        Counts,
+        Haar,
+        Hits,
+        LeafCounts,
+        MarginLevels,
+        Margins,
+        Marks,
+        Refinements,
+        Regions,
+        SparseCounts,
+        SplitCounts,
+        Stack,
+        Sums,
+    ),
     why="only code inside jostle.tables runs on rows",
 )
 DENSE_KERNELS = KERNELS.made_from(DenseKernel)

@@ -18,11 +18,14 @@ import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.errors import ProbeError, TableError
+from jostle.privacy.halves import Halves
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.pick_each import PickEach, permute_and_flip_each
 from jostle.privacy.split_scores import GRID, GroupScore, LeafMajority, SplitScore, Utility, spread_of
 from jostle.tables.block import Block
+from jostle.tables.margins import Margins
 from jostle.tables.routes import Routing
+from jostle.tables.rules import Points
 from jostle.tables.schema import Neighbours
 
 UTILITIES: tuple[Utility, ...] = get_args(Utility)
@@ -69,6 +72,12 @@ def split_score(
     )
 
 
+MARGINS = Margins(
+    [Points(("d",), [[0, 0], [0, 1], [0, 2]]), Points(("b",), [[0, 0], [0, 3]])], positive=1, cuts=[1, 2, 4]
+)
+"""Margins of 0 to 5, in four intervals."""
+
+
 def scores(score: GroupScore, rows: tuple[Row, ...]) -> Integers:
     return kept_scores(score, tuple(sorted(rows)))
 
@@ -94,6 +103,8 @@ SCORES = [
     *(split_score(utility, handicaps=(7, 0, 2**40)) for utility in UTILITIES),
     LeafMajority(SPLIT_BY_A),
     LeafMajority(TWO_TREES),
+    Halves(MARGINS, [0, 4]),
+    Halves(MARGINS, [0, 2, 4]),
 ]
 
 
@@ -188,7 +199,9 @@ def log_chances(group: tuple[int, ...], rate: Fraction) -> NDArray[np.float64]:
 def loss(score: GroupScore, first: tuple[Row, ...], second: tuple[Row, ...], rate: Fraction) -> float:
     """Return the largest log-ratio of any vector of picks, either way: the groups' picks are independent."""
     total = [0.0, 0.0]
-    for before, after in zip(scores(score, first).tolist(), scores(score, second).tolist(), strict=True):
+    allowed = score.allowed(SCHEMA)
+    for place, both in enumerate(zip(scores(score, first), scores(score, second), strict=True)):
+        before, after = ((each if allowed is None else each[allowed[place]]).tolist() for each in both)
         if before == after:
             continue
         ratios = log_chances(tuple(before), rate) - log_chances(tuple(after), rate)
@@ -208,6 +221,29 @@ def test_all_picks_together_cost_epsilon(score: GroupScore, relation: Neighbours
         for other in neighbours_of(table, relation)
     )
     assert worst <= float(EPSILON) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("ends", "fault"),
+    [
+        ([0], "outside"),
+        ([0, 5], "outside"),
+        ([-1, 4], "outside"),
+        ([0, 3, 4], "fewer than two"),
+        ([4, 0], "fewer than two"),
+    ],
+)
+def test_stretches_that_have_no_median_are_refused(ends: list[int], fault: str) -> None:
+    with pytest.raises(ProbeError, match=fault):
+        Halves(MARGINS, ends).check(SCHEMA)
+
+
+def test_a_cut_scores_best_where_it_halves_the_rows() -> None:
+    """Of margins 0, 0, 1, 4, 5, 5 in the intervals of 0, of 1, of 2 and 3, of 4 and 5."""
+    rows = tuple((0, b, d, 0) for b, d in ((0, 0), (0, 0), (0, 1), (1, 1), (1, 2), (1, 2)))
+
+    assert scores(Halves(MARGINS, [0, 4]), rows).tolist() == [[-2, 0, 0]]
+    assert scores(Halves(MARGINS, [0, 2, 4]), rows).tolist() == [[-1, 0, 0], [0, 0, -3]]
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))

@@ -41,6 +41,7 @@ from jostle.privacy import opening
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.expressions import NODES, cells, sums
+from jostle.privacy.halves import Halves
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick
@@ -57,12 +58,14 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
-from jostle.tables.hits import Hits, Points
+from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
+from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
+from jostle.tables.rules import Points
 from jostle.tables.schema import Neighbours
 from jostle.tables.stacks import Layer, Stack
 from jostle.tasks import TASKS
@@ -154,6 +157,8 @@ PLANE = ("size", "colour")
 LINE = np.arange(12)
 BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
+MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
+
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
@@ -166,6 +171,8 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Refinements: (),  # which scores look at, and no noise is put on
     Stack: (Stack((Layer(("ill",), ((),)), Layer(("size",), ((0, 0, 1, 1),), (("colour", (0, 1)),)))),),
     Hits: (Hits((Points(("colour",), np.arange(6).reshape(3, 2)),)),),
+    Margins: (MARGINS,),
+    MarginLevels: (MarginLevels(MARGINS),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
     SplitCounts: (SplitCounts(ROUTING, [1, 3]),),
     Regions: (Regions(PLANE, LINE, (LINE, np.array([0, 6]))),),
@@ -192,6 +199,7 @@ GROUP_SCORE_CASES: dict[type, tuple[GroupScore, ...]] = {
         ),
     ),
     LeafMajority: (LeafMajority(ROUTING),),
+    Halves: (Halves(MARGINS, [0, 4]), Halves(MARGINS, [0, 2, 4])),
 }
 COUNTS = cells("size", "ill")
 NODE_CASES: dict[type, tuple[Expression, ...]] = {
@@ -225,7 +233,9 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
     AddNoiseAbove: lambda: (
         AddNoiseAbove(kernel, threshold) for kernel in KERNEL_CASES[SparseCounts] for threshold in (0, 3)
     ),
-    AddNoiseByLevel: lambda: (levels(kernel) for kind in (Regions, Haar, Box) for kernel in KERNEL_CASES[kind]),
+    AddNoiseByLevel: lambda: (
+        levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
+    ),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
     Pick: lambda: (Pick(score) for scores in SCORE_CASES.values() for score in scores),
     PickEach: lambda: (PickEach(score) for scores in GROUP_SCORE_CASES.values() for score in scores),

@@ -16,8 +16,9 @@ from jostle.errors import OptionError
 from jostle.options.models.additive import AdditiveModel
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.options.models.trees import TreeModel
-from jostle.tables.hits import MOST_POINTS, Hits, Points
+from jostle.tables.hits import Hits
 from jostle.tables.routes import Routing
+from jostle.tables.rules import MOST_POINTS, Points
 from jostle.tasks.classification.model import Model
 
 __all__ = ["hits_of"]
