@@ -102,6 +102,16 @@ class Table:
         return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
 
     @classmethod
+    def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:
+        """Return a table of a dataframe's rows, each with the features that a sparse matrix has in the same row.
+
+        The schema declares one feature per column of the matrix. What is not 0 in the matrix counts as 1.
+        """
+        _check_schema(schema)
+        census = Census()
+        return cls(frames.matrix_source(matrix, frame, schema, census), lambda: census, made_of=matrix)
+
+    @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
         """Return a table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
