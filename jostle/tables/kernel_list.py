@@ -19,12 +19,12 @@ KERNELS = Closed(
     (
         Box,
         Counts,
+        FeatureSums,
         Haar,
         Hits,
         LeafCounts,
         MarginLevels,
         Margins,
-        FeatureSums,
         Marks,
         Refinements,
         Regions,

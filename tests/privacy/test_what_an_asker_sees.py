@@ -62,7 +62,7 @@ from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
 from jostle.tables.feature_sums import FeatureSums
-from jostle.tables.hits import Hits, Points
+from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
