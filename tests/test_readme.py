@@ -31,12 +31,13 @@ def test_python_blocks_run_one_after_the_other(tmp_path: Path, monkeypatch: pyte
         }
     )
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"frame": frame}
+    names: dict[str, Any] = {"frame": frame, "X": frame.select(["age", "region"]).to_pandas(), "y": frame["smokes"]}
     code = blocks("python")
-    assert len(code) == 2
+    assert len(code) == 3
     for block in code:
         exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - this is the test
     assert names["db"].spent == Fraction("0.8")
+    assert names["clf"].account().left == Fraction("0.2") - 5 * Fraction("0.025")
     assert set(names["model"].predict(frame)) <= {"no", "yes"}
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "Dict",
     "DictComprehension",
     "Entry",
-    "ExpressionNode",
+    "Expression",
     "Index",
     "Keyword",
     "Lambda",
@@ -45,7 +45,7 @@ __all__ = [
     "Not",
     "Number",
     "Over",
-    "ParameterNode",
+    "Parameter",
     "Part",
     "Percent",
     "Select",
@@ -66,19 +66,19 @@ class Node:
 
 
 @frozen(kw_only=True)
-class ExpressionNode(Node):
+class Expression(Node):
     """Something with a value."""
 
 
 @frozen
-class Name(ExpressionNode):
+class Name(Expression):
     """A name: `db`."""
 
     name: str = field(validator=is_name)
 
 
 @frozen
-class Number(ExpressionNode):
+class Number(Expression):
     """A number, exactly as its digits say: `5`, `0.1`, `1e-6`."""
 
     value: Fraction = field(validator=decimal)
@@ -88,7 +88,7 @@ class Number(ExpressionNode):
 
 
 @frozen
-class Percent(ExpressionNode):
+class Percent(Expression):
     """A share: `5%`."""
 
     value: Fraction = field(validator=decimal)
@@ -103,50 +103,50 @@ class Percent(ExpressionNode):
 
 
 @frozen
-class String(ExpressionNode):
+class String(Expression):
     """A text: `"age"`."""
 
     value: str = field(validator=finite_text)
 
 
 @frozen
-class Constant(ExpressionNode):
+class Constant(Expression):
     """`True`, `False` or `None`."""
 
     value: bool | None
 
 
 @frozen
-class Tuple(ExpressionNode):
+class Tuple(Expression):
     """Several values together: `(x, y)`; without brackets in `a, b = pair`."""
 
-    items: tuple[ExpressionNode, ...]
+    items: tuple[Expression, ...]
 
 
 @frozen
-class List(ExpressionNode):
+class List(Expression):
     """A list: `[x, y]`."""
 
-    items: tuple[ExpressionNode, ...]
+    items: tuple[Expression, ...]
 
 
 @frozen
-class Set(ExpressionNode):
+class Set(Expression):
     """A set, in the order it was written: `{DAWA, MWEM}`. It has at least one item."""
 
-    items: tuple[ExpressionNode, ...] = field(validator=at_least_one)
+    items: tuple[Expression, ...] = field(validator=at_least_one)
 
 
 @frozen
 class Entry(Node):
     """One `key: value` of a dictionary."""
 
-    key: ExpressionNode
-    value: ExpressionNode
+    key: Expression
+    value: Expression
 
 
 @frozen
-class Dict(ExpressionNode):
+class Dict(Expression):
     """A dictionary: `{c: 1, d: 2}`; `{}` is an empty one."""
 
     entries: tuple[Entry, ...]
@@ -158,28 +158,28 @@ class ComprehensionClause(Node):
 
     target: Name | Tuple = field(validator=is_target)
     """What is bound: a name, or a tuple of names."""
-    iterable: ExpressionNode
-    conditions: tuple[ExpressionNode, ...] = ()
+    iterable: Expression
+    conditions: tuple[Expression, ...] = ()
 
 
 @frozen
-class ListComprehension(ExpressionNode):
+class ListComprehension(Expression):
     """A list of what an expression gives: `[size(a) for a in atts]`."""
 
-    element: ExpressionNode
+    element: Expression
     clauses: tuple[ComprehensionClause, ...] = field(validator=at_least_one)
 
 
 @frozen
-class SetComprehension(ExpressionNode):
+class SetComprehension(Expression):
     """A set of what an expression gives: `{f(a) for a in atts}`."""
 
-    element: ExpressionNode
+    element: Expression
     clauses: tuple[ComprehensionClause, ...] = field(validator=at_least_one)
 
 
 @frozen
-class DictComprehension(ExpressionNode):
+class DictComprehension(Expression):
     """A dictionary of what two expressions give: `{v: grow(D[best = v]) for v in best}`."""
 
     entry: Entry
@@ -187,35 +187,35 @@ class DictComprehension(ExpressionNode):
 
 
 @frozen
-class Attribute(ExpressionNode):
+class Attribute(Expression):
     """A named part of a value: `db.x_range`."""
 
-    value: ExpressionNode
+    value: Expression
     name: str = field(validator=is_name)
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Index(ExpressionNode):
+class Index(Expression):
     """One item of a value: `xs[0]`."""
 
-    value: ExpressionNode
-    index: ExpressionNode
+    value: Expression
+    index: Expression
 
 
 @frozen
 class Condition(Node):
     """One `attribute = value` of a part."""
 
-    attribute: ExpressionNode
-    value: ExpressionNode
+    attribute: Expression
+    value: Expression
 
 
 @frozen
-class Part(ExpressionNode):
+class Part(Expression):
     """The rows with certain values: `D[best = v]`. Parts by different values of one attribute are disjoint."""
 
-    table: ExpressionNode
+    table: Expression
     conditions: tuple[Condition, ...] = field(validator=at_least_one)
 
 
@@ -224,139 +224,139 @@ class Keyword(Node):
     """One `name=value` of a call."""
 
     name: str = field(validator=is_name)
-    value: ExpressionNode
+    value: Expression
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Call(ExpressionNode):
+class Call(Expression):
     """A call: `noisyMax(domain=atts, utilities=U)`."""
 
-    function: ExpressionNode
-    arguments: tuple[ExpressionNode, ...] = ()
+    function: Expression
+    arguments: tuple[Expression, ...] = ()
     keywords: tuple[Keyword, ...] = ()
 
 
 @frozen
-class UnaryOperation(ExpressionNode):
+class UnaryOperation(Expression):
     """A sign before a value: `-x` or `+x`."""
 
     operator: str = field(validator=one_of("+", "-"))
-    operand: ExpressionNode
+    operand: Expression
 
 
 @frozen
-class BinaryOperation(ExpressionNode):
+class BinaryOperation(Expression):
     """Two values and a sign: `+ - * / // % **`, and `|` and `&` for sets."""
 
-    left: ExpressionNode
+    left: Expression
     operator: str = field(validator=one_of("+", "-", "*", "/", "//", "%", "**", "|", "&"))
-    right: ExpressionNode
+    right: Expression
 
 
 @frozen
-class Comparison(ExpressionNode):
+class Comparison(Expression):
     """Values compared in a row: `0 < x <= 5`; also `in` and `not in`."""
 
-    left: ExpressionNode
+    left: Expression
     operators: tuple[str, ...] = field(validator=at_least_one)
-    rights: tuple[ExpressionNode, ...] = field(validator=several_operators)
+    rights: tuple[Expression, ...] = field(validator=several_operators)
 
 
 @frozen
-class Not(ExpressionNode):
+class Not(Expression):
     """The opposite of a truth: `not x`."""
 
-    operand: ExpressionNode
+    operand: Expression
 
 
 @frozen
-class BooleanOperation(ExpressionNode):
+class BooleanOperation(Expression):
     """At least two truths joined by `and`, or by `or`."""
 
     operator: str = field(validator=one_of("and", "or"))
-    operands: tuple[ExpressionNode, ...] = field(validator=at_least_two)
+    operands: tuple[Expression, ...] = field(validator=at_least_two)
 
 
 @frozen
-class Conditional(ExpressionNode):
+class Conditional(Expression):
     """One of two values: `a if c else b`."""
 
-    condition: ExpressionNode
-    then: ExpressionNode
-    otherwise: ExpressionNode
+    condition: Expression
+    then: Expression
+    otherwise: Expression
 
 
 @frozen
-class ParameterNode(Node):
+class Parameter(Node):
     """A parameter of a function: `d=5`."""
 
     name: str = field(validator=is_name)
-    default: ExpressionNode | None = None
+    default: Expression | None = None
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Lambda(ExpressionNode):
+class Lambda(Expression):
     """A function without a name: `lambda a: size(a)`."""
 
-    parameters: tuple[ParameterNode, ...]
-    body: ExpressionNode
+    parameters: tuple[Parameter, ...]
+    body: Expression
 
 
 @frozen
-class Noised(ExpressionNode):
+class Noised(Expression):
     """A private value released with exact noise: `{{ e }}`, `{{ e }} spending 0.1`."""
 
-    value: ExpressionNode
+    value: Expression
     """The private expression."""
-    spending: ExpressionNode | None = None
+    spending: Expression | None = None
     """The epsilon, or a share of the allotment if it is a percentage; None leaves it to the caller's share."""
 
 
 @frozen
-class Select(ExpressionNode):
+class Select(Expression):
     """An aggregate over rows: `select sum(values) from db where values > 0 groupby x / 8`."""
 
     aggregate: str = field(validator=is_name)
     """What is computed: count, sum, ..."""
-    value: ExpressionNode | None
+    value: Expression | None
     """Of what, in terms of columns; None for `count()`."""
-    table: ExpressionNode
-    where: ExpressionNode | None = None
-    groupby: tuple[ExpressionNode, ...] = ()
+    table: Expression
+    where: Expression | None = None
+    groupby: tuple[Expression, ...] = ()
     aggregate_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Over(ExpressionNode):
+class Over(Expression):
     """A workload answered from an estimate: `queries over cells`. A list with one value stands for every cell alike."""
 
-    queries: ExpressionNode
-    cells: ExpressionNode
+    queries: Expression
+    cells: Expression
 
 
 @frozen
-class MakeChoiceMaker(ExpressionNode):
+class MakeChoiceMaker(Expression):
     """A choice maker: `MkChoiceMaker among {A, B} informed by {f, g} trained on corpus spending 5%`."""
 
-    among: ExpressionNode
+    among: Expression
     """The Options."""
-    informed_by: ExpressionNode | None = None
+    informed_by: Expression | None = None
     """The metafeatures; None for public facts only."""
-    trained_on: ExpressionNode | None = None
+    trained_on: Expression | None = None
     """Public databases."""
-    judged_by: ExpressionNode | None = None
+    judged_by: Expression | None = None
     """The loss."""
-    spending: ExpressionNode | None = None
+    spending: Expression | None = None
     """What the metafeatures may cost."""
 
 
 @frozen
-class Choose(ExpressionNode):
+class Choose(Expression):
     """A labelled choice inside an algorithm: `choose L1 among {stop, branch} informed by {n, d}`."""
 
     label: str = field(validator=is_name)
-    among: ExpressionNode
-    informed_by: ExpressionNode | None = None
+    among: Expression
+    informed_by: Expression | None = None
     label_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)

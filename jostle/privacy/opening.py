@@ -20,6 +20,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, ProbeError, SchemaError
+from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
 from jostle.privacy.expressions import NODES
@@ -38,18 +39,32 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
-__all__ = ["Recognised", "protect", "raw", "recognise", "rehearse"]
+__all__ = ["Recognised", "account_of_parts", "protect", "raw", "recognise", "rehearse"]
+
+
+@frozen
+class Where:
+    """Where a table's budget is to be kept."""
+
+    path: Path | None = None
+    """The vault's file; None for the vault it has, or one in memory."""
+    alike: frozenset[str] = frozenset()
+    """Column names: without a file, it is the budget of whatever was opened here that has a column of such a name."""
 
 
 @frozen(eq=False)
 class Registry:
     """Which vault keeps the budget of which table, for every table this process has opened as private.
 
-    Its two functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
+    Its functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
     """
 
-    open: Callable[[Fingerprint, Provenance, Path | None, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
+    open: Callable[
+        [Fingerprint, Provenance, frozenset[str], Where, Callable[[Vault], Fraction]], tuple[Vault, Fraction]
+    ]
     """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
+    account: Callable[[Where], Account | None]
+    """Say what was promised and spent there; None where nothing was promised yet."""
     knows: Callable[[Provenance], bool]
     """Say whether a table from there was opened as private: not whether its rows are equal to such a table's."""
 
@@ -59,6 +74,7 @@ def make_registry() -> Registry:
     salt = secrets.token_bytes(32)
     vaults: dict[str, Vault] = {}
     private: list[Provenance] = []
+    kept: list[tuple[frozenset[str], Vault]] = []
     lock = threading.Lock()
 
     def named(path: Path | None) -> Vault | None:
@@ -68,13 +84,20 @@ def make_registry() -> Registry:
         same = (vault for vault in vaults.values() if isinstance(vault, FileVault) and vault.path == wanted.path)
         return next(same, wanted)
 
+    def wanted_at(where: Where) -> Vault | None:
+        return named(where.path) if where.path is not None else the_only(kept, where.alike)
+
     def open_vault(
-        marks: Fingerprint, provenance: Provenance, path: Path | None, opening: Callable[[Vault], Fraction]
+        marks: Fingerprint,
+        provenance: Provenance,
+        columns: frozenset[str],
+        where: Where,
+        opening: Callable[[Vault], Fraction],
     ) -> tuple[Vault, Fraction]:
         salted = marks.salted(salt)
         with lock:
             known = list({id(vault): vault for mark in salted if (vault := vaults.get(mark))}.values())
-            wanted = named(path)
+            wanted = wanted_at(where)
             if len(known) > 1 or (known and wanted and known[0] is not wanted):
                 raise BudgetError(
                     f"the budget of this table is already kept in {known[0].name}",
@@ -85,13 +108,34 @@ def make_registry() -> Registry:
             share = opening(vault)  # a vault that cannot be opened is not remembered
             vaults.update(dict.fromkeys(salted, vault))
             private.append(provenance)
+            if (columns, vault) not in kept:
+                kept.append((columns, vault))
             return vault, share
+
+    def account(where: Where) -> Account | None:
+        with lock:
+            vault = wanted_at(where)
+        if isinstance(vault, FileVault) and not vault.path.exists():
+            return None
+        return None if vault is None else vault.account()
 
     def knows(provenance: Provenance) -> bool:
         with lock:
             return any(map(provenance.shared, private))
 
-    return Registry(open_vault, knows)
+    return Registry(open_vault, account, knows)
+
+
+def the_only(kept: Iterable[tuple[frozenset[str], Vault]], alike: frozenset[str]) -> Vault | None:
+    """Vault of the tables that have a column of these names; None where there is none, or nobody asks for it."""
+    found = {id(vault): vault for columns, vault in kept if columns & alike}
+    if len(found) > 1:
+        raise BudgetError(
+            "there are several budgets of tables with columns of these names",
+            why="this table may be a part of any of them",
+            fix='name the vault that keeps its budget: vault="table.vault"',
+        )
+    return next(iter(found.values()), None)
 
 
 _registry = make_registry()
@@ -119,13 +163,31 @@ class Recognised:
         trace: Trace | str | Path | None = None,
     ) -> Probe:
         """Return a probe on the table, as `protect` does."""
+        return self._open(epsilon, Where(None if vault is None else Path(vault)), trace)
+
+    def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
+        """Return a probe on what may be a part of a larger table, and so is charged to that one's budget.
+
+        That is the one of *vault*; without, that of any table opened in this process that has a column of the same
+        name: in doubt one budget pays. *at_first* is promised where nothing was promised before.
+        """
+        where = part_at(vault, self._schema)
+        try:
+            return self._open(None, where, None)
+        except BudgetError:
+            if _registry.account(where) is not None:
+                raise
+        return self._open(at_first, where, None)
+
+    def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
         check_owner()
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
         keeper, promise = _registry.open(
             self.marks,
             self._provenance,
-            None if vault is None else Path(vault),
+            frozenset(schema.names),
+            where,
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
         ledger = Ledger(promise, schema.neighbours, payer=keeper)
@@ -145,6 +207,16 @@ def recognise(table: Table) -> Recognised:
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
     return Recognised(marks, source, schema, table.provenance)
+
+
+def part_at(vault: str | Path | None, schema: Schema) -> Where:
+    """Where the budget of parts of a larger table is kept."""
+    return Where(None if vault is None else Path(vault), frozenset(schema.names))
+
+
+def account_of_parts(vault: str | Path | None, schema: Schema) -> Account | None:
+    """What was promised for the parts of a larger table and what is spent; None where nothing was promised yet."""
+    return _registry.account(part_at(vault, schema))
 
 
 def protect(

@@ -59,6 +59,9 @@ class Vault(Protocol):
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
 
+    def account(self) -> Account | None:
+        """Promise and spending."""
+
 
 class MemoryVault:
     """A vault for the life of this process."""
@@ -89,6 +92,11 @@ class MemoryVault:
             if self._account is None:
                 raise VaultError("the vault was not opened")
             self._account = self._account.charged(amount, site, self.name, self.raising)
+
+    def account(self) -> Account | None:
+        """Promise and spending; None where nothing was promised yet."""
+        with self._lock:
+            return self._account
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.

@@ -3,82 +3,72 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from attrs import frozen
 from narwhals.exceptions import DuplicateError
-from scipy.sparse import issparse
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.census import Census
 from jostle.tables.encode import Cells, encode_block
 from jostle.tables.engines import MemorySource
-from jostle.tables.features import Bits
 from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
 from jostle.tables.values import by_type
 
-__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "matrix_source"]
+__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source"]
 
-READABLE = "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, or Table.read(path, schema)"
+READABLE = (
+    "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
+)
+
+
+@frozen(eq=False, repr=False)
+class Columns:
+    """What a dataframe has: its columns, each read when it is asked for."""
+
+    found: tuple[tuple[object, Callable[[], Cells]], ...]
+    """Names, which may be anything and come twice, with what reads their cells."""
+    length: int
+
+    @property
+    def names(self) -> tuple[object, ...]:
+        """Names of all columns."""
+        return tuple(name for name, _ in self.found)
 
 
 def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
     """Return the rows of a dataframe."""
-    wrapped = _narwhal(frame)
-    block = encode_frame(wrapped, schema, census)
-    return MemorySource(schema, block.columns, block.length, identity=_identity(wrapped), bits=block.bits)
-
-
-def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
-    """Return the rows of a dataframe, each with the features that a sparse matrix has in the same row."""
-    wrapped = _narwhal(frame)
-    bits = _bits(matrix, schema)
-    columns, length = frame_columns(wrapped, schema.names)
-    if length != bits.length:
-        raise TableError(
-            "the matrix and the frame have different numbers of rows", fix="give one row per record in both"
-        )
-    block = encode_block(columns, schema, length, census, bits)
-    identity = hashlib.blake2b(_identity(wrapped) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
-    return MemorySource(schema, block.columns, block.length, identity=identity.digest(), bits=block.bits)
-
-
-def _bits(matrix: Any, schema: Schema) -> Bits:
-    if schema.features is None:
-        raise TableError("the schema declares no features", fix='features=SparseFeatures("text", words=[...])')
-    given: object = matrix
-    if not issparse(given) or matrix.ndim != 2:
-        raise TableError(f"{type(matrix).__name__} is not a sparse matrix", fix="scipy.sparse.csr_array(matrix)")
-    if matrix.shape[1] != schema.features.size:
-        raise TableError(
-            f"the matrix has {matrix.shape[1]:,} columns, but {schema.features.size:,} features are declared",
-            fix="declare one word per column",
-        )
-    rows = matrix.tocsr()
-    if not rows.has_canonical_format or (rows.nnz and not rows.data.all()):
-        rows = rows.copy()
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-    return Bits(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), schema.features)
+    columns = _columns(frame)
+    cells = _named(columns, schema.names)
+    block = encode_block(cells, schema, columns.length, census)
+    return MemorySource(schema, block.columns, block.length, identity=_identity(columns))
 
 
 def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
     """Return a dataframe's rows as one block of codes."""
-    columns, length = frame_columns(frame, schema.sources)
+    columns, length = frame_columns(frame, schema.names)
     return encode_block(columns, schema, length, census)
 
 
 def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:
     """Return a dataframe's columns of these names, or all that have one, and how many rows there are."""
-    wrapped = _narwhal(frame)
+    columns = _columns(frame)
     if names is None:
-        names = tuple(name for name in wrapped.columns if isinstance(name, str))
-    check_columns(tuple(wrapped.columns), names, "the frame")
-    return {name: _cells(wrapped.get_column(name)) for name in names}, len(wrapped)
+        names = tuple(name for name in columns.names if isinstance(name, str))
+    return _named(columns, names), columns.length
+
+
+def _named(columns: Columns, names: tuple[str, ...]) -> dict[str, Cells]:
+    check_columns(columns.names, names, "the frame")
+    readers = dict(columns.found)
+    return {name: readers[name]() for name in names}
 
 
 def check_columns(present: tuple[object, ...], wanted: tuple[str, ...], where: str) -> None:
@@ -101,6 +91,42 @@ def check_columns(present: tuple[object, ...], wanted: tuple[str, ...], where: s
         raise TableError(f"{where} has two columns {twice[0]!r}", fix="give each a name of its own")
 
 
+def _columns(frame: Any) -> Columns:
+    if not isinstance(frame, Mapping):
+        wrapped = _narwhal(frame)
+        return Columns(tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns()), len(wrapped))
+    cells = {name: _given_cells(values) for name, values in frame.items()}
+    lengths = {len(each) for each in cells.values()}
+    if len(lengths) > 1:
+        raise TableError("the columns have different lengths", why="each row has a cell in every column")
+    return Columns(tuple((name, partial(_same, each)) for name, each in cells.items()), max(lengths, default=0))
+
+
+def _same(cells: Cells) -> Cells:
+    return cells
+
+
+def _given_cells(values: Any) -> Cells:
+    """Return a column that came by itself: an array, a list, or a series of a dataframe's library."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.to_pylist() if _is_foreign(values.type) else values
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise TableError(f"a column has {values.ndim} sides, but must have 1", fix="give a column for each name")
+        if values.dtype.kind == "O":
+            return _object_cells(values.tolist())
+        try:
+            return pa.array(values, from_pandas=True)
+        except (pa.ArrowException, ValueError, TypeError):
+            return values.tolist()
+    if isinstance(values, list | tuple):
+        return _object_cells(list(values))
+    try:
+        return _cells(nw.from_native(values, series_only=True))
+    except TypeError:
+        raise TableError(f"{type(values).__name__} is no column", fix="give an array, a list or a series") from None
+
+
 def _narwhal(frame: Any) -> nw.DataFrame[Any]:
     try:
         wrapped = nw.from_native(frame)
@@ -120,16 +146,19 @@ def _cells(series: nw.Series[Any]) -> Cells:
     for all others. So objects are read one by one, except that texts, which nothing else is mistaken for, go together.
     """
     if _holds_objects(series):
-        objects = series.to_list()
-        try:
-            return pa.array(objects, pa.large_string(), from_pandas=True)
-        except (pa.ArrowException, ValueError, TypeError):
-            return objects
+        return _object_cells(series.to_list())
     try:
         values = series.to_arrow()
     except Exception:  # noqa: BLE001 - Arrow does not know the type, and what it says may quote a cell
         return series.to_list()
     return series.to_list() if _is_foreign(values.type) else values
+
+
+def _object_cells(objects: list[object]) -> Cells:
+    try:
+        return pa.array(objects, pa.large_string(), from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError):
+        return objects
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
@@ -146,13 +175,13 @@ def _is_foreign(kind: pa.DataType) -> bool:
     )
 
 
-def _identity(frame: nw.DataFrame[Any]) -> bytes:
+def _identity(columns: Columns) -> bytes:
     hasher = hashlib.blake2b(digest_size=16)
-    for series in frame.iter_columns():
-        cells = _cells(series)
+    for name, read in columns.found:
+        cells = read()
         parts = [(None, cells)] if not isinstance(cells, list) else list(by_type(cells))
         for places, values in parts:
-            hasher.update(f"{series.name}\0{values.type}\0{len(frame)}".encode(errors="replace"))
+            hasher.update(f"{name}\0{values.type}\0{columns.length}".encode(errors="replace"))
             hasher.update(b"" if places is None else places.tobytes())
             hasher.update(_stream(values))
     return hasher.digest()

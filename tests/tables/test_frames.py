@@ -47,6 +47,10 @@ FRAMES = {
         {name: pl.Series([row[place] for row in SMALL_ROWS], dtype=pl.Object) for place, name in enumerate(SMALL.names)}
     ),
     "arrow": lambda: polars_frame().to_arrow(),
+    "a dict of arrays": lambda: {name: column.to_numpy() for name, column in small_frame().items()},
+    "a dict of lists": lambda: {name: [row[place] for row in SMALL_ROWS] for place, name in enumerate(SMALL.names)},
+    "a dict of series": lambda: {"age": polars_frame()["age"], **small_frame()[["ill", "colour"]]},
+    "a dict of Arrow": lambda: dict(zip(SMALL.names, polars_frame().to_arrow().columns, strict=True)),
     "arrow in chunks": lambda: pa.concat_tables([polars_frame()[:3].to_arrow(), polars_frame()[3:].to_arrow()]),
     "arrow with views": lambda: pa.table(
         {name: polars_frame()[name].to_arrow() for name in ("age", "ill")}
@@ -197,9 +201,22 @@ def test_a_time_zone_that_nobody_knows() -> None:
     )
 
 
-@pytest.mark.parametrize("thing", [3, "t.csv", [1, 2], {"colour": ["red"]}, np.zeros((2, 2)), pd.Series([1])])
+@pytest.mark.parametrize("thing", [3, "t.csv", [1, 2], {"colour"}, np.zeros((2, 2)), pd.Series([1])])
 def test_what_is_no_frame(thing: object) -> None:
     assert message(thing).startswith(f"{type(thing).__name__} is not a dataframe that can be read")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"colour": ["red"], "age": [], "ill": []}, "the columns have different lengths"),
+        ({"colour": "red"}, "str is no column"),
+        ({"colour": np.zeros((2, 2))}, "a column has 2 sides, but must have 1"),
+        ({"colour": ["red"]}, "the frame has no column 'age', 'ill'"),
+    ],
+)
+def test_a_dict_that_is_no_frame(columns: dict[str, Any], said: str) -> None:
+    assert message(columns).startswith(said)
 
 
 def test_a_frame_that_fails_quotes_nothing() -> None:

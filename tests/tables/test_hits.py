@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -101,6 +102,26 @@ def test_no_row_moves_the_count_by_more_than_1_and_some_do(kernel: Hits) -> None
     assert set(added) == {0, 1}
     assert kernel.bound(SCHEMA) == max(added) == 1
     assert kernel.replaced(SCHEMA) == max(abs(one - other) for one in added for other in added) == 1
+
+
+@given(many_rows, st.sampled_from([RULE, FOREST]))
+def test_misses_are_the_rows_that_are_not_hits(rows: list[tuple[int, ...]], kernel: Hits) -> None:
+    both = np.zeros(2, dtype=np.int64)
+    evolve(kernel, misses=True).add(block(rows), SCHEMA, both)
+
+    assert both.tolist() == [tally(kernel, rows), len(rows) - tally(kernel, rows)]
+
+
+@pytest.mark.parametrize("kernel", [evolve(RULE, misses=True), evolve(FOREST, misses=True)])
+def test_where_misses_count_a_row_that_comes_adds_1_and_one_that_changes_moves_2(kernel: Hits) -> None:
+    added = []
+    for row in EVERY_ROW:
+        totals = np.zeros(kernel.cells(SCHEMA), dtype=np.int64)
+        kernel.add(block([row]), SCHEMA, totals)
+        added.append(totals)
+
+    assert kernel.bound(SCHEMA) == max(int(np.abs(each).sum()) for each in added) == 1
+    assert kernel.replaced(SCHEMA) == max(int(np.abs(one - other).sum()) for one in added for other in added) == 2
 
 
 @settings(max_examples=25)

@@ -27,8 +27,12 @@ UNIT = 2**30
 """Points for a chance of 1, or for a unit of log-odds."""
 
 
-def hits_of(model: Model) -> Hits:
-    """Return the kernel that counts the rows a model predicts right."""
+def hits_of(model: Model, *, misses: bool = False) -> Hits:
+    """Return the kernel that counts the rows a model predicts right; with *misses*, those it predicts wrong as well."""
+    return evolve(_right(model), misses=misses)
+
+
+def _right(model: Model) -> Hits:
     kind = type(model)
     if isinstance(model, TreeModel) and kind is TreeModel:
         return Hits((Points((), _tree_points(model), by_leaf=True),), _whole(model.routing))

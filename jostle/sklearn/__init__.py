@@ -1,0 +1,19 @@
+"""Jostle for scikit-learn: a classifier that keeps a promise in pipelines, cross-validation and searches.
+
+`PrivateClassifier` is an estimator whose every fit and score is charged to one budget; `PrivateFolds` splits rows so
+that no row's fold hangs on another row.
+"""
+
+from __future__ import annotations
+
+from jostle.errors import OptionError
+
+try:
+    from sklearn.utils.validation import validate_data  # noqa: F401 - new in the oldest version that will do
+except ImportError:
+    raise OptionError("scikit-learn 1.6 or later is not installed", fix='pip install "scikit-learn>=1.6"') from None
+
+from jostle.sklearn.classifier import PrivateClassifier
+from jostle.sklearn.folds import PrivateFolds
+
+__all__ = ["PrivateClassifier", "PrivateFolds"]

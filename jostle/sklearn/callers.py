@@ -1,0 +1,65 @@
+"""Who calls: what scikit-learn would compute from private rows without noise is not computed.
+
+Its scorers, `cross_val_predict` and calibration compare predictions with the labels of the very rows that are private,
+and show the outcome as it is. Nothing but the call says that this is about to happen, so the call is looked at.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+from attrs import frozen
+
+from jostle.errors import PrivateDataError
+
+__all__ = ["FITTING", "SCORING", "VALIDATION", "Caller", "calling", "refuse"]
+
+
+@frozen
+class Caller:
+    """A part of scikit-learn, and why a private classifier does not work for it."""
+
+    module: str
+    does: str
+    fix: str
+
+
+OWN_SCORE = (
+    "leave scoring out: PrivateClassifier.score is private and charged; of public rows, "
+    "take any measure of clf.predict_proba(X)"
+)
+VALIDATION = Caller(
+    "sklearn.model_selection._validation", "predictions for rows that are held out say what is in them", OWN_SCORE
+)
+"""What cuts rows into parts, and predicts those that are held out: of a model that it fitted, private ones."""
+SCORING = (Caller("sklearn.metrics._scorer", "a score of scikit-learn's is computed without noise", OWN_SCORE),)
+FITTING = (
+    Caller(
+        "sklearn.calibration",
+        "calibration counts private rows without noise",
+        "fit on the private rows, then CalibratedClassifierCV(FrozenEstimator(clf)) on public ones",
+    ),
+    Caller(
+        "sklearn.ensemble._bagging",
+        "bagging draws rows several times, and each time counts",
+        'an Option that is a forest: option="RandomForest"',
+    ),
+)
+
+
+def calling(*callers: Caller) -> Caller | None:
+    """The innermost of these that is calling, if any is."""
+    by_module = {caller.module: caller for caller in callers}
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see who calls
+    while frame is not None:
+        if found := by_module.get(frame.f_globals.get("__name__", "")):
+            return found
+        frame = frame.f_back
+    return None
+
+
+def refuse(*callers: Caller) -> None:
+    """Refuse to go on if one of these is calling."""
+    if caller := calling(*callers):
+        raise PrivateDataError("this classifier was made for private rows", why=caller.does, fix=caller.fix)

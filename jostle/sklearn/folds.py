@@ -1,0 +1,51 @@
+"""Folds of private rows: where a row goes does not hang on any other row.
+
+scikit-learn's own splitters go by a row's place, by how many rows there are, and by all labels: a row more moves other
+rows to other folds, so neighbouring tables have folds that differ in several rows. Then the budget that a fit is
+charged bounds what it says of the rows it was given, and not what a cross-validation says of the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from attrs.validators import ge, instance_of
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from jostle.privacy.noise import Noise
+
+__all__ = ["PrivateFolds"]
+
+Places = NDArray[np.int64]
+
+
+@frozen
+class PrivateFolds:
+    """Folds that each row is drawn into by itself, all equally likely, with bits from the operating system.
+
+    *Why one row changes no other's fold.* The draws are independent of the rows and of one another. Give the rows that
+    two neighbouring tables share the same draws: then the tables differ, in each training set and each held-out set, in
+    at most the one row. So for these draws all fits and scores together are bounded by the sum of what they are
+    charged, and so they are on average over the draws. There is no seed: with one, a row's draw would hang on its place
+    among the others.
+
+    >>> sum(len(held_out) for _, held_out in PrivateFolds(3).split(range(10)))
+    10
+    """
+
+    n_splits: int = field(default=5, validator=[instance_of(int), ge(2)])
+    """How many folds; each is held out once. They differ in size, as draws do."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - as scikit-learn calls it
+        """Yield the places of the rows to learn from and of those held out, for each fold."""
+        drawn = Noise().below(self.n_splits, _num_samples(X))
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002 - as above
+        """How many folds there are."""
+        return self.n_splits

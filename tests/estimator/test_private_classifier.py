@@ -1,0 +1,409 @@
+"""The scikit-learn classifier: what it is as an estimator, and what it keeps of its promise."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from processes import ran
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import RocCurveDisplay, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from jostle import Categorical, Numeric, Schema, Table, options, protect, rehearse
+from jostle.errors import BudgetError, OptionError, PrivateDataError, ProbeError, SchemaError, TableError
+from jostle.privacy import opening
+from jostle.privacy.vault import FileVault
+from jostle.sklearn import PrivateClassifier, PrivateFolds, classifier
+
+ROWS = 600
+SCHEMA = Schema(
+    {"age": Numeric(0, 100, bins=8), "smokes": Categorical(["no", "yes"]), "ill": Categorical(["no", "yes", "dead"])},
+    label="ill",
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_table_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_registry", opening.make_registry())
+
+
+def people(rows: int = ROWS, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[str]]:
+    """Return people of whom smokers above fifty are ill, and nobody is dead."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": random.integers(0, 100, rows), "smokes": random.choice(["no", "yes"], rows)})
+    ill = np.where((frame["age"] > 50) & (frame["smokes"] == "yes"), "yes", "no")
+    return frame, pd.Series(ill, name="ill")
+
+
+def numbers(rows: int = ROWS) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a column of which the label is a copy."""
+    column = np.arange(rows) % 2
+    return column[:, None], column
+
+
+def of_numbers(*values: object) -> Schema:
+    return Schema({"wet": Categorical([0, 1]), "ill": Categorical(values)}, label="ill")
+
+
+@parametrize_with_checks([PrivateClassifier(public=True)])  # type: ignore[untyped-decorator]  # it has no types
+def test_scikit_learns_checks_of_estimators(estimator: Any, check: Any) -> None:
+    """All of them: none is expected to fail."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's, at NaN among the data that are made up here
+        check(estimator)
+
+
+# What it gives back
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ((0, 1), np.array([0, 1] * 300)),
+        ((1, 0), np.array([0, 1] * 300, dtype=np.int8)),
+        ((0, 1), [0, 1] * 300),
+        ((0.5, 1.5), np.array([0.5, 1.5] * 300)),
+        ((True, False), np.array([False, True] * 300)),
+        ((0, 1), np.array([False, True] * 300)),
+        (("b", "a"), np.array(["a", "b"] * 300)),
+        (("b", "a"), np.array(["a", "b"] * 300, dtype=object)),
+        ((0, 1), np.array(["0", "1"] * 300)),
+        ((0, 1), pd.Series([0, 1] * 300, dtype="Int64")),
+        ((0, 1), pd.Series([0, 1] * 300, dtype="category")),
+    ],
+)
+def test_labels_come_back_in_the_type_they_came_in(values: tuple[object, ...], labels: Any) -> None:
+    X, _ = numbers()
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(*values)).fit(X, labels)
+
+    given = np.asarray(labels)
+    kind = "i" if str(getattr(labels, "dtype", "")) == "Int64" else given.dtype.kind
+    assert clf.predict(X).dtype.kind == kind
+    assert clf.predict(X).tolist() == given.tolist()
+    assert clf.classes_.tolist() == sorted(set(given.tolist()))
+    chances = clf.predict_proba(X)
+    assert (clf.classes_[chances.argmax(axis=1)] == given).all()
+
+
+def test_what_it_knows_of_the_data_is_what_the_schema_declares() -> None:
+    """A class that no row has, a class that the schema does not have, an empty cell: none of it shows."""
+    X, y = people()
+    odd = y.copy()
+    odd[0], odd[1] = "unheard of", None
+    known = []
+    for labels in (y, odd, y.astype(object)):
+        clf = PrivateClassifier("Majority", epsilon=1, promise=3, schema=SCHEMA).fit(X, labels)
+        assert sorted(vars(clf)) == sorted(vars(clf))
+        known.append((clf.classes_.tolist(), clf.n_features_in_, clf.feature_names_in_.tolist()))
+
+    assert known == [(["dead", "no", "yes"], 2, ["age", "smokes"])] * 3
+
+
+def test_one_empty_label_among_numbers_changes_no_type() -> None:
+    X, y = numbers()
+    with_empty = np.append(y.astype(float), np.nan)
+    types = {
+        PrivateClassifier("Majority", promise=2, schema=of_numbers(0, 1)).fit(rows, labels).classes_.dtype
+        for rows, labels in ((X, y), (np.append(X, [[0]], axis=0), with_empty))
+    }
+    assert types == {np.dtype(np.int64)}
+
+
+def test_rows_of_a_dataframe_are_read_by_name_and_of_an_array_in_order() -> None:
+    X, y = people()
+    clf = PrivateClassifier("PooledTree", epsilon=5, schema=SCHEMA).fit(X, y)
+    turned = X[["smokes", "age"]].assign(name="no attribute")
+
+    assert (clf.predict(turned) == clf.predict(X)).all()
+    assert (clf.predict(X.to_numpy()) == clf.predict(X)).all()
+    with pytest.raises(TableError, match="X has no column 'age'"):
+        clf.predict(X[["smokes"]])
+    with pytest.raises(TableError, match="X has 1 columns"):
+        clf.predict(X[["smokes"]].to_numpy())
+    assert clf.predict([[None, "no idea"]]).shape == (1,)
+
+
+def test_an_option_by_name_as_a_value_and_what_came_with_jostle() -> None:
+    X, y = people()
+    for option in ("auto", "classification-auc", "PooledTree(most_depth=3)", options.get("NaiveBayes")):
+        clf = PrivateClassifier(option, epsilon=1, promise=4, schema=SCHEMA)
+        check_is_fitted(clf.fit(X, y))
+    refused: dict[Any, str] = {
+        "ranges-2d": "no Option that predicts a label",
+        "ShrunkTree": "ShrunkTree is no Option",
+        3: "int is no Option",
+        "Bayes": "there is no Option 'Bayes'",
+    }
+    for option, said in refused.items():
+        with pytest.raises(OptionError, match=said):
+            PrivateClassifier(option, schema=SCHEMA).fit(X, y)
+
+
+# What it refuses
+
+
+def test_rows_without_a_schema_are_refused_unless_they_are_public() -> None:
+    X, y = numbers()
+    with pytest.raises(PrivateDataError, match=r"a schema is missing(?s:.*)public=True"):
+        PrivateClassifier().fit(X, y)
+    with pytest.raises(PrivateDataError, match="a schema is missing"):
+        PrivateClassifier().account()
+    assert PrivateClassifier("NaiveBayes", public=True).fit(X, y).score(X, y) == 1
+    with pytest.raises(SchemaError, match="no label"):
+        PrivateClassifier(schema=Schema({"wet": Numeric(0, 1)})).fit(X, y)
+
+
+def test_a_schema_read_off_the_same_rows_is_refused() -> None:
+    X, y = people()
+    inferred = Schema.infer_public(X.assign(ill=y), label="ill")
+    with pytest.raises(SchemaError, match="the schema was read off this same table"):
+        PrivateClassifier(schema=inferred).fit(X, y)
+
+
+def test_a_seed_is_for_public_rows() -> None:
+    X, y = people()
+    with pytest.raises(PrivateDataError, match="random_state is given for private rows"):
+        PrivateClassifier(schema=SCHEMA, random_state=1).fit(X, y)
+    same, again, other = (
+        PrivateClassifier("PooledTree", 0.1, schema=SCHEMA, public=True, random_state=seed).fit(X, y).predict_proba(X)
+        for seed in (1, 1, 2)
+    )
+    assert (same == again).all()
+    assert (same != other).any()
+
+
+def test_what_was_private_is_not_public_afterwards() -> None:
+    X, y = people()
+    PrivateClassifier("Majority", schema=SCHEMA).fit(X, y)
+    with pytest.raises(ProbeError, match="opened as private"):
+        PrivateClassifier("Majority", schema=SCHEMA, public=True).fit(X, y)
+
+
+def test_before_a_fit_there_is_nothing_to_ask() -> None:
+    X, y = people()
+    clf = PrivateClassifier(schema=SCHEMA)
+    for name, given in (("predict", (X,)), ("predict_proba", (X,)), ("score", (X, y))):
+        with pytest.raises(NotFittedError):
+            getattr(clf, name)(*given)
+
+
+def test_what_scikit_learn_would_compute_of_private_rows_is_refused(tmp_path: Path) -> None:
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
+    folds = PrivateFolds(3)
+    computed: tuple[Callable[[], Any], ...] = (
+        lambda: cross_val_score(clf, X, y, cv=folds, scoring="accuracy", error_score="raise"),
+        lambda: cross_val_score(make_pipeline(clf), X, y, cv=folds, scoring="roc_auc_ovr", error_score="raise"),
+        lambda: GridSearchCV(clf, {"epsilon": [1]}, scoring="accuracy", cv=folds, error_score="raise").fit(X, y),
+        lambda: cross_val_predict(clf, X, y, cv=folds),
+        lambda: CalibratedClassifierCV(clf).fit(X, y),
+        lambda: BaggingClassifier(clf).fit(X, y),
+    )
+    for compute in computed:
+        with pytest.raises(PrivateDataError, match="made for private rows"):
+            compute()
+
+
+def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
+    """What is fitted on private rows may be looked at on public ones, by whoever says which these are."""
+    X, y = numbers()
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1)).fit(X, y)
+    shown, labels = np.array([[0], [1]] * 20), np.array([0, 1] * 20)
+
+    assert roc_auc_score(labels, clf.predict_proba(shown)[:, 1]) == 1
+    calibrated = CalibratedClassifierCV(FrozenEstimator(clf)).fit(shown, labels)
+    assert (calibrated.predict(shown) == labels).all()
+
+
+def test_a_curve_is_drawn() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = numbers()
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1)).fit(X, y)
+    assert RocCurveDisplay.from_estimator(clf, X, y).roc_auc == 1
+
+
+# What it costs
+
+
+def test_every_fit_and_score_of_a_cross_validation_is_charged_to_one_promise(tmp_path: Path) -> None:
+    X, y = people()
+    vault = tmp_path / "people.vault"
+    clf = PrivateClassifier("NaiveBayes", 0.4, SCHEMA, vault, promise="2.5")
+    scores = cross_val_score(clf, X, y, cv=PrivateFolds(5), error_score="raise")
+
+    assert scores.shape == (5,)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    account = clf.account()
+    assert account is not None
+    assert account.promise == account.spent == Fraction("2.5")
+    assert account.left == 0
+    assert [each.epsilon for each in FileVault(vault).reservations()] == [Fraction("0.4"), Fraction("0.1")] * 5
+    assert {each.site for each in FileVault(vault).reservations()} == {"NaiveBayes", "PrivateClassifier.score"}
+    with pytest.raises(BudgetError, match="0 is left"):
+        clf.fit(X, y)
+
+
+def test_a_search_is_charged_for_every_candidate_and_the_last_fit(tmp_path: Path) -> None:
+    X, y = people()
+    clf = PrivateClassifier(schema=SCHEMA, vault=tmp_path / "v", promise=20, score_epsilon="0.5")
+    pipeline = make_pipeline(FunctionTransformer(), clf)
+    grid = {
+        "privateclassifier__option": ["NaiveBayes", "Majority"],
+        "privateclassifier__epsilon": [1, "1/2"],
+    }
+    search = GridSearchCV(pipeline, grid, cv=PrivateFolds(3), error_score="raise").fit(X, y)
+
+    account = clf.account()
+    assert account is not None
+    best = Fraction(search.best_params_["privateclassifier__epsilon"])
+    assert account.spent == 2 * 3 * (Fraction(3, 2) + 2 * Fraction(1, 2)) + best
+    assert search.predict(X).shape == (ROWS,)
+
+
+def test_the_parts_of_a_table_share_one_budget_without_a_vault() -> None:
+    X, y = people()
+    clf = PrivateClassifier("Majority", schema=SCHEMA, promise=2)
+    assert clf.account() is None
+    clf.fit(X[:300], y[:300])
+    PrivateClassifier("Majority", schema=SCHEMA).fit(X[200:500], y[200:500])
+    account = clf.account()
+    assert account is not None
+    assert account.left == 0
+    with pytest.raises(BudgetError, match="0 is left in this process"):
+        clf.fit(X[500:], y[500:])
+    fewer = Schema({"age": Numeric(0, 100), "ill": Categorical(["no", "yes"])}, label="ill")
+    with pytest.raises(BudgetError, match="0 is left in this process"):
+        PrivateClassifier(schema=fewer).fit(X, y)
+    with pytest.raises(BudgetError, match="promise is 3, but epsilon 2 was promised"):
+        PrivateClassifier(schema=SCHEMA, promise=3).fit(X, y)
+
+
+def test_without_a_promise_there_is_budget_for_one_fit() -> None:
+    X, y = people()
+    clf = PrivateClassifier("Majority", 0.3, SCHEMA).fit(X, y)
+    with pytest.raises(BudgetError, match="0 is left"):
+        clf.score(X, y)
+
+
+def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None:
+    X, y = people()
+    whole = Table.from_frame(X.assign(ill=y), SCHEMA)
+    db = protect(whole, epsilon=1, vault=tmp_path / "v")
+    PrivateClassifier("Majority", 0.75, SCHEMA).fit(X[:400], y[:400])
+    with pytest.raises(BudgetError, match=r"but 0\.25 is left"):
+        db.count("0.5")
+
+
+def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refused(tmp_path: Path) -> None:
+    X, y = numbers()
+    for name in ("left", "right"):
+        schema = Schema({name: Categorical([0, 1]), f"{name} label": Categorical([0, 1])}, label=f"{name} label")
+        PrivateClassifier("Majority", schema=schema).fit(X, y)
+    both = Schema({"left": Categorical([0, 1]), "right": Categorical([0, 1]), "y": Categorical([0, 1])}, label="y")
+    with pytest.raises(BudgetError, match="several budgets"):
+        PrivateClassifier("Majority", schema=both).fit(np.hstack([X, X]), y)
+    PrivateClassifier("Majority", schema=both, vault=tmp_path / "v").fit(np.hstack([X, X]), y)
+
+
+def test_a_score_is_noisy_and_what_it_says_is_what_its_noise_allows(tmp_path: Path) -> None:
+    """Of 600 rows that are all predicted right, both counts are off by noise of scale 10."""
+    X, y = numbers()
+    clf = PrivateClassifier("NaiveBayes", 5, of_numbers(0, 1), tmp_path / "v", promise=50, score_epsilon="0.1")
+    clf.fit(X, y)
+    scores = [clf.score(X, y) for _ in range(40)]
+
+    assert (clf.predict(X) == y).all()
+    assert len({score for score in scores if score < 1}) > 9
+    assert np.mean(np.array(scores) < 1) == pytest.approx(0.475, abs=0.3)
+    assert min(scores) > 1 - 150 / ROWS
+    account = clf.account()
+    assert account is not None
+    assert account.spent == 5 + 40 * Fraction("0.1")
+
+
+def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    X, y = people()
+    clf = PrivateClassifier("Majority", schema=SCHEMA, promise=9)
+    with_file = PrivateClassifier("Majority", schema=SCHEMA, vault=tmp_path / "v")
+    sent = pickle.dumps([clf, clf.fit(X, y), with_file])
+    monkeypatch.setattr(classifier, "HERE", "elsewhere")
+    new, fitted, named = pickle.loads(sent)
+    for each in (new, fitted, new.__sklearn_clone__(), pickle.loads(pickle.dumps(new))):
+        with pytest.raises(BudgetError, match="kept in the memory of another process"):
+            each.fit(X, y)
+    assert (fitted.predict(X) == clf.predict(X)).all()
+    with pytest.raises(BudgetError, match="already kept in this process"):
+        named.fit(X, y)
+
+
+def test_a_pickle_holds_no_row() -> None:
+    X, y = people()
+    X.loc[0, "smokes"] = "an unmistakable cell"
+    clf = PrivateClassifier("PooledTree", schema=SCHEMA).fit(X, y)
+    assert b"unmistakable" not in pickle.dumps(clf)
+    assert not [value for value in vars(clf).values() if isinstance(value, pd.DataFrame | Table)]
+
+
+@pytest.mark.slow
+def test_processes_at_once_are_charged_to_one_vault(tmp_path: Path) -> None:
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", 0.4, SCHEMA, tmp_path / "v", promise=2)
+    with pytest.warns(Warning, match="failed"):  # scikit-learn's, of fits and scores that there is no budget for
+        cross_val_score(clf, X, y, cv=PrivateFolds(5), n_jobs=2)
+    account = clf.account()
+    assert account is not None
+    assert account.left < Fraction("0.4")
+    alone = PrivateClassifier("NaiveBayes", 0.4, Schema({"a": Numeric(0, 1), "b": Categorical([0, 1])}, label="b"))
+    with pytest.raises(BudgetError, match="memory of another process"):
+        cross_val_score(alone, np.zeros((9, 1)), np.zeros(9), cv=PrivateFolds(2), n_jobs=2, error_score="raise")
+
+
+def test_public_rows_cost_nothing_and_are_scored_as_they_are() -> None:
+    X, y = people()
+    clf = PrivateClassifier("PooledTree", epsilon=5, schema=SCHEMA, public=True).fit(X, y)
+    assert clf.score(X, y) == np.mean(clf.predict(X) == y)
+    assert clf.account() is None
+    assert rehearse(Table.from_features(X, y, SCHEMA)).spent == 0
+    assert cross_val_score(clf, X, y, scoring="accuracy").min() > 0.7
+
+
+def test_without_scikit_learn_there_is_one_sentence() -> None:
+    said = ran("-c", "import sys; sys.modules['sklearn'] = None\nimport jostle.sklearn").stderr
+    assert "scikit-learn 1.6 or later is not installed" in said
+    assert 'fix: pip install "scikit-learn>=1.6"' in said
+
+
+# Folds
+
+
+def test_folds_hold_each_row_out_once() -> None:
+    places = [tuple(map(tuple, fold)) for fold in PrivateFolds(4).split(range(200))]
+    held_out = sorted(place for _, fold in places for place in fold)
+    assert held_out == list(range(200))
+    for learnt, fold in places:
+        assert sorted((*learnt, *fold)) == held_out
+        assert 20 < len(fold) < 85
+
+
+def test_folds_have_no_seed_and_a_number() -> None:
+    first, second = (next(PrivateFolds(2).split(range(100)))[0].tolist() for _ in range(2))
+    assert first != second
+    assert PrivateFolds(7).get_n_splits() == 7
+    with pytest.raises(ValueError, match=">= 2"):
+        PrivateFolds(1)
