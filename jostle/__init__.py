@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
-    from jostle.tables import Categorical, Numeric, Schema, Table
+    from jostle.tables import Categorical, Numeric, Schema, SparseFeatures, Table
     from jostle.trace.records import Trace
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Numeric",
     "Probe",
     "Schema",
+    "SparseFeatures",
     "Table",
     "Trace",
     "choose",
@@ -62,6 +63,7 @@ _HOMES = {
     "Numeric": "jostle.tables",
     "Probe": "jostle.privacy.probe",
     "Schema": "jostle.tables",
+    "SparseFeatures": "jostle.tables",
     "Table": "jostle.tables",
     "Trace": "jostle.trace.records",
     "choose": "jostle.sites",

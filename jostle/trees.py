@@ -12,7 +12,7 @@ from jostle.errors import OptionError
 from jostle.lang.splits import any_of, best_of
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
-from jostle.lang.values import Node as _Node
+from jostle.lang.values import TreeNode as _Node
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe

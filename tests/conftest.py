@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,3 +52,15 @@ def own_options() -> Iterator[None]:
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what tests learn and rehearse out of the user's cache, and away from each other."""
     monkeypatch.setenv("JOSTLE_HOME", str(tmp_path / "jostle-home"))
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """Address of a Dask cluster in this process."""
+    distributed = pytest.importorskip("distributed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
+        ) as found:
+            yield str(found.scheduler_address).replace("tcp://", "dask://")

@@ -64,21 +64,6 @@ CIRCLES: Mapping[str, str] = {
 }
 """Rooms whose modules lead round in a circle as yet, each with the remedy. None is to be added."""
 
-SHARED_NAMES: Mapping[str, str] = {
-    "Account": "the language's becomes SharedAccount: it counts what a program spent on one database",
-    "Cell": "the evaluation's becomes a Result: one Option, database and epsilon",
-    "Entry": "the catalogue of refusals' becomes a Refusal",
-    "Expression": "the language's becomes ExpressionNode",
-    "Lambda": "the checker's becomes LambdaWorld",
-    "Market": "the language's becomes a Purchase",
-    "Node": "the language's value of a tree becomes TreeNode",
-    "Outcome": "the evaluation's becomes a Score",
-    "Parameter": "the language's node becomes ParameterNode",
-    "Run": "the parser's becomes Reading",
-    "Table": "the language's value becomes TableValue",
-}
-"""Class names that stand for several things as yet, each with the remedy. None is to be added."""
-
 
 def named(path: Path) -> str:
     """Return a file's module."""
@@ -214,14 +199,12 @@ def test_no_modules_of_a_room_lead_round_in_a_circle(room: str) -> None:
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
-    """A name that is mended has to leave the list."""
     homes: dict[str, list[str]] = defaultdict(list)
     for module, tree in modules().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(module)
-    shared = {name: where for name, where in homes.items() if len(where) > 1}
-    assert shared.keys() == SHARED_NAMES.keys(), shared
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
 # The tests themselves

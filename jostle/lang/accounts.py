@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from attrs import define, field, frozen
 
-__all__ = ["NONE", "UNBOUNDED", "Account", "Amount"]
+__all__ = ["NONE", "UNBOUNDED", "Amount", "PartedAccount"]
 
 ZERO = Fraction(0)
 MOST_DIGITS = 6
@@ -75,27 +75,27 @@ UNBOUNDED = Amount(known=False)
 
 
 @define(eq=False)
-class Account:
+class PartedAccount:
     """What is spent on some rows: on all of them, and on parts of them by one attribute and another.
 
     A part is either the one with a certain value, or stands for all parts that a loop goes through, each once: whatever
     is spent there in one round is spent on each of them, and as they are disjoint, together they cost that.
     """
 
-    parent: Account | None = None
+    parent: PartedAccount | None = None
     chosen_by: int | None = None
     """The loop whose rounds go through parts such as this; None for a part with a certain value."""
     own: Amount = NONE
-    parts: dict[str, dict[str, Account]] = field(factory=dict)
+    parts: dict[str, dict[str, PartedAccount]] = field(factory=dict)
     """By attribute, then by value or loop."""
-    choices: list[tuple[Account, ...]] = field(factory=list)
+    choices: list[tuple[PartedAccount, ...]] = field(factory=list)
     """What is spent besides where one of several ways is gone: for each time, what it is on each of them."""
 
-    def part(self, attribute: str, value: str, chosen_by: int | None) -> Account:
+    def part(self, attribute: str, value: str, chosen_by: int | None) -> PartedAccount:
         """Return the account of a part."""
         group = self.parts.setdefault(attribute, {})
         if value not in group:
-            group[value] = Account(self, chosen_by)
+            group[value] = PartedAccount(self, chosen_by)
         return group[value]
 
     def total(self, times: int) -> Amount:
@@ -110,7 +110,7 @@ class Account:
             found += most
         return found
 
-    def choose(self, ways: Sequence[Account]) -> None:
+    def choose(self, ways: Sequence[PartedAccount]) -> None:
         """Note what is spent here on one of several ways, the dearest of which counts."""
         if any(each.parts or each.choices for each in ways):
             self.choices.append(tuple(ways))
@@ -120,7 +120,7 @@ class Account:
             most = most.most(each.own)
         self.own += most
 
-    def path(self) -> list[Account]:
+    def path(self) -> list[PartedAccount]:
         """Return the accounts above, from the whole table down to this."""
         found = [self]
         while found[-1].parent is not None:
@@ -132,14 +132,14 @@ class Account:
         groups = {} if self.parent is None else self.parent.parts
         return next((name, value) for name, group in groups.items() for value, each in group.items() if each is self)
 
-    def everything(self) -> Iterator[Account]:
+    def everything(self) -> Iterator[PartedAccount]:
         """Yield it and all accounts below, but for those of ways that were gone."""
         yield self
         for group in self.parts.values():
             for each in group.values():
                 yield from each.everything()
 
-    def repeat(self, loop: int, count: int | None, before: Mapping[int, Account]) -> None:
+    def repeat(self, loop: int, count: int | None, before: Mapping[int, PartedAccount]) -> None:
         """Let what a round of a loop spent count for every round, but on parts that the rounds go through once each.
 
         *before* holds, by identity, what each account that was there then had been like.
@@ -154,28 +154,28 @@ class Account:
             for each in ways:
                 each.repeat(loop, count, before)
 
-    def as_it_is(self) -> Account:
+    def as_it_is(self) -> PartedAccount:
         """Return what it is like now: a copy that does not change, with the same parts."""
         parts = {name: dict(group) for name, group in self.parts.items()}
-        return Account(self.parent, self.chosen_by, self.own, parts, list(self.choices))
+        return PartedAccount(self.parent, self.chosen_by, self.own, parts, list(self.choices))
 
-    def since(self, before: Account) -> Account:
+    def since(self, before: PartedAccount) -> PartedAccount:
         """Return what was spent on it since it was like that, on it and on parts that were not there."""
         parts = {
             name: {value: each for value, each in group.items() if value not in before.parts.get(name, {})}
             for name, group in self.parts.items()
         }
         added = {name: group for name, group in parts.items() if group}
-        return Account(self.parent, None, self.own - before.own, added, self.choices[len(before.choices) :])
+        return PartedAccount(self.parent, None, self.own - before.own, added, self.choices[len(before.choices) :])
 
-    def become(self, other: Account) -> None:
+    def become(self, other: PartedAccount) -> None:
         """Be like another one again."""
         self.own = other.own
         self.parts = {name: dict(group) for name, group in other.parts.items()}
         self.choices = list(other.choices)
 
 
-EMPTY = Account()
+EMPTY = PartedAccount()
 
 
 def repeated(amount: Amount, count: int | None) -> Amount:
@@ -185,7 +185,7 @@ def repeated(amount: Amount, count: int | None) -> Amount:
     return UNBOUNDED if count is None else amount.times(Fraction(count))
 
 
-def _group_total(group: dict[str, Account], times: int) -> Amount:
+def _group_total(group: dict[str, PartedAccount], times: int) -> Amount:
     # Loops may come to the same part again, so what they spend adds up; parts with certain values are disjoint.
     looped = NONE
     single = NONE

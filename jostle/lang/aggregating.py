@@ -11,7 +11,7 @@ from jostle.lang.arithmetic import is_number, kind_of, plain_number
 from jostle.lang.listing import all_numbers, items, number
 from jostle.lang.lowering import aggregated
 from jostle.lang.stops import Stop
-from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, Table, common, numbered
+from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, TableValue, common, numbered
 from jostle.privacy.expressions import Expression, largest, mean_of, smallest
 from jostle.privacy.nodes import Sum
 
@@ -79,7 +79,7 @@ def aggregate(name: str) -> Operation:
             return 0
         listed = [numbered(each) for each in _numbers((value, *more), name)]
         if any(isinstance(each, Private) for each in listed):
-            if name not in _SEVERAL or any(isinstance(each, Table | SplitScoreOf) for each in listed):
+            if name not in _SEVERAL or any(isinstance(each, TableValue | SplitScoreOf) for each in listed):
                 raise Stop(
                     "J504",
                     f"`{name}` of a list of private values",

@@ -12,7 +12,7 @@ import numpy as np
 
 from jostle.errors import JostleError
 from jostle.lang.showing import shown, shown_inside
-from jostle.lang.values import KnownAttribute, Leaf, Node
+from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.tasks import TASKS, Task
 
 __all__ = ["as_data", "as_text", "write_answer"]
@@ -31,7 +31,7 @@ def as_text(answer: Any) -> str:
         return task.text(answer)
     if isinstance(answer, list) and answer and all(isinstance(each, list | tuple) for each in answer):
         return "\n".join("  ".join(row) for row in _aligned(answer))
-    if isinstance(answer, Leaf | Node):
+    if isinstance(answer, Leaf | TreeNode):
         return "\n".join(_tree(answer, ""))
     return shown(answer)
 
@@ -74,7 +74,7 @@ def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
         return [as_data(each) for each in answer]
     if isinstance(answer, Leaf):
         return {"pred": as_data(answer.pred), "size": as_data(answer.size), "votes": as_data(answer.votes)}
-    if isinstance(answer, Node):
+    if isinstance(answer, TreeNode):
         return {"att": answer.att.name, "children": as_data(answer.children)}
     if isinstance(answer, KnownAttribute):
         return answer.name

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from jostle.lang.stops import Stop
-from jostle.lang.values import KnownAttribute, Private, PrivateNumber, common, numbered
+from jostle.lang.values import KnownAttribute, Leaf, Private, PrivateNumber, TreeNode, common, numbered
 from jostle.privacy.amounts import exact
 
 __all__ = ["BINARY", "EXACT", "fraction", "is_number", "kind_of", "negated", "plain_number"]
@@ -70,6 +70,8 @@ def kind_of(value: object) -> str:
         return "an attribute"
     if value is None:
         return "nothing"
+    if isinstance(value, Leaf | TreeNode):
+        return "a tree"
     return names.get(type(value), "a number" if is_number(value) else f"a {type(value).__name__}")
 
 

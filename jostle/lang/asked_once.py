@@ -63,7 +63,7 @@ def once_in(definition: nodes.FunctionDefinition, parameters: Collection[str], o
     return Once(frozenset(names), frozenset(id(part) for name in names for part in counts[name].parts))
 
 
-def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.Parameter]:
+def _named(node: nodes.Node) -> Iterator[nodes.Name | nodes.ParameterNode]:
     """Yield what gets a name in a node itself."""
     if isinstance(node, nodes.FunctionDefinition | nodes.Lambda):
         yield from node.parameters
@@ -171,11 +171,11 @@ def _many(count: float) -> int:
     return MANY if count else 0
 
 
-def _made(node: Comprehension) -> tuple[nodes.Expression, ...]:
+def _made(node: Comprehension) -> tuple[nodes.ExpressionNode, ...]:
     return (node.entry.key, node.entry.value) if isinstance(node, nodes.DictComprehension) else (node.element,)
 
 
-def _arguments(call: nodes.Call) -> tuple[nodes.Expression, ...]:
+def _arguments(call: nodes.Call) -> tuple[nodes.ExpressionNode, ...]:
     return (*call.arguments, *(each.value for each in call.keywords))
 
 

@@ -16,7 +16,7 @@ from jostle.lang.functions import bound
 from jostle.lang.library import DATABASE, LibraryOption, library_options
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.stops import Stop, broken_off
-from jostle.lang.values import Table
+from jostle.lang.values import TableValue
 from jostle.options.base import Option
 
 __all__ = ["called"]
@@ -30,7 +30,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
     wanted = dict(named)
     epsilon = wanted.pop(EPSILON, None)
     (table, *questions), wanted = _arranged(option, given, wanted)
-    if not isinstance(table, Table):
+    if not isinstance(table, TableValue):
         title, why = f"`{option.name}` is given {kind_of(table)} in place of a database", "an Option answers from one"
         raise Stop("J501", title, why, f"write {option.name}(db)")
     if not isinstance(option, ProgramOption):

@@ -28,7 +28,7 @@ ESCAPES = {"n": "\n", "t": "\t"}
 @frozen
 class _Clause:
     word: Token
-    value: nodes.Expression
+    value: nodes.ExpressionNode
 
 
 @frozen
@@ -142,16 +142,16 @@ class Builder:
         spans = {"name_span": name.span, "base_span": base.span}
         return nodes.ClassDefinition(name.text, base.text, block.statements, **spans, **self._place(pieces))
 
-    def _parameters(self, pieces: list[Piece]) -> tuple[nodes.Parameter, ...]:
-        found = tuple(_only(pieces, nodes.Parameter))
+    def _parameters(self, pieces: list[Piece]) -> tuple[nodes.ParameterNode, ...]:
+        found = tuple(_only(pieces, nodes.ParameterNode))
         self.mistakes += mistakes.parameters(found)
         return found
 
     _lambda_parameters = _parameters
 
-    def _parameter(self, pieces: list[Piece]) -> nodes.Parameter:
+    def _parameter(self, pieces: list[Piece]) -> nodes.ParameterNode:
         default = pieces[2] if len(pieces) > 1 else None
-        return nodes.Parameter(pieces[0].text, default, name_span=pieces[0].span, span=_around(pieces))
+        return nodes.ParameterNode(pieces[0].text, default, name_span=pieces[0].span, span=_around(pieces))
 
     def _targets(self, pieces: list[Piece]) -> nodes.Name | nodes.Tuple:
         names = tuple(nodes.Name(each.text, span=each.span) for each in _tokens(pieces, "NAME"))
@@ -182,7 +182,7 @@ class Builder:
 
     def _select(self, pieces: list[Piece]) -> nodes.Select:
         aggregate = pieces[1]
-        value = pieces[3] if isinstance(pieces[3], nodes.Expression) else None
+        value = pieces[3] if isinstance(pieces[3], nodes.ExpressionNode) else None
         source = next(index for index, piece in enumerate(pieces) if isinstance(piece, Token) and piece.kind == "FROM")
         clauses: dict[str, Any] = {}
         for clause in pieces[source + 2 :]:
@@ -204,19 +204,21 @@ class Builder:
     def _clause(self, pieces: list[Piece]) -> _Clause:
         return _Clause(pieces[0], pieces[1])
 
-    def _make_choice_maker(self, pieces: list[Piece]) -> nodes.Expression:
+    def _make_choice_maker(self, pieces: list[Piece]) -> nodes.ExpressionNode:
         span = pieces[0].span.to(pieces[-1].value.span)
         found = self._clauses(pieces[0], pieces[1:], ("among", "informed_by", "trained_on", "judged_by", "spending"))
         return nodes.MakeChoiceMaker(**found, span=span)
 
-    def _choose(self, pieces: list[Piece]) -> nodes.Expression:
+    def _choose(self, pieces: list[Piece]) -> nodes.ExpressionNode:
         label = pieces[1]
         span = pieces[0].span.to(pieces[-1].value.span)
         found = self._clauses(pieces[0], pieces[2:], ("among", "informed_by"))
         return nodes.Choose(label.text, **found, label_span=label.span, span=span)
 
-    def _clauses(self, word: Token, clauses: Sequence[_Clause], known: tuple[str, ...]) -> dict[str, nodes.Expression]:
-        found: dict[str, nodes.Expression] = {}
+    def _clauses(
+        self, word: Token, clauses: Sequence[_Clause], known: tuple[str, ...]
+    ) -> dict[str, nodes.ExpressionNode]:
+        found: dict[str, nodes.ExpressionNode] = {}
         places: dict[str, Span] = {}
         for clause in clauses:
             name = clause.word.kind.lower()
@@ -233,9 +235,9 @@ class Builder:
 
     # Operations
 
-    def _boolean(self, pieces: list[Piece]) -> nodes.Expression:
+    def _boolean(self, pieces: list[Piece]) -> nodes.ExpressionNode:
         if len(pieces) == 1:
-            return cast("nodes.Expression", pieces[0])
+            return cast("nodes.ExpressionNode", pieces[0])
         return nodes.BooleanOperation(pieces[1].text, _items(pieces), span=_around(pieces))
 
     def _not_operation(self, pieces: list[Piece]) -> nodes.Not:
@@ -298,8 +300,8 @@ class Builder:
     def _constant(self, pieces: list[Piece]) -> nodes.Constant:
         return nodes.Constant({"True": True, "False": False, "None": None}[pieces[0].text], span=pieces[0].span)
 
-    def _grouped(self, pieces: list[Piece]) -> nodes.Expression:
-        return cast("nodes.Expression", evolve(pieces[1], span=_around(pieces)))
+    def _grouped(self, pieces: list[Piece]) -> nodes.ExpressionNode:
+        return cast("nodes.ExpressionNode", evolve(pieces[1], span=_around(pieces)))
 
     def _tuple_display(self, pieces: list[Piece]) -> nodes.Tuple:
         return nodes.Tuple(_items(pieces), span=_around(pieces))
@@ -370,15 +372,15 @@ def _only(pieces: Sequence[Piece], kind: type[Kind]) -> list[Kind]:
     return [piece for piece in pieces if isinstance(piece, kind)]
 
 
-def _items(pieces: Sequence[Piece]) -> tuple[nodes.Expression, ...]:
-    return tuple(_only(pieces, nodes.Expression))
+def _items(pieces: Sequence[Piece]) -> tuple[nodes.ExpressionNode, ...]:
+    return tuple(_only(pieces, nodes.ExpressionNode))
 
 
 def _tokens(pieces: Sequence[Piece], kind: str) -> list[Token]:
     return [piece for piece in pieces if isinstance(piece, Token) and piece.kind == kind]
 
 
-def _is_target(node: nodes.Expression) -> bool:
+def _is_target(node: nodes.ExpressionNode) -> bool:
     if isinstance(node, nodes.Tuple):
         return bool(node.items) and all(isinstance(item, nodes.Name) for item in node.items)
     return isinstance(node, nodes.Name)

@@ -11,7 +11,7 @@ from jostle.lang.frames import Frame
 from jostle.lang.listing import items
 from jostle.lang.splits import any_of, best_of
 from jostle.lang.stops import Stop
-from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, Table, common, numbered
+from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, TableValue, common, numbered
 from jostle.privacy.expressions import one_rule
 from jostle.privacy.pick_largest import PickLargest
 
@@ -27,7 +27,7 @@ def _epsilon(frame: Frame, given: Any) -> Fraction:
 def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any:
     """Return how many rows a table has, or a private number, noised."""
     budget = epsilon if type(epsilon) is Fraction else _epsilon(frame, epsilon)
-    if isinstance(table, Table):
+    if isinstance(table, TableValue):
         found = table.probe.count(budget, site=site)
         table.bought_rows = (found, budget)
         return frame.program.bought(site, found)

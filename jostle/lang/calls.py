@@ -152,7 +152,7 @@ def _check_parameters(call: nodes.Call, option: LibraryOption) -> Iterator[Diagn
             yield Diagnostic(mistake.code, mistake.title, span, mistake.why, mistake.fix)
 
 
-def _literal(node: nodes.Expression) -> Any:
+def _literal(node: nodes.ExpressionNode) -> Any:
     """Return the plain value that is written, or NO_LITERAL."""
     match node:
         case nodes.Number():

@@ -60,13 +60,13 @@ def _check_label(node: nodes.Choose, labels: dict[str, nodes.Choose]) -> Iterato
         yield Diagnostic("J404", title, node.label_span, why, "give this choice a label of its own", others=others)
 
 
-def _items(node: nodes.Expression | None) -> Sequence[nodes.Expression]:
+def _items(node: nodes.ExpressionNode | None) -> Sequence[nodes.ExpressionNode]:
     return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
 
 
-def _check_alternatives(among: nodes.Expression) -> Iterator[Diagnostic]:
+def _check_alternatives(among: nodes.ExpressionNode) -> Iterator[Diagnostic]:
     items = _items(among)
-    seen: dict[nodes.Expression, nodes.Expression] = {}
+    seen: dict[nodes.ExpressionNode, nodes.ExpressionNode] = {}
     for item in items:
         first = seen.setdefault(item, item)
         if first is not item:
@@ -110,7 +110,7 @@ def _locals(function: nodes.FunctionDefinition) -> set[str]:
 
 
 def _check_metafeatures(
-    informed_by: nodes.Expression | None, functions: dict[str, nodes.FunctionDefinition]
+    informed_by: nodes.ExpressionNode | None, functions: dict[str, nodes.FunctionDefinition]
 ) -> Iterator[Diagnostic]:
     for item in _items(informed_by):
         if not isinstance(item, nodes.Name) or item.name not in functions:
@@ -129,7 +129,7 @@ def _check_metafeatures(
 
 
 def _check_judge(
-    judge: nodes.Expression | None, functions: dict[str, nodes.FunctionDefinition], defined: set[str]
+    judge: nodes.ExpressionNode | None, functions: dict[str, nodes.FunctionDefinition], defined: set[str]
 ) -> Iterator[Diagnostic]:
     """Report a judge that is no plain function of two values."""
     why = "a judge is a function of the answers and the truth: two lists, of public databases"

@@ -19,10 +19,12 @@ LITERALS = (nodes.Number, nodes.Percent, nodes.String, nodes.Constant)
 WHY = "a choice maker chooses among Options"
 
 
-def check_among(module: nodes.Module, among: nodes.Expression, top: Mapping[str, Definition]) -> Iterator[Diagnostic]:
+def check_among(
+    module: nodes.Module, among: nodes.ExpressionNode, top: Mapping[str, Definition]
+) -> Iterator[Diagnostic]:
     """Report what is chosen among and is no Option, and Options that answer different questions."""
     items = among.items if isinstance(among, nodes.Set | nodes.List | nodes.Tuple) else ()
-    first: tuple[nodes.Expression, str] | None = None
+    first: tuple[nodes.ExpressionNode, str] | None = None
     for item in items:
         found = _no_option(item, top)
         if found is not None:
@@ -51,7 +53,7 @@ def _called(node: nodes.Name, top: Mapping[str, Definition]) -> nodes.FunctionDe
     return callable_of(node.name, top[node.name]) if node.name in top else None
 
 
-def _no_option(item: nodes.Expression, top: Mapping[str, Definition]) -> Diagnostic | None:  # noqa: PLR0911 - one per kind
+def _no_option(item: nodes.ExpressionNode, top: Mapping[str, Definition]) -> Diagnostic | None:  # noqa: PLR0911 - one per kind
     """Return what is wrong with an alternative that is no Option."""
     shown = show_expression(item)
     title, fix = f"`{shown}` is not an Option", "import or define an Option"

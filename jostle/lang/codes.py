@@ -17,7 +17,7 @@ from jostle.errors import Diagnostic, JostleError, Source, render
 from jostle.lang.check import check
 from jostle.lang.schema_named import check_named
 
-__all__ = ["FAMILIES", "Entry", "codes", "explain"]
+__all__ = ["FAMILIES", "Refusal", "codes", "explain"]
 
 FOLDER = Path(__file__).with_name("explanations")
 EXAMPLE = FOLDER / "example.toml"
@@ -35,7 +35,7 @@ FAMILIES = {
 
 
 @frozen
-class Entry:
+class Refusal:
     """What is known about a kind of mistake."""
 
     code: str
@@ -95,7 +95,7 @@ def codes() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("J*.txt")))
 
 
-def explain(code: str) -> Entry:
+def explain(code: str) -> Refusal:
     """Return the entry of a code."""
     wanted = code.strip().upper()
     if wanted not in codes():
@@ -116,8 +116,8 @@ def _families() -> str:
     return ", ".join(found)
 
 
-def _read(code: str, text: str) -> Entry:
+def _read(code: str, text: str) -> Refusal:
     head, *rest = re.split(r"^(wrong|right):\n", text, flags=re.MULTILINE)
     title, _, rule = head.partition("\n")
     programs = {name: dedent(body).strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-    return Entry(code, title, rule.strip(), programs.get("wrong", ""), programs.get("right", ""))
+    return Refusal(code, title, rule.strip(), programs.get("wrong", ""), programs.get("right", ""))

@@ -201,14 +201,14 @@ class Compiler:
 
         return guard
 
-    def condition(self, node: nodes.Expression, scope: Scope) -> Callable[[Frame], bool]:
+    def condition(self, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], bool]:
         """Return whether an expression holds."""
         value = self.operand(node, scope)
         if isinstance(node, TRUTHS):
             return value
         return self.guarded(lambda frame: truth(value(frame)), node.span)
 
-    def listed(self, node: nodes.Expression, scope: Scope) -> Go:
+    def listed(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
         """Return the items of an expression."""
         value, span = self.operand(node, scope), node.span
 
@@ -220,13 +220,13 @@ class Compiler:
 
         return run
 
-    def operand(self, node: nodes.Expression, scope: Scope) -> Go:
+    def operand(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
         """Return what gives an expression's value where that goes no further: a table is not handed on."""
         if isinstance(node, nodes.Name) and node.name in scope.slots:
             return self._variable(node, scope.slots[node.name])
         return self.expression(node, scope)
 
-    def expression(self, node: nodes.Expression, scope: Scope, *, label: str = "") -> Go:
+    def expression(self, node: nodes.ExpressionNode, scope: Scope, *, label: str = "") -> Go:
         """Return what gives an expression's value; *label* is the name that a choice maker is given."""
         match node:
             case nodes.Name():

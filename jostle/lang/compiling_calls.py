@@ -19,7 +19,7 @@ from jostle.lang.functions import Function
 from jostle.lang.operations import BUYING, PLAIN, operated
 from jostle.lang.slots import Go, Scope, text_of
 from jostle.lang.stops import MISTAKES, Stop
-from jostle.lang.values import Table
+from jostle.lang.values import TableValue
 from jostle.options.base import Option
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
         return function(frame, given, named)
     if isinstance(function, Builtin):
         for each in (*given, *named.values()):
-            if isinstance(each, Table):  # it may be kept, and found again
+            if isinstance(each, TableValue):  # it may be kept, and found again
                 each.remembers = True
         return operated(frame, site, function.name, given, named)
     if isinstance(function, Option):

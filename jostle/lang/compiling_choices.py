@@ -61,12 +61,12 @@ def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
     return compiler.guarded(run, node.span)
 
 
-def _seen_name(node: nodes.Expression) -> str:
+def _seen_name(node: nodes.ExpressionNode) -> str:
     """Return what something that informs a choice is called: its name, or as it is written."""
     return node.name if isinstance(node, nodes.Name) else text_of(node)
 
 
-def _items_of(node: nodes.Expression) -> tuple[nodes.Expression, ...]:
+def _items_of(node: nodes.ExpressionNode) -> tuple[nodes.ExpressionNode, ...]:
     """Return the items of a set, list or tuple as written."""
     return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
 

@@ -19,7 +19,7 @@ from jostle.lang.showing import no_key, shown
 from jostle.lang.slots import Go, Scope
 from jostle.lang.stops import MISTAKES, Stop
 from jostle.lang.value_names import Axis
-from jostle.lang.values import KnownAttribute, Private, PrivateNumber, Table
+from jostle.lang.values import KnownAttribute, Private, PrivateNumber, TableValue
 
 if TYPE_CHECKING:
     from jostle.lang.compiling import Compiler
@@ -45,7 +45,7 @@ def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
     return lambda frame: {key(frame): value(frame) for key, value in entries}
 
 
-def _key(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Go:
+def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
     """Return what gives a key of a dictionary."""
     value, span = compiler.operand(node, scope), node.span
 
@@ -164,7 +164,9 @@ def _elements(clauses: Sequence[_Clause], slot: str | None, element: Go) -> Go:
     return elements
 
 
-def _operation_of(compiler: Compiler, node: nodes.Expression, scope: Scope, slot: str) -> Callable[[Any], Any] | None:
+def _operation_of(
+    compiler: Compiler, node: nodes.ExpressionNode, scope: Scope, slot: str
+) -> Callable[[Any], Any] | None:
     """Return the known function that an expression calls with one variable and nothing else, if it is such a call."""
     if not isinstance(node, nodes.Call) or node.keywords or len(node.arguments) != 1:
         return None
@@ -221,7 +223,7 @@ def item_of(value: Any, index: Any) -> Any:
     """Return one item of a value."""
     if isinstance(value, PrivateNumber) and value.groups:
         return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
-    if isinstance(value, Table):
+    if isinstance(value, TableValue):
         raise Stop(
             "J210", "a row is looked at", "rows are private", "count rows: {{ select count() from db where ... }}"
         )

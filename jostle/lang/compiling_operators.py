@@ -135,7 +135,7 @@ def _of_columns(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callab
     return run
 
 
-def _named_slot(node: nodes.Expression, scope: Scope) -> str | None:
+def _named_slot(node: nodes.ExpressionNode, scope: Scope) -> str | None:
     """Return where it is kept what a column's value is called, if an expression is a column."""
     if not isinstance(node, nodes.Name) or node.name in scope.slots or scope.columns is None:
         return None

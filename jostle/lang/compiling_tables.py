@@ -22,9 +22,9 @@ from jostle.lang.values import (
     Features,
     KnownAttribute,
     Leaf,
-    Node,
     PrivateNumber,
-    Table,
+    TableValue,
+    TreeNode,
     attribute_of,
     no_column,
     numbered,
@@ -47,7 +47,7 @@ def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
 
 def fact_of(value: Any, name: str) -> Any:
     """Return a named part of a value."""
-    if isinstance(value, Table):
+    if isinstance(value, TableValue):
         return fact_of_table(value, name)
     if isinstance(value, Features):
         if name not in value.seen:
@@ -55,7 +55,11 @@ def fact_of(value: Any, name: str) -> Any:
                 "J503", f"there is no metafeature `{name}`", "`predict` sees those the maker is informed by", name
             )
         return value.seen[name]
-    if isinstance(value, Leaf | Node) and name in {"pred", "size", "votes", "att", "children"} and hasattr(value, name):
+    if (
+        isinstance(value, Leaf | TreeNode)
+        and name in {"pred", "size", "votes", "att", "children"}
+        and hasattr(value, name)
+    ):
         return getattr(value, name)
     if isinstance(value, KnownAttribute) and name in {"name", "values"}:
         return getattr(value, name)
@@ -64,7 +68,7 @@ def fact_of(value: Any, name: str) -> Any:
     )
 
 
-def fact_of_table(table: Table, name: str) -> Any:
+def fact_of_table(table: TableValue, name: str) -> Any:
     """Return a public fact of a table."""
     schema = table.schema
     if name == "attributes":
@@ -116,7 +120,7 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
         except KeyError:
             return run(frame)  # which of them has no value, this says
         try:
-            if type(found) is Table and type(column) is KnownAttribute:
+            if type(found) is TableValue and type(column) is KnownAttribute:
                 return found.narrowed(column.name, wanted, remembered=remembered)
             return found.narrowed(_name_of(found, column), wanted, remembered=remembered)
         except MISTAKES as mistake:
@@ -127,7 +131,7 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
 
 def _name_of(table: Any, column: Any) -> str:
     """Return the name of a table's column."""
-    if not isinstance(table, Table):
+    if not isinstance(table, TableValue):
         raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
     name = column.name if type(column) is KnownAttribute else column
     if type(name) is not str:
@@ -135,7 +139,7 @@ def _name_of(table: Any, column: Any) -> str:
     return name
 
 
-def _column(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Go:
+def _column(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
     if isinstance(node, nodes.Name) and node.name not in scope.slots and node.name not in compiler.own:
         return constant(node.name)
     return compiler.operand(node, scope)
@@ -148,7 +152,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
     """Return what describes a query."""
     table = compiler.operand(node.table, scope)
     value = None if node.value is None else _of_columns(compiler, node.value, scope)
-    conjuncts: tuple[nodes.Expression, ...] = () if node.where is None else (node.where,)
+    conjuncts: tuple[nodes.ExpressionNode, ...] = () if node.where is None else (node.where,)
     if isinstance(node.where, nodes.BooleanOperation) and node.where.operator == "and":
         conjuncts = node.where.operands
     where = [_of_columns(compiler, each, scope) for each in conjuncts]
@@ -157,7 +161,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
 
     def run(frame: Frame) -> Any:
         found = table(frame)
-        if not isinstance(found, Table):
+        if not isinstance(found, TableValue):
             raise Stop(
                 "J501", f"a query is of {kind_of(found)}", "rows are selected from a table", "select count() from db"
             )
@@ -172,7 +176,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
     return compiler.guarded(run, node.span)
 
 
-def _of_columns(compiler: Compiler, node: nodes.Expression, scope: Scope) -> Callable[[Frame], OfColumns]:
+def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], OfColumns]:
     """Return what makes a public function of the columns that an expression names."""
     columns: dict[str, str] = {}
     value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
@@ -204,7 +208,7 @@ def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
     def run(frame: Frame) -> Any:
         found = numbered(value(frame))
         if not isinstance(found, PrivateNumber):
-            title = "a table is bought" if isinstance(found, Table) else f"{kind_of(found)} is bought"
+            title = "a table is bought" if isinstance(found, TableValue) else f"{kind_of(found)} is bought"
             raise Stop("J213", title, "{{ ... }} buys private numbers", "{{ len(db) }}")
         market = found.table.root.market
         if market is not None:

@@ -54,7 +54,7 @@ def describe(
     if isinstance(call, nodes.Call) and call.function is node and not isinstance(node, nodes.Attribute):
         # Of a function that is called, what the call gives is of more interest than that it is a function.
         node = call
-    span = node.name_span if isinstance(node, nodes.Parameter) else node.span
+    span = node.name_span if isinstance(node, nodes.ParameterNode) else node.span
     try:
         with deep_enough():
             known = _gone_through(module, schema)

@@ -32,7 +32,7 @@ __all__ = [
     "Dict",
     "DictComprehension",
     "Entry",
-    "Expression",
+    "ExpressionNode",
     "Index",
     "Keyword",
     "Lambda",
@@ -45,7 +45,7 @@ __all__ = [
     "Not",
     "Number",
     "Over",
-    "Parameter",
+    "ParameterNode",
     "Part",
     "Percent",
     "Select",
@@ -66,19 +66,19 @@ class Node:
 
 
 @frozen(kw_only=True)
-class Expression(Node):
+class ExpressionNode(Node):
     """Something with a value."""
 
 
 @frozen
-class Name(Expression):
+class Name(ExpressionNode):
     """A name: `db`."""
 
     name: str = field(validator=is_name)
 
 
 @frozen
-class Number(Expression):
+class Number(ExpressionNode):
     """A number, exactly as its digits say: `5`, `0.1`, `1e-6`."""
 
     value: Fraction = field(validator=decimal)
@@ -88,7 +88,7 @@ class Number(Expression):
 
 
 @frozen
-class Percent(Expression):
+class Percent(ExpressionNode):
     """A share: `5%`."""
 
     value: Fraction = field(validator=decimal)
@@ -103,50 +103,50 @@ class Percent(Expression):
 
 
 @frozen
-class String(Expression):
+class String(ExpressionNode):
     """A text: `"age"`."""
 
     value: str = field(validator=finite_text)
 
 
 @frozen
-class Constant(Expression):
+class Constant(ExpressionNode):
     """`True`, `False` or `None`."""
 
     value: bool | None
 
 
 @frozen
-class Tuple(Expression):
+class Tuple(ExpressionNode):
     """Several values together: `(x, y)`; without brackets in `a, b = pair`."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ExpressionNode, ...]
 
 
 @frozen
-class List(Expression):
+class List(ExpressionNode):
     """A list: `[x, y]`."""
 
-    items: tuple[Expression, ...]
+    items: tuple[ExpressionNode, ...]
 
 
 @frozen
-class Set(Expression):
+class Set(ExpressionNode):
     """A set, in the order it was written: `{DAWA, MWEM}`. It has at least one item."""
 
-    items: tuple[Expression, ...] = field(validator=at_least_one)
+    items: tuple[ExpressionNode, ...] = field(validator=at_least_one)
 
 
 @frozen
 class Entry(Node):
     """One `key: value` of a dictionary."""
 
-    key: Expression
-    value: Expression
+    key: ExpressionNode
+    value: ExpressionNode
 
 
 @frozen
-class Dict(Expression):
+class Dict(ExpressionNode):
     """A dictionary: `{c: 1, d: 2}`; `{}` is an empty one."""
 
     entries: tuple[Entry, ...]
@@ -158,28 +158,28 @@ class ComprehensionClause(Node):
 
     target: Name | Tuple = field(validator=is_target)
     """What is bound: a name, or a tuple of names."""
-    iterable: Expression
-    conditions: tuple[Expression, ...] = ()
+    iterable: ExpressionNode
+    conditions: tuple[ExpressionNode, ...] = ()
 
 
 @frozen
-class ListComprehension(Expression):
+class ListComprehension(ExpressionNode):
     """A list of what an expression gives: `[size(a) for a in atts]`."""
 
-    element: Expression
+    element: ExpressionNode
     clauses: tuple[ComprehensionClause, ...] = field(validator=at_least_one)
 
 
 @frozen
-class SetComprehension(Expression):
+class SetComprehension(ExpressionNode):
     """A set of what an expression gives: `{f(a) for a in atts}`."""
 
-    element: Expression
+    element: ExpressionNode
     clauses: tuple[ComprehensionClause, ...] = field(validator=at_least_one)
 
 
 @frozen
-class DictComprehension(Expression):
+class DictComprehension(ExpressionNode):
     """A dictionary of what two expressions give: `{v: grow(D[best = v]) for v in best}`."""
 
     entry: Entry
@@ -187,35 +187,35 @@ class DictComprehension(Expression):
 
 
 @frozen
-class Attribute(Expression):
+class Attribute(ExpressionNode):
     """A named part of a value: `db.x_range`."""
 
-    value: Expression
+    value: ExpressionNode
     name: str = field(validator=is_name)
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Index(Expression):
+class Index(ExpressionNode):
     """One item of a value: `xs[0]`."""
 
-    value: Expression
-    index: Expression
+    value: ExpressionNode
+    index: ExpressionNode
 
 
 @frozen
 class Condition(Node):
     """One `attribute = value` of a part."""
 
-    attribute: Expression
-    value: Expression
+    attribute: ExpressionNode
+    value: ExpressionNode
 
 
 @frozen
-class Part(Expression):
+class Part(ExpressionNode):
     """The rows with certain values: `D[best = v]`. Parts by different values of one attribute are disjoint."""
 
-    table: Expression
+    table: ExpressionNode
     conditions: tuple[Condition, ...] = field(validator=at_least_one)
 
 
@@ -224,139 +224,139 @@ class Keyword(Node):
     """One `name=value` of a call."""
 
     name: str = field(validator=is_name)
-    value: Expression
+    value: ExpressionNode
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Call(Expression):
+class Call(ExpressionNode):
     """A call: `noisyMax(domain=atts, utilities=U)`."""
 
-    function: Expression
-    arguments: tuple[Expression, ...] = ()
+    function: ExpressionNode
+    arguments: tuple[ExpressionNode, ...] = ()
     keywords: tuple[Keyword, ...] = ()
 
 
 @frozen
-class UnaryOperation(Expression):
+class UnaryOperation(ExpressionNode):
     """A sign before a value: `-x` or `+x`."""
 
     operator: str = field(validator=one_of("+", "-"))
-    operand: Expression
+    operand: ExpressionNode
 
 
 @frozen
-class BinaryOperation(Expression):
+class BinaryOperation(ExpressionNode):
     """Two values and a sign: `+ - * / // % **`, and `|` and `&` for sets."""
 
-    left: Expression
+    left: ExpressionNode
     operator: str = field(validator=one_of("+", "-", "*", "/", "//", "%", "**", "|", "&"))
-    right: Expression
+    right: ExpressionNode
 
 
 @frozen
-class Comparison(Expression):
+class Comparison(ExpressionNode):
     """Values compared in a row: `0 < x <= 5`; also `in` and `not in`."""
 
-    left: Expression
+    left: ExpressionNode
     operators: tuple[str, ...] = field(validator=at_least_one)
-    rights: tuple[Expression, ...] = field(validator=several_operators)
+    rights: tuple[ExpressionNode, ...] = field(validator=several_operators)
 
 
 @frozen
-class Not(Expression):
+class Not(ExpressionNode):
     """The opposite of a truth: `not x`."""
 
-    operand: Expression
+    operand: ExpressionNode
 
 
 @frozen
-class BooleanOperation(Expression):
+class BooleanOperation(ExpressionNode):
     """At least two truths joined by `and`, or by `or`."""
 
     operator: str = field(validator=one_of("and", "or"))
-    operands: tuple[Expression, ...] = field(validator=at_least_two)
+    operands: tuple[ExpressionNode, ...] = field(validator=at_least_two)
 
 
 @frozen
-class Conditional(Expression):
+class Conditional(ExpressionNode):
     """One of two values: `a if c else b`."""
 
-    condition: Expression
-    then: Expression
-    otherwise: Expression
+    condition: ExpressionNode
+    then: ExpressionNode
+    otherwise: ExpressionNode
 
 
 @frozen
-class Parameter(Node):
+class ParameterNode(Node):
     """A parameter of a function: `d=5`."""
 
     name: str = field(validator=is_name)
-    default: Expression | None = None
+    default: ExpressionNode | None = None
     name_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Lambda(Expression):
+class Lambda(ExpressionNode):
     """A function without a name: `lambda a: size(a)`."""
 
-    parameters: tuple[Parameter, ...]
-    body: Expression
+    parameters: tuple[ParameterNode, ...]
+    body: ExpressionNode
 
 
 @frozen
-class Noised(Expression):
+class Noised(ExpressionNode):
     """A private value released with exact noise: `{{ e }}`, `{{ e }} spending 0.1`."""
 
-    value: Expression
+    value: ExpressionNode
     """The private expression."""
-    spending: Expression | None = None
+    spending: ExpressionNode | None = None
     """The epsilon, or a share of the allotment if it is a percentage; None leaves it to the caller's share."""
 
 
 @frozen
-class Select(Expression):
+class Select(ExpressionNode):
     """An aggregate over rows: `select sum(values) from db where values > 0 groupby x / 8`."""
 
     aggregate: str = field(validator=is_name)
     """What is computed: count, sum, ..."""
-    value: Expression | None
+    value: ExpressionNode | None
     """Of what, in terms of columns; None for `count()`."""
-    table: Expression
-    where: Expression | None = None
-    groupby: tuple[Expression, ...] = ()
+    table: ExpressionNode
+    where: ExpressionNode | None = None
+    groupby: tuple[ExpressionNode, ...] = ()
     aggregate_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
 
 @frozen
-class Over(Expression):
+class Over(ExpressionNode):
     """A workload answered from an estimate: `queries over cells`. A list with one value stands for every cell alike."""
 
-    queries: Expression
-    cells: Expression
+    queries: ExpressionNode
+    cells: ExpressionNode
 
 
 @frozen
-class MakeChoiceMaker(Expression):
+class MakeChoiceMaker(ExpressionNode):
     """A choice maker: `MkChoiceMaker among {A, B} informed by {f, g} trained on corpus spending 5%`."""
 
-    among: Expression
+    among: ExpressionNode
     """The Options."""
-    informed_by: Expression | None = None
+    informed_by: ExpressionNode | None = None
     """The metafeatures; None for public facts only."""
-    trained_on: Expression | None = None
+    trained_on: ExpressionNode | None = None
     """Public databases."""
-    judged_by: Expression | None = None
+    judged_by: ExpressionNode | None = None
     """The loss."""
-    spending: Expression | None = None
+    spending: ExpressionNode | None = None
     """What the metafeatures may cost."""
 
 
 @frozen
-class Choose(Expression):
+class Choose(ExpressionNode):
     """A labelled choice inside an algorithm: `choose L1 among {stop, branch} informed by {n, d}`."""
 
     label: str = field(validator=is_name)
-    among: Expression
-    informed_by: Expression | None = None
+    among: ExpressionNode
+    informed_by: ExpressionNode | None = None
     label_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)

@@ -49,7 +49,7 @@ def check_files(module: nodes.Module, files: PublicFiles | None) -> Iterator[Dia
                 continue  # the file was named, and what is wrong with it shows when it is read
 
 
-def _path(call: nodes.Call) -> tuple[nodes.Expression, str | None]:
+def _path(call: nodes.Call) -> tuple[nodes.ExpressionNode, str | None]:
     """Return what stands for a path in a call, and the path, if it is written there."""
     given = [*call.arguments, *(each.value for each in call.keywords)]
     if len(given) == 1:

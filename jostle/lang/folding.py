@@ -17,7 +17,7 @@ UNKNOWN = object()
 """What is no constant."""
 
 
-def folded(node: nodes.Expression, scope: Scope, own: Collection[str]) -> Any:
+def folded(node: nodes.ExpressionNode, scope: Scope, own: Collection[str]) -> Any:
     """Return the number that an expression always gives, or UNKNOWN.
 
     Where working it out goes wrong, it is no constant: it goes wrong again, with its place, if it is ever reached.

@@ -14,7 +14,7 @@ from jostle.lang.functions import Function
 from jostle.lang.program_options import ProgramOption, needed_by
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
-from jostle.lang.values import Leaf, Node
+from jostle.lang.values import Leaf, TreeNode
 from jostle.privacy.probe import Probe
 from jostle.tasks import task_of
 
@@ -100,7 +100,7 @@ class EntryRun:
         elif len(target.answer.parameters) - len(target.answer.defaults) < 2:
             questions = ()
         found = self.program.run(self.name, db, *questions, epsilon=epsilon)
-        return to_model(found, db.schema, self.name, epsilon) if isinstance(found, Leaf | Node) else found
+        return to_model(found, db.schema, self.name, epsilon) if isinstance(found, Leaf | TreeNode) else found
 
     def __reduce__(self) -> tuple[object, ...]:
         return _run_of, (self.program.sent, self.name)

@@ -74,7 +74,7 @@ def _named(node: nodes.Node, line: int, column: int) -> tuple[str, Span] | None:
     match node:
         case nodes.Name() | nodes.ImportedName():
             words = [(node.name, node.span)]
-        case nodes.Attribute() | nodes.Keyword() | nodes.Parameter() | nodes.FunctionDefinition():
+        case nodes.Attribute() | nodes.Keyword() | nodes.ParameterNode() | nodes.FunctionDefinition():
             words = [(node.name, node.name_span)]
         case nodes.ClassDefinition():
             words = [(node.name, node.name_span), (node.base, node.base_span)]
@@ -117,7 +117,7 @@ def _meaning_where_defined(node: nodes.Node, name: str, around: Around) -> tuple
         case nodes.ImportedName():
             owner = next(each for each in reversed(around) if isinstance(each, nodes.Import))
             found = _imported(owner, name), node.span
-        case nodes.Parameter():
+        case nodes.ParameterNode():
             found = f"parameter `{name}`", node.name_span
         case nodes.FunctionDefinition():
             found = _head(node), node.name_span

@@ -16,7 +16,7 @@ from attrs import frozen
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import Axis, OneValue, column_values
-from jostle.lang.values import PrivateNumber, Table
+from jostle.lang.values import PrivateNumber, TableValue
 from jostle.privacy.expressions import (
     Expression,
     cells,
@@ -94,7 +94,7 @@ def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
     ]
 
 
-def lower(query: Query, table: Table) -> PrivateNumber:
+def lower(query: Query, table: TableValue) -> PrivateNumber:
     """Return what a query asks of a table, as a private number, or one for each group."""
     schema = table.schema
     on_cells = [each for each in query.where if CELL in each.columns and CELL not in schema]

@@ -26,7 +26,7 @@ from jostle.lang.expression_nodes import (
     Dict,
     DictComprehension,
     Entry,
-    Expression,
+    ExpressionNode,
     Index,
     Keyword,
     Lambda,
@@ -39,7 +39,7 @@ from jostle.lang.expression_nodes import (
     Not,
     Number,
     Over,
-    Parameter,
+    ParameterNode,
     Part,
     Percent,
     Select,
@@ -75,7 +75,7 @@ __all__ = [
     "Dict",
     "DictComprehension",
     "Entry",
-    "Expression",
+    "ExpressionNode",
     "ExpressionStatement",
     "For",
     "FunctionDefinition",
@@ -95,7 +95,7 @@ __all__ = [
     "Not",
     "Number",
     "Over",
-    "Parameter",
+    "ParameterNode",
     "Part",
     "Pass",
     "Percent",
@@ -159,21 +159,21 @@ class Assign(Statement):
 
     target: Name | Tuple = field(validator=is_target)
     """A name, or a tuple of names."""
-    value: Expression
+    value: ExpressionNode
 
 
 @frozen
 class ExpressionStatement(Statement):
     """A value computed for what computing it does: `print(table)`."""
 
-    value: Expression
+    value: ExpressionNode
 
 
 @frozen
 class Return(Statement):
     """What a function gives back."""
 
-    value: Expression | None = None
+    value: ExpressionNode | None = None
 
 
 @frozen
@@ -185,7 +185,7 @@ class Pass(Statement):
 class Branch(Statement):
     """One `if`, `elif` or `else` with its block."""
 
-    condition: Expression | None
+    condition: ExpressionNode | None
     """None for `else`."""
     body: tuple[Statement, ...] = field(validator=at_least_one)
 
@@ -203,7 +203,7 @@ class For(Statement):
 
     target: Name | Tuple = field(validator=is_target)
     """A name, or a tuple of names."""
-    iterable: Expression
+    iterable: ExpressionNode
     body: tuple[Statement, ...] = field(validator=at_least_one)
 
 
@@ -212,7 +212,7 @@ class FunctionDefinition(Statement):
     """A function; with `#Option` on the line above it, an Option."""
 
     name: str = field(validator=is_name)
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterNode, ...]
     body: tuple[Statement, ...] = field(validator=at_least_one)
     marks: tuple[str, ...] = field(default=(), validator=known_marks)
     """The words marked above it: `Option`, `Metafeature`."""

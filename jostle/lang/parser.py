@@ -78,7 +78,7 @@ def parse_text(source: Source) -> Parsed:
 def _parse_lines(source: Source, laid: Sequence[Laid], mistakes: list[Diagnostic]) -> list[nodes.Statement]:
     """Return the statements of lines; a line that does not fit is reported, and something else is read in its place."""
     builder = Builder({each.line.number: each.line for each in laid}, source)
-    run = tables.Run(tables.load(), builder.build)
+    run = tables.Reading(tables.load(), builder.build)
     for each in laid:
         for token in each.before:
             run.feed(token)
@@ -105,7 +105,7 @@ def _parse_lines(source: Source, laid: Sequence[Laid], mistakes: list[Diagnostic
     return statements or []
 
 
-def parse_expression(text: str) -> nodes.Expression:
+def parse_expression(text: str) -> nodes.ExpressionNode:
     """Return the tree of a single expression, for tests and the Python front door."""
     source = Source("expression", text)
     body = parse(source).body

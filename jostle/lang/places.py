@@ -19,7 +19,7 @@ def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
             yield Diagnostic("J017", "`==` inside brackets", node.index.span, why, "write one =, as in D[a = v]")
 
 
-def _looks_like_a_part(index: nodes.Expression) -> bool:
+def _looks_like_a_part(index: nodes.ExpressionNode) -> bool:
     if isinstance(index, nodes.BooleanOperation):
         return any(_looks_like_a_part(each) for each in index.operands)
     return isinstance(index, nodes.Comparison) and "==" in index.operators

@@ -15,7 +15,16 @@ from jostle.lang.arithmetic import is_number, kind_of, plain_number
 from jostle.lang.listing import items, number, truth
 from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned
-from jostle.lang.values import KnownAttribute, Leaf, Node, Private, PrivateNumber, SplitScoreOf, Table, numbered
+from jostle.lang.values import (
+    KnownAttribute,
+    Leaf,
+    Private,
+    PrivateNumber,
+    SplitScoreOf,
+    TableValue,
+    TreeNode,
+    numbered,
+)
 from jostle.privacy.expressions import rows
 
 __all__ = ["NUMERIC", "PLAIN"]
@@ -37,7 +46,7 @@ def _abs(x: Any) -> Any:
 def _len(x: Any) -> Any:
     if type(x) is list:
         return len(x)
-    if isinstance(x, Table):
+    if isinstance(x, TableValue):
         return PrivateNumber(x, rows())
     if isinstance(x, PrivateNumber) and x.groups:
         return math.prod(len(names) for names in x.groups)
@@ -103,12 +112,12 @@ def _zip(*lists: Any) -> list[Any]:
 # Trees, scores and the rest
 
 
-def _node(att: Any, children: Any) -> Node:
+def _node(att: Any, children: Any) -> TreeNode:
     if not isinstance(att, KnownAttribute) or not isinstance(children, dict):
         raise Stop(
             "J501", "a node without an attribute or children", "Node(att=best, children={v: ...})", "Node(att=a)"
         )
-    return Node(att, children)
+    return TreeNode(att, children)
 
 
 def _column(value: Any, what: str) -> str:
@@ -123,11 +132,11 @@ def _score(kind: str) -> Operation:
     splits, predicts = f"what `{kind}` splits by", f"what `{kind}` predicts"
 
     def run(attribute: Any, label: Any, table: Any) -> SplitScoreOf:
-        if type(table) is Table and type(attribute) is type(label) is KnownAttribute:  # as they mostly are
+        if type(table) is TableValue and type(attribute) is type(label) is KnownAttribute:  # as they mostly are
             schema = table.schema
             if attribute.name in schema and label.name in schema:
                 return SplitScoreOf(kind, attribute.name, label.name, table)
-        if not isinstance(table, Table):
+        if not isinstance(table, TableValue):
             raise Stop(
                 "J501", f"`{kind}` is given {kind_of(table)}", "it scores rows of a table", f"{kind}(a, clss, D)"
             )

@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
-from jostle.lang.accounts import NONE, Account, Amount
+from jostle.lang.accounts import NONE, Amount, PartedAccount
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.library import library_options
 from jostle.lang.pricing_lists import seen_by
@@ -52,7 +52,7 @@ class Pricer:
 
     module: nodes.Module
     schema: Schema | None = None
-    root: Account = field(factory=Account)
+    root: PartedAccount = field(factory=PartedAccount)
     found: dict[tuple[str, Span], Diagnostic] = field(factory=dict)
     """What would be refused while running."""
     seen: dict[Span, list[Any]] | None = None
@@ -82,7 +82,7 @@ class Pricer:
         except Unpriceable:
             for name, _, definition in defined_in(self.module.body):
                 self.globals[name] = _defined_at_top(name, definition)
-        self.root = Account()
+        self.root = PartedAccount()
         self.steps = 0
 
     @property
@@ -129,7 +129,7 @@ class Pricer:
             return ways[0]() if merge else [ways[0]()]
         before = {id(each): each for each in self.root.everything()}
         start = {key: each.as_it_is() for key, each in before.items()}
-        spent: dict[int, list[Account]] = {key: [] for key in before}
+        spent: dict[int, list[PartedAccount]] = {key: [] for key in before}
         results: list[Any] = []
         for way in ways:
             results.append(anchored(way(), before))
@@ -194,7 +194,7 @@ class Pricer:
 
     # Expressions
 
-    def value(self, node: nodes.Expression, names: Names) -> Any:
+    def value(self, node: nodes.ExpressionNode, names: Names) -> Any:
         """Return what is known of an expression's value, spending what it spends."""
         from jostle.lang.pricing_expressions import value_of  # noqa: PLC0415 - its rules go through expressions
 

@@ -22,7 +22,7 @@ from jostle.lang.scopes import named_slot, target_names
 from jostle.lang.showing import shown
 from jostle.lang.spelling import near
 from jostle.lang.value_names import OneValue, code_called, column_values, first_of
-from jostle.lang.values import PrivateNumber, Table
+from jostle.lang.values import PrivateNumber, TableValue
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 
@@ -33,7 +33,7 @@ MOST_VALUES = 2000
 AXES = {"x", "y", "z"}
 
 
-def described(pricer: Pricer, node: nodes.Select, names: Names, table: Table) -> PrivateNumber | None:
+def described(pricer: Pricer, node: nodes.Select, names: Names, table: TableValue) -> PrivateNumber | None:
     """Return what a query asks, as while running, where all of it is known; report what would be refused."""
     asked = _Asked(pricer, names, table.schema)
     conditions = _conjuncts(node.where)
@@ -60,7 +60,7 @@ def described(pricer: Pricer, node: nodes.Select, names: Names, table: Table) ->
     return found if isinstance(found, PrivateNumber) else None
 
 
-def _conjuncts(node: nodes.Expression | None) -> Sequence[nodes.Expression]:
+def _conjuncts(node: nodes.ExpressionNode | None) -> Sequence[nodes.ExpressionNode]:
     if isinstance(node, nodes.BooleanOperation) and node.operator == "and":
         return node.operands
     return () if node is None else (node,)
@@ -74,7 +74,7 @@ class _Asked:
         self.names = names
         self.schema = schema
 
-    def columns(self, node: nodes.Expression) -> list[nodes.Name]:
+    def columns(self, node: nodes.ExpressionNode) -> list[nodes.Name]:
         """Return the columns that an expression names, each where it stands first."""
         found: dict[str, nodes.Name] = {}
         for each in _names_in(node, frozenset()):
@@ -83,7 +83,7 @@ class _Asked:
                 found.setdefault(each.name, each)
         return list(found.values())
 
-    def columns_are_there(self, node: nodes.Expression) -> bool:
+    def columns_are_there(self, node: nodes.ExpressionNode) -> bool:
         """Report columns that the table does not have; return whether it has all."""
         missing = [each for each in self.columns(node) if not self._has(each.name)]
         for each in missing:
@@ -94,14 +94,14 @@ class _Asked:
         grid = all(isinstance(self.schema[each], Numeric) for each in self.schema.names)
         return name in self.schema or name == CELL or (name in AXES and "x" in self.schema and grid)
 
-    def is_large(self, node: nodes.Expression) -> bool:
+    def is_large(self, node: nodes.ExpressionNode) -> bool:
         """Return whether a column of it has too many values to go through."""
         return any(
             each.name in self.schema and self.schema[each.name].size > MOST_VALUES for each in self.columns(node)
         )
 
     def function(
-        self, node: nodes.Expression, stand_in: Callable[[Mapping[str, OneValue]], Any] | None = None
+        self, node: nodes.ExpressionNode, stand_in: Callable[[Mapping[str, OneValue]], Any] | None = None
     ) -> OfColumns:
         """Return an expression as a function of its columns, as running programs have it."""
         pricer, columns = self.pricer, tuple(each.name for each in self.columns(node))
@@ -130,7 +130,7 @@ class _Asked:
 
     # What columns are compared with
 
-    def check_compared(self, node: nodes.Expression) -> None:
+    def check_compared(self, node: nodes.ExpressionNode) -> None:
         """Report values that no row can have, where a column is compared with them."""
         for each in nodes.walk(node):
             if isinstance(each, nodes.Comparison):
@@ -138,7 +138,7 @@ class _Asked:
                 for place, operator in enumerate(each.operators):
                     self._compared(operator, sides[place], sides[place + 1])
 
-    def _compared(self, operator: str, left: nodes.Expression, right: nodes.Expression) -> None:
+    def _compared(self, operator: str, left: nodes.ExpressionNode, right: nodes.ExpressionNode) -> None:
         if operator in {"==", "!="}:
             for column, other in ((left, right), (right, left)):
                 self._has_value(column, [other])
@@ -148,12 +148,12 @@ class _Asked:
             for column, other in ((left, right), (right, left)):
                 self._has_order(column, other)
 
-    def _column(self, node: nodes.Expression) -> str | None:
+    def _column(self, node: nodes.ExpressionNode) -> str | None:
         """Return the column of the table that an expression is."""
         known = isinstance(node, nodes.Name) and [each.name for each in self.columns(node)] == [node.name]
         return node.name if known and isinstance(node, nodes.Name) and node.name in self.schema else None
 
-    def _known(self, node: nodes.Expression) -> Any:
+    def _known(self, node: nodes.ExpressionNode) -> Any:
         steps = self.pricer.steps
         try:
             return None if self.columns(node) else real(self.pricer.value(node, self.names))
@@ -162,7 +162,7 @@ class _Asked:
         finally:
             self.pricer.steps = steps
 
-    def _has_value(self, node: nodes.Expression, others: Sequence[nodes.Expression]) -> None:
+    def _has_value(self, node: nodes.ExpressionNode, others: Sequence[nodes.ExpressionNode]) -> None:
         name = self._column(node)
         if name is None:
             return
@@ -179,7 +179,7 @@ class _Asked:
             why = f"it can have {first_of(column.labels)}"
             self.pricer.report(Diagnostic("J507", f"`{name}` has no value `{shown(value)}`", other.span, why, fix))
 
-    def _has_order(self, node: nodes.Expression, other: nodes.Expression) -> None:
+    def _has_order(self, node: nodes.ExpressionNode, other: nodes.ExpressionNode) -> None:
         name = self._column(node)
         if name is None:
             return

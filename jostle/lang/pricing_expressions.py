@@ -24,7 +24,7 @@ from jostle.lang.scopes import named_slot
 __all__ = ["value_of"]
 
 
-def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # noqa: C901, PLR0911, PLR0912 - one per kind
+def value_of(pricer: Pricer, node: nodes.ExpressionNode, names: Names) -> Any:  # noqa: C901, PLR0911, PLR0912 - one per kind
     """Return what is known of an expression's value."""
     match node:
         case nodes.Name():
@@ -75,13 +75,15 @@ def value_of(pricer: Pricer, node: nodes.Expression, names: Names) -> Any:  # no
             return choose(pricer, node, names)
         case nodes.MakeChoiceMaker():
             for each in nodes.children(node):
-                if isinstance(each, nodes.Expression):
+                if isinstance(each, nodes.ExpressionNode):
                     pricer.value(each, names)
             return Callee("maker", "choice")
         case nodes.Over():
             return over(pricer, node, names)
         case _:
-            given = [pricer.value(each, names) for each in nodes.children(node) if isinstance(each, nodes.Expression)]
+            given = [
+                pricer.value(each, names) for each in nodes.children(node) if isinstance(each, nodes.ExpressionNode)
+            ]
             return combined(given) if combined(given).accounts else UNKNOWN
 
 
@@ -106,7 +108,7 @@ def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:
     return result
 
 
-def _named(node: nodes.Expression, value: Any, names: Names) -> Any:
+def _named(node: nodes.ExpressionNode, value: Any, names: Names) -> Any:
     """Return the names of a column's value, where an expression is a column and stands in a query; or None."""
     known = names.get(named_slot(node.name)) if isinstance(node, nodes.Name) else None
     return known if known is not None and known.value is value else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from jostle.lang import nodes
-from jostle.lang.accounts import Account
+from jostle.lang.accounts import PartedAccount
 from jostle.lang.pricing_public import check_items
 from jostle.lang.pricing_values import (
     UNKNOWN,
@@ -117,7 +117,7 @@ def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - on
     return value
 
 
-def _account_by(account: Account, loop: int, by: Any) -> Account:
+def _account_by(account: PartedAccount, loop: int, by: Any) -> PartedAccount:
     """Return the account of the part that another value chooses, where a round of a loop chose one."""
     if account.parent is None:
         return account

@@ -32,7 +32,7 @@ from jostle.lang.pricing_values import (
 
 if TYPE_CHECKING:
     from jostle.lang.pricing import Pricer
-    from jostle.lang.values import Table
+    from jostle.lang.values import TableValue
 
 __all__ = ["GROUPS", "bought", "item_of", "made", "mixed", "moved", "picked_by", "real_part", "refused", "released"]
 
@@ -132,7 +132,7 @@ def item_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Bought:
     return evolve(value, number=group_of(pricer, span, value, at))
 
 
-def real_part(pricer: Pricer, rows: Rows, condition: nodes.Condition, column: Any, value: Any) -> Table | None:
+def real_part(pricer: Pricer, rows: Rows, condition: nodes.Condition, column: Any, value: Any) -> TableValue | None:
     """Return the part of a table as programs have it while they run, or None without a schema."""
     if rows.table is None or not (isinstance(column, Column) and column.name):
         return None

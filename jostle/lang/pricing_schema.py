@@ -25,7 +25,7 @@ from jostle.lang.showing import no_key
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
 from jostle.lang.value_names import OneValue, places_of
-from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, Table, common, numbered
+from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, TableValue, common, numbered
 from jostle.privacy.expressions import Expression, sensitivity
 from jostle.privacy.pick_largest import PickLargest
 from jostle.privacy.release import AddNoiseTo
@@ -73,9 +73,9 @@ class _Facts:
         raise Stop("J901", "a purchase where there is no table", "this is a mistake of ours", "please report it")
 
 
-def table_of(schema: Schema) -> Table:
+def table_of(schema: Schema) -> TableValue:
     """Return a table with this schema, and without rows."""
-    return Table(market=_Facts(schema))
+    return TableValue(market=_Facts(schema))
 
 
 def real(value: Any) -> Any:
@@ -119,7 +119,7 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
     return None
 
 
-def fact(pricer: Pricer, node: nodes.Attribute, table: Table) -> Any:
+def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
     """Return a public fact of a table."""
     found: Any = None
     try:
@@ -142,7 +142,9 @@ def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
     pricer.report(Diagnostic("J503", f"there is no column `{name}`", span, why, fix))
 
 
-def part_of(pricer: Pricer, table: Table, condition: nodes.Condition, column: Column, value: Any) -> Table | None:
+def part_of(
+    pricer: Pricer, table: TableValue, condition: nodes.Condition, column: Column, value: Any
+) -> TableValue | None:
     """Return a part of a table; of one of several values, the first stands for all."""
     name, schema = column.name, table.schema
     if name not in schema:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from jostle.lang import nodes
-from jostle.lang.accounts import UNBOUNDED, Account, Amount
+from jostle.lang.accounts import UNBOUNDED, Amount, PartedAccount
 
 if TYPE_CHECKING:
     from jostle.lang.value_names import Axis
-    from jostle.lang.values import PrivateNumber, SplitScoreOf, Table
+    from jostle.lang.values import PrivateNumber, SplitScoreOf, TableValue
 
 __all__ = [
     "NEVER",
@@ -120,10 +120,10 @@ class Each:
 class Rows:
     """A table."""
 
-    account: Account
+    account: PartedAccount
     database: int = 0
     """Which of those that the function is given it is, or is a part of."""
-    table: Table | None = None
+    table: TableValue | None = None
     """The table as programs have it while they run, with a schema and without rows; None without a schema."""
     exact: bool = True
     """Whether the table is this very part; if not, one of several, for which it stands."""
@@ -133,7 +133,7 @@ class Rows:
 class Bought:
     """A private value, and the accounts of the rows it is computed from."""
 
-    accounts: tuple[Account, ...]
+    accounts: tuple[PartedAccount, ...]
     databases: frozenset[int] = frozenset()
     number: PrivateNumber | SplitScoreOf | None = None
     """The value as programs have it while they run, where all it is made of is known."""
@@ -210,7 +210,7 @@ def fixed(amount: Any) -> Amount:
     return UNBOUNDED
 
 
-def accounts_of(value: Any) -> tuple[Account, ...]:
+def accounts_of(value: Any) -> tuple[PartedAccount, ...]:
     """Return the accounts of the rows that a private value is computed from."""
     if isinstance(value, Rows):
         return (value.account,)
@@ -285,7 +285,7 @@ def whole_list(value: list[Any] | Some) -> Unknown:
     return Unknown(either(items) if items else UNKNOWN, len(items))
 
 
-def anchored(value: Any, before: dict[int, Account]) -> Any:  # noqa: PLR0911 - one per kind
+def anchored(value: Any, before: dict[int, PartedAccount]) -> Any:  # noqa: PLR0911 - one per kind
     """Return a value whose accounts were there before: of a part that was not, the account that it is a part of."""
     if isinstance(value, Rows | Bought):
         found = tuple(_nearest(each, before) for each in accounts_of(value))
@@ -306,7 +306,7 @@ def anchored(value: Any, before: dict[int, Account]) -> Any:  # noqa: PLR0911 - 
     return value
 
 
-def _nearest(account: Account, before: dict[int, Account]) -> Account:
+def _nearest(account: PartedAccount, before: dict[int, PartedAccount]) -> PartedAccount:
     found = account
     while id(found) not in before and found.parent is not None:
         found = found.parent

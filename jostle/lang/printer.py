@@ -188,7 +188,7 @@ def _(statement: nodes.ClassDefinition, depth: int) -> list[str]:
     return [*head, *_block(statement.body, depth + 1)]
 
 
-def _with_value(head: str, value: nodes.Expression, trivia: nodes.Trivia, depth: int) -> list[str]:
+def _with_value(head: str, value: nodes.ExpressionNode, trivia: nodes.Trivia, depth: int) -> list[str]:
     """Return a value after what stands before it; a choice maker's clauses stand under each other."""
     clauses = show_clauses(value) if not trivia.inside else []
     if isinstance(value, nodes.Choose) and len(INDENT) * depth + len(head) + len(" ".join(clauses)) <= MOST_COLUMNS:

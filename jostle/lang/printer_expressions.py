@@ -14,7 +14,7 @@ __all__ = ["show_clauses", "show_expression", "show_parameters"]
 TEST, OR, AND, NOT, COMPARE, UNION, INTERSECT, SUM, TERM, FACTOR, POWER, POSTFIX, ATOM = range(13)
 
 _BINARY = {"|": UNION, "&": INTERSECT, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "**": POWER}
-_LEVELS: dict[type[nodes.Expression], int] = {
+_LEVELS: dict[type[nodes.ExpressionNode], int] = {
     nodes.Conditional: TEST,
     nodes.Lambda: TEST,
     nodes.Over: TEST,
@@ -31,19 +31,19 @@ _LEVELS: dict[type[nodes.Expression], int] = {
 }
 
 
-def show_expression(node: nodes.Expression) -> str:
+def show_expression(node: nodes.ExpressionNode) -> str:
     """Return the canonical text of an expression."""
     return _show(node)
 
 
-def show_parameters(parameters: Sequence[nodes.Parameter]) -> str:
+def show_parameters(parameters: Sequence[nodes.ParameterNode]) -> str:
     """Return parameters as they stand in a function's head."""
     defaults = [each.default for each in parameters]
     shown = [f"={text}" if default else "" for default, text in zip(defaults, _items(defaults), strict=True)]
     return ", ".join(each.name + default for each, default in zip(parameters, shown, strict=True))
 
 
-def show_clauses(node: nodes.Expression) -> list[str]:
+def show_clauses(node: nodes.ExpressionNode) -> list[str]:
     """Return the clauses of a choice, each to stand on a line; nothing for another expression."""
     if isinstance(node, nodes.MakeChoiceMaker):
         clauses = [f"MkChoiceMaker among {_at(node.among, OR)}"]
@@ -64,7 +64,7 @@ def show_clauses(node: nodes.Expression) -> list[str]:
     return []
 
 
-def _level(node: nodes.Expression) -> int:
+def _level(node: nodes.ExpressionNode) -> int:
     if isinstance(node, nodes.BinaryOperation):
         return _BINARY[node.operator]
     if isinstance(node, nodes.BooleanOperation):
@@ -74,12 +74,12 @@ def _level(node: nodes.Expression) -> int:
     return _LEVELS.get(type(node), ATOM)
 
 
-def _at(node: nodes.Expression, level: int) -> str:
+def _at(node: nodes.ExpressionNode, level: int) -> str:
     text = _show(node)
     return f"({text})" if _level(node) < level else text
 
 
-def _items(items: Sequence[nodes.Expression | None]) -> list[str]:
+def _items(items: Sequence[nodes.ExpressionNode | None]) -> list[str]:
     """Return the texts of items between commas; what ends with `groupby` needs brackets before another one."""
     shown: list[str] = []
     for index, item in enumerate(items):
@@ -88,7 +88,7 @@ def _items(items: Sequence[nodes.Expression | None]) -> list[str]:
     return shown
 
 
-def _takes_commas(node: nodes.Expression) -> bool:
+def _takes_commas(node: nodes.ExpressionNode) -> bool:
     while True:
         if isinstance(node, nodes.Select):
             return bool(node.groupby)
@@ -106,7 +106,7 @@ def _braces(inner: str) -> str:
 
 
 @singledispatch
-def _show(node: nodes.Expression) -> str:
+def _show(node: nodes.ExpressionNode) -> str:
     raise TypeError(type(node).__name__)
 
 

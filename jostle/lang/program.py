@@ -28,7 +28,7 @@ from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
-from jostle.lang.values import Table
+from jostle.lang.values import TableValue
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option
 from jostle.privacy.amounts import show_amount
@@ -144,7 +144,7 @@ class Program:
                 places = tuple(place for place, each in enumerate(given) if isinstance(each, Probe))
                 self.check_entry(function, places)
                 self.check_schema(entry, given[places[0]].schema, places)
-            tables = [Table(each) if isinstance(each, Probe) else each for each in given]
+            tables = [TableValue(each) if isinstance(each, Probe) else each for each in given]
             try:
                 with choices_of(probes):
                     return function.run(self, tables, named, epsilon)

@@ -16,7 +16,7 @@ from jostle.lang.scopes import defined_in
 from jostle.lang.stops import Stop, placed
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
-from jostle.lang.values import Features, Leaf, Node, Table
+from jostle.lang.values import Features, Leaf, TableValue, TreeNode
 from jostle.options.base import Option
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
@@ -79,12 +79,12 @@ class ProgramOption(Option):
         def run(probe: Probe, budget: Fraction) -> Any:
             try:
                 with deep_enough():
-                    found = self.answer.run(self.program, [Table(probe), *asked], named, budget)
+                    found = self.answer.run(self.program, [TableValue(probe), *asked], named, budget)
                 if holds_private(found):
                     raise Stop(  # noqa: TRY301 - given its place below
                         "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
                     )
-                if isinstance(found, Leaf | Node):
+                if isinstance(found, Leaf | TreeNode):
                     return to_model(found, probe.schema, self._name, budget)
             except Stop as mistake:
                 raise placed(mistake, self.program.source, self.answer.definition.name_span) from None
@@ -126,7 +126,7 @@ class Measure:
 
     def __call__(self, view: View) -> float:
         """Return the metafeature's value."""
-        table = Table(market=Stand(view))
+        table = TableValue(market=Stand(view))
         try:
             found = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
             if not is_number(found):

@@ -62,10 +62,10 @@ def _makers(module: nodes.Module) -> list[nodes.MakeChoiceMaker]:
     return [node for node in nodes.walk(module) if isinstance(node, nodes.MakeChoiceMaker)]
 
 
-def _named_in(module: nodes.Module, expressions: Iterable[nodes.Expression | None]) -> frozenset[str]:
+def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode | None]) -> frozenset[str]:
     """Return the functions that expressions name, or names that they use stand for."""
     functions = {each.name for each in module.body if isinstance(each, nodes.FunctionDefinition)}
-    assigned: dict[str, list[nodes.Expression]] = {}
+    assigned: dict[str, list[nodes.ExpressionNode]] = {}
     for statement in module.body:
         if isinstance(statement, nodes.Assign) and isinstance(statement.target, nodes.Name):
             assigned.setdefault(statement.target.name, []).append(statement.value)

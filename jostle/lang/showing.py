@@ -9,7 +9,7 @@ from typing import Any
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import first_of
-from jostle.lang.values import KnownAttribute, Leaf, Node, Private
+from jostle.lang.values import KnownAttribute, Leaf, Private, TreeNode
 from jostle.visible import visible
 
 __all__ = ["holds_private", "no_key", "shown", "shown_inside"]
@@ -28,7 +28,7 @@ def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
         return any(map(holds_private, value))
     if isinstance(value, Mapping):
         return any(map(holds_private, value.values()))
-    if isinstance(value, Node):
+    if isinstance(value, TreeNode):
         return holds_private(value.children)
     if isinstance(value, Leaf):
         return holds_private(value.pred) or holds_private(value.size) or holds_private(value.votes or {})

@@ -11,7 +11,7 @@ from jostle.lang import nodes
 from jostle.lang.asked_once import Once
 from jostle.lang.frames import Frame
 from jostle.lang.printer_expressions import show_expression
-from jostle.lang.values import Table
+from jostle.lang.values import TableValue
 
 __all__ = ["NOTHING", "Go", "Scope", "constant", "handed_on", "text_of"]
 
@@ -99,13 +99,13 @@ def handed_on(value: Go) -> Go:
 
     def run(frame: Frame) -> Any:
         found = value(frame)
-        if type(found) is Table:
+        if type(found) is TableValue:
             found.remembers = True
         return found
 
     return run
 
 
-def text_of(node: nodes.Expression) -> str:
+def text_of(node: nodes.ExpressionNode) -> str:
     """Return an expression on one line, for messages."""
     return show_expression(node)

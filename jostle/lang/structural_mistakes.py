@@ -11,7 +11,7 @@ from jostle.lang.tokens import Token
 __all__ = ["arguments", "clause_not_here", "clause_twice", "nothing_to_choose", "parameters", "target"]
 
 
-def target(found: nodes.Expression) -> Diagnostic:
+def target(found: nodes.ExpressionNode) -> Diagnostic:
     """Report something other than names before `=`."""
     if isinstance(found, nodes.Index | nodes.Attribute | nodes.Part):
         fix = "build the whole value at once, as in {v: f(v) for v in values}"
@@ -22,9 +22,9 @@ def target(found: nodes.Expression) -> Diagnostic:
     return Diagnostic("J007", "only names can be assigned", found.span, "= gives a value to a name", fix)
 
 
-def parameters(found: Sequence[nodes.Parameter]) -> Iterator[Diagnostic]:
+def parameters(found: Sequence[nodes.ParameterNode]) -> Iterator[Diagnostic]:
     """Report parameters of one name, and those without a default after those with one."""
-    seen: dict[str, nodes.Parameter] = {}
+    seen: dict[str, nodes.ParameterNode] = {}
     default = None
     for each in found:
         if each.name in seen:

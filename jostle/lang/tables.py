@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 
 from jostle.lang.tokens import Token
 
-__all__ = ["Rule", "Run", "Tables", "load", "make"]
+__all__ = ["Reading", "Rule", "Tables", "load", "make"]
 
 GRAMMAR, KEPT = Path(__file__).with_name("jostle.lark"), Path(__file__).with_name("tables.json")
 END = "$END"
@@ -51,7 +51,7 @@ class Tables:
 
 
 @define
-class Run:
+class Reading:
     """One reading of tokens: an LALR parser, fed from outside, so that it can be taken back and fed otherwise."""
 
     tables: Tables

@@ -69,7 +69,7 @@ def _options(module: nodes.Module) -> set[str]:
     return found
 
 
-def _is_option(node: nodes.Expression, options: set[str]) -> bool:
+def _is_option(node: nodes.ExpressionNode, options: set[str]) -> bool:
     """Return whether an expression is an Option: by its name, with parameters, or a choice maker."""
     if isinstance(node, nodes.Call) and not node.arguments and node.keywords:
         node = node.function
@@ -78,7 +78,7 @@ def _is_option(node: nodes.Expression, options: set[str]) -> bool:
 
 def _places(  # noqa: C901 - one case per kind
     node: nodes.Node, functions: dict[str, nodes.FunctionDefinition], known: dict[str, set[str]], options: set[str]
-) -> Iterator[nodes.Expression]:
+) -> Iterator[nodes.ExpressionNode]:
     """Yield the expressions in a node that stand where a database does."""
     match node:
         case nodes.Part() | nodes.Select():
@@ -110,7 +110,7 @@ def _places(  # noqa: C901 - one case per kind
             pass
 
 
-def _counted(node: nodes.Expression) -> Iterator[nodes.Expression]:
+def _counted(node: nodes.ExpressionNode) -> Iterator[nodes.ExpressionNode]:
     """Yield what an expression that is bought counts the rows of: alone, in sums and in differences."""
     match node:
         case nodes.Call(function=nodes.Name(name="len")):

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve
 
 from jostle.lang.stops import Stop
-from jostle.lang.values import Leaf, Node
+from jostle.lang.values import Leaf, TreeNode
 from jostle.options.growing.pruning import expected_errors
 from jostle.options.models.trees import TreeModel
 from jostle.tables.routes import Routing
@@ -18,11 +18,11 @@ from jostle.tables.schema import Schema
 
 __all__ = ["pruned", "to_model"]
 
-Tree = Leaf | Node
+Tree = Leaf | TreeNode
 
 
 def _checked(tree: object) -> Tree:
-    if isinstance(tree, Leaf | Node):
+    if isinstance(tree, Leaf | TreeNode):
         return tree
     raise Stop("J501", "something that is no tree", "trees are made of Leaf(...) and Node(...)", "return Leaf(pred=c)")
 

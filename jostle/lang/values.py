@@ -24,12 +24,12 @@ __all__ = [
     "Features",
     "KnownAttribute",
     "Leaf",
-    "Market",
-    "Node",
     "Private",
     "PrivateNumber",
+    "Seller",
     "SplitScoreOf",
-    "Table",
+    "TableValue",
+    "TreeNode",
     "attribute_of",
     "code_of",
     "common",
@@ -49,7 +49,7 @@ class KnownAttribute:
         return self.name
 
 
-class Market(Protocol):
+class Seller(Protocol):
     """Where a metafeature's purchases come from."""
 
     @property
@@ -76,7 +76,7 @@ class Private:
     __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
-class Table(Private):
+class TableValue(Private):
     """Rows that a program may ask about: all of a database, or the part with some values."""
 
     __slots__ = (
@@ -96,9 +96,9 @@ class Table(Private):
     def __init__(
         self,
         probe: Probe | None = None,
-        market: Market | None = None,
+        market: Seller | None = None,
         *,
-        parent: Table | None = None,
+        parent: TableValue | None = None,
         column: str = "",
         code: int = 0,
     ) -> None:
@@ -107,7 +107,7 @@ class Table(Private):
         self.parent = parent
         self.column = column
         self.code = code
-        self._parts: dict[tuple[str, int], Table] = {}
+        self._parts: dict[tuple[str, int], TableValue] = {}
         self._probes: dict[str, tuple[Probe, ...]] = {}
         self.remembers = False
         """Whether it may be asked for a part again, by somebody it was handed on to."""
@@ -130,7 +130,7 @@ class Table(Private):
         return self._schema
 
     @property
-    def root(self) -> Table:
+    def root(self) -> TableValue:
         """Return the database it is a part of."""
         table = self
         while table.parent is not None:
@@ -154,15 +154,15 @@ class Table(Private):
             self._probe = probes[self.column][self.code]
         return self._probe
 
-    def part(self, column: str, code: int) -> Table:
+    def part(self, column: str, code: int) -> TableValue:
         """Return the rows with one code in a column: the same part, each time it is asked for."""
         found = self._parts.get((column, code))
         if found is None:
-            found = self._parts[column, code] = Table(parent=self, column=column, code=code)
+            found = self._parts[column, code] = TableValue(parent=self, column=column, code=code)
             found.remembers = True
         return found
 
-    def narrowed(self, column: str, value: object, *, remembered: bool) -> Table:
+    def narrowed(self, column: str, value: object, *, remembered: bool) -> TableValue:
         """Return the rows with one value in a column.
 
         A part that is not remembered is asked for once, by an expression that says so, of a table that is not asked
@@ -174,7 +174,7 @@ class Table(Private):
             code = code_of(self.schema, column, value)
         if remembered or self.remembers:
             return self.part(column, code)
-        return Table(parent=self, column=column, code=code)
+        return TableValue(parent=self, column=column, code=code)
 
     def coded(self, column: str, value: object) -> int:
         """Return the code of a value of a column."""
@@ -190,7 +190,7 @@ class Table(Private):
             found = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
         return found
 
-    def path(self) -> list[Table]:
+    def path(self) -> list[TableValue]:
         """Return the tables it is a part of, from the database down to itself."""
         found = [self]
         while found[-1].parent is not None:
@@ -206,7 +206,7 @@ class PrivateNumber(Private):
 
     __slots__ = ("expression", "groups", "table")
 
-    def __init__(self, table: Table, expression: Expression, groups: tuple[Axis, ...] = ()) -> None:
+    def __init__(self, table: TableValue, expression: Expression, groups: tuple[Axis, ...] = ()) -> None:
         self.table = table
         self.expression = expression
         self.groups = groups
@@ -221,7 +221,7 @@ class SplitScoreOf(Private):
 
     __slots__ = ("attribute", "kind", "label", "table")
 
-    def __init__(self, kind: str, attribute: str, label: str, table: Table) -> None:
+    def __init__(self, kind: str, attribute: str, label: str, table: TableValue) -> None:
         self.kind = kind
         self.attribute = attribute
         self.label = label
@@ -238,7 +238,7 @@ def numbered(value: Any) -> Any:
     return value
 
 
-def common(numbers: Iterable[PrivateNumber]) -> tuple[Table, list[Expression]]:
+def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:
     """Return the smallest table that holds the rows of all, and each number as computed from that table."""
     given = list(numbers)
     tables = [each.table for each in given]
@@ -260,7 +260,7 @@ def common(numbers: Iterable[PrivateNumber]) -> tuple[Table, list[Expression]]:
     ]
 
 
-def _narrowed(expression: Expression, path: list[Table]) -> Expression:
+def _narrowed(expression: Expression, path: list[TableValue]) -> Expression:
     for table in path:
         expression = expression.where(table.column, table.code)
     return expression
@@ -277,7 +277,7 @@ class Leaf:
 
 
 @frozen
-class Node:
+class TreeNode:
     """An inner node of a decision tree."""
 
     att: KnownAttribute
@@ -311,7 +311,7 @@ def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
     return KnownAttribute(name, column.labels)
 
 
-def no_column(table: Table, shown: str) -> Stop:
+def no_column(table: TableValue, shown: str) -> Stop:
     """Return what is wrong where a table is asked for a column that it does not have."""
     first_of = ", ".join(table.schema.names[:12])
     return Stop("J503", f"there is no column {shown}", f"the table has {first_of}", "name one of these")

@@ -15,7 +15,7 @@ from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.world import NOTHING, PUBLIC, World, container, function, joined, private
 
-__all__ = ["BUY_EACH", "BUY_FIRST", "NO_LOOKING", "Checker", "Lambda", "Mode", "Place"]
+__all__ = ["BUY_EACH", "BUY_FIRST", "NO_LOOKING", "Checker", "LambdaWorld", "Mode", "Place"]
 
 Mode = Literal["plain", "metafeature", "predict"]
 BUY_EACH = "buy each of them first: [{{ x }} for x in xs]"
@@ -31,7 +31,7 @@ MOST_VARIANTS = 24
 
 
 @frozen
-class Lambda:
+class LambdaWorld:
     """A function without a name, with what is known of the variables around it."""
 
     node: nodes.Lambda
@@ -70,7 +70,7 @@ class Checker:
     functions: dict[str, nodes.FunctionDefinition] = field(init=False)
     globals: dict[str, World] = field(factory=dict)
     symbols: frozenset[str] = field(init=False)
-    lambdas: dict[int, Lambda] = field(factory=dict)
+    lambdas: dict[int, LambdaWorld] = field(factory=dict)
     makers: list[nodes.MakeChoiceMaker] = field(factory=list)
     library: dict[str, LibraryOption] = field(factory=dict)
     """The Options that it imports."""
@@ -80,7 +80,7 @@ class Checker:
     round: int = 0
     """How often all was gone through."""
     callers: list[Span] = field(factory=list)
-    returned: list[list[tuple[nodes.Expression | Span, World]]] = field(factory=list)
+    returned: list[list[tuple[nodes.ExpressionNode | Span, World]]] = field(factory=list)
     reached: set[str] = field(factory=set)
     worlds: dict[Span, World] = field(factory=dict)
     """What each expression may be, in all the ways that its function is called."""
@@ -141,7 +141,7 @@ class Checker:
 
     def _through(
         self, definition: nodes.FunctionDefinition | nodes.Lambda, names: dict[str, World], mode: Mode
-    ) -> list[tuple[nodes.Expression | Span, World]]:
+    ) -> list[tuple[nodes.ExpressionNode | Span, World]]:
         """Go through a function's body; return what it may return, and where."""
         from jostle.lang.world_statements import go_through  # noqa: PLC0415 - as above
 
@@ -155,7 +155,7 @@ class Checker:
         return self.returned.pop()
 
     def report(  # noqa: PLR0917 - a clause each
-        self, code: str, title: str, culprit: nodes.Expression | Span, why: str, fix: str, label: str = "private"
+        self, code: str, title: str, culprit: nodes.ExpressionNode | Span, why: str, fix: str, label: str = "private"
     ) -> None:
         """Report a mistake, once for each place; a culprit that is short enough goes by its own words."""
         span = culprit if isinstance(culprit, Span) else culprit.span
@@ -170,13 +170,13 @@ class Checker:
 
     # Expressions that have to be public
 
-    def truth(self, node: nodes.Expression, place: Place) -> None:
+    def truth(self, node: nodes.ExpressionNode, place: Place) -> None:
         """Go through a condition."""
         world = self.value(node, place)
         if world.is_private:
             self.decides(node, world, place)
 
-    def decides(self, node: nodes.Expression, world: World, place: Place) -> None:
+    def decides(self, node: nodes.ExpressionNode, world: World, place: Place) -> None:
         """Report a private value that something is decided by."""
         if place.in_query:
             self.in_query(node)
@@ -189,7 +189,7 @@ class Checker:
             "buy it first, and look at that: n = {{ ... }}",
         )
 
-    def in_query(self, node: nodes.Expression) -> None:
+    def in_query(self, node: nodes.ExpressionNode) -> None:
         """Report a private value inside a query."""
         self.report(
             "J210",
@@ -199,7 +199,7 @@ class Checker:
             "buy it before: n = {{ ... }}, and write n in the query",
         )
 
-    def items(self, node: nodes.Expression, place: Place) -> World:
+    def items(self, node: nodes.ExpressionNode, place: Place) -> World:
         """Return what going through something gives."""
         world = self.value(node, place)
         if world.is_private and world.kinds & {"number", "score", "table"}:
@@ -216,7 +216,9 @@ class Checker:
             return PUBLIC
         return world.each()
 
-    def public(self, node: nodes.Expression | None, place: Place, code: str, title: str, why: str, fix: str) -> World:  # noqa: PLR0917 - a clause each
+    def public(  # noqa: PLR0917 - a clause each
+        self, node: nodes.ExpressionNode | None, place: Place, code: str, title: str, why: str, fix: str
+    ) -> World:
         """Return what is known of something that has to be public; report it if it is not."""
         if node is None:
             return PUBLIC
@@ -283,7 +285,7 @@ class Checker:
 
     # Expressions
 
-    def value(self, node: nodes.Expression, place: Place) -> World:
+    def value(self, node: nodes.ExpressionNode, place: Place) -> World:
         """Return what is known of an expression's value, and report what is wrong in it."""
         from jostle.lang.world_expressions import value_of  # noqa: PLC0415 - its rules go through expressions themselves
 
@@ -291,7 +293,7 @@ class Checker:
         self.worlds[node.span] = self.worlds.get(node.span, NOTHING).join(world)
         return world
 
-    def key(self, node: nodes.Expression, place: Place) -> World:
+    def key(self, node: nodes.ExpressionNode, place: Place) -> World:
         """Return what is known of a key, or of an item of a set."""
         return self.public(
             node,

@@ -8,7 +8,7 @@ from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.world import PUBLIC, World, container, function, mapping, text
 from jostle.lang.world_calls import call
-from jostle.lang.world_checker import Checker, Lambda, Place
+from jostle.lang.world_checker import Checker, LambdaWorld, Place
 from jostle.lang.world_operations import attribute, binary, index, part, unary
 from jostle.lang.world_purchases import noised
 from jostle.lang.world_queries import choose, make_choice_maker, over, select
@@ -17,7 +17,7 @@ from jostle.lang.world_statements import merged, store
 __all__ = ["value_of"]
 
 
-def value_of(checker: Checker, node: nodes.Expression, place: Place) -> World:  # noqa: C901, PLR0911, PLR0912 - one per kind
+def value_of(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: C901, PLR0911, PLR0912 - one per kind
     """Return what is known of an expression's value, and report what is wrong in it."""
     match node:
         case nodes.Name():
@@ -138,5 +138,5 @@ def _lambda(checker: Checker, node: nodes.Lambda, place: Place) -> World:
     if known is not None and around != known.around:
         # It was called before with less known of what it holds.
         checker.grown = True
-    checker.lambdas[number] = Lambda(node, around)
+    checker.lambdas[number] = LambdaWorld(node, around)
     return function(f"l {number}")

@@ -102,7 +102,7 @@ def index(checker: Checker, node: nodes.Index, place: Place) -> World:
     return PUBLIC if world.inside is None else world.inside
 
 
-def _is_test(node: nodes.Expression) -> bool:
+def _is_test(node: nodes.ExpressionNode) -> bool:
     return any(isinstance(each, nodes.Comparison) and "==" in each.operators for each in nodes.walk(node))
 
 

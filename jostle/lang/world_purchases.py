@@ -79,7 +79,7 @@ def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
     return mapping([PUBLIC]) if "groups" in world.kinds else PUBLIC
 
 
-def nothing_private(checker: Checker, name: str, span: nodes.Expression) -> None:
+def nothing_private(checker: Checker, name: str, span: nodes.ExpressionNode) -> None:
     """Report a purchase of what is public."""
     checker.report(
         "J213",
@@ -91,7 +91,7 @@ def nothing_private(checker: Checker, name: str, span: nodes.Expression) -> None
     )
 
 
-def budget(checker: Checker, world: World, written: nodes.Expression) -> None:
+def budget(checker: Checker, world: World, written: nodes.ExpressionNode) -> None:
     """Report a private value that is a budget."""
     if world.holds_private:
         checker.report(
@@ -114,7 +114,7 @@ def bound(name: str, given: list[World], named: dict[str, World]) -> list[World]
     return found
 
 
-def written(node: nodes.Call, name: str, place: int) -> nodes.Expression:
+def written(node: nodes.Call, name: str, place: int) -> nodes.ExpressionNode:
     """Return what stands for one of a builtin function's parameters."""
     if place < len(node.arguments):
         return node.arguments[place]

@@ -19,6 +19,7 @@ from jostle.tables.schema import Neighbours
 __all__ = [
     "EVENTS",
     "LEAST_ETA",
+    "AboveThreshold",
     "Allotment",
     "Disjoint",
     "Event",
@@ -60,6 +61,13 @@ class Laplace(Event):
 @frozen
 class PermuteAndFlip(Event):
     """One pick by permute-and-flip."""
+
+    epsilon: Fraction = field(converter=positive)
+
+
+@frozen
+class AboveThreshold(Event):
+    """One run of the sparse vector: which of many scores pass a noisy threshold, up to a number of them."""
 
     epsilon: Fraction = field(converter=positive)
 
@@ -109,7 +117,7 @@ class Disjoint(Event):
 
 EVENTS = Closed(
     "event",
-    (Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Repeated, Selected),
+    (AboveThreshold, Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Repeated, Selected),
     why="what is not known to be cheap may cost everything",
     error=EventError,
     types=TYPES,
@@ -139,8 +147,8 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
     """
     # Exact types only: a subclass could mean anything.
     kind = type(event)
-    if kind is Laplace or kind is PermuteAndFlip or kind is Allotment:
-        return event.epsilon  # type: ignore[attr-defined,no-any-return]  # all three have one
+    if kind is AboveThreshold or kind is Allotment or kind is Laplace or kind is PermuteAndFlip:
+        return event.epsilon  # type: ignore[attr-defined,no-any-return]  # all have one
     if isinstance(event, InTurn) and kind is InTurn:
         return sum((price(each, neighbours) for each in event.events), Fraction(0))
     if isinstance(event, Repeated) and kind is Repeated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.fields import TYPES
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
@@ -16,7 +17,19 @@ __all__ = ["MECHANISMS"]
 
 MECHANISMS = Closed(
     "mechanism",
-    (AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, Pick, PickEach, PickLargest, PickPartition),
+    (
+        AddNoise,
+        AddNoiseAbove,
+        AddNoiseByLevel,
+        AddNoiseTo,
+        FindAbove,
+        FindNthLargest,
+        Pick,
+        PickEach,
+        PickLargest,
+        PickPartition,
+        PickSeveral,
+    ),
     why="a mechanism sees un-noised tallies, so only those proved beforehand may be used",
     error=ProbeError,
     types=TYPES,

@@ -13,6 +13,7 @@ from jostle.errors import ExpressionError, ProbeError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression
@@ -111,6 +112,10 @@ class Probe:
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
+    def imitate(self, imitation: Imitation, epsilon: Amount, *, site: str = "imitate") -> Any:
+        """Return the answer of a mechanism that is not private; of private rows, refuse it."""
+        return self._ask("imitate", imitation, epsilon_amount(epsilon), site)
+
     def select(self, selection: Selection[Probe], epsilon: Amount, *, site: str = "select") -> Any:
         """Return the best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
         return self._ask("select", selection, epsilon_amount(epsilon), site)
@@ -159,6 +164,13 @@ class Probe:
         neither the schema, nor what is counted, nor the noise.
         """
         return Probe(self._ask("told", int(rows)))
+
+    def only(self, *columns: str) -> Probe:
+        """Return a probe on the same rows and budget whose schema has these columns and the label, and no others.
+
+        Features have names, such as "text=free", and become columns of 0 and 1.
+        """
+        return Probe(self._ask("only", tuple(columns)))
 
     def where(self, column: str, *values: str) -> Probe:
         """Return a probe on the rows that have one of the values in a column, spending from this one's budget."""

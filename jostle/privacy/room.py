@@ -18,6 +18,7 @@ from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, Vault
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import price
 from jostle.privacy.fields import positive
+from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import Mechanism
@@ -26,8 +27,8 @@ from jostle.privacy.plain import plain
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
-from jostle.tables.engines import Partial, RowSource
-from jostle.tables.fields import name, text, whole, wholes
+from jostle.tables.engines import NarrowedSource, Partial, RowSource
+from jostle.tables.fields import name, names, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
 from jostle.tables.schema import Schema
@@ -56,6 +57,8 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "narrowed": (name, wholes),
         "split": (name,),
         "told": (whole,),
+        "only": (names,),
+        "imitate": (IMITATIONS, positive, text),
         "below": (whole, whole),
         "shuffled": (whole,),
         "charges": (),
@@ -121,6 +124,9 @@ class Room:
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
         MECHANISMS.check(mechanism)
+        return self._answer(mechanism, epsilon, site)
+
+    def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
         cells = kernel.cells(self.schema)
@@ -207,6 +213,21 @@ class Room:
         site = self.site(site)
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site)
+
+    def only(self, columns: tuple[str, ...]) -> Room:
+        """Return a room on the same rows of which these columns, and features by name, are known, and the label."""
+        label = self.schema.label
+        wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
+        schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
+        public = evolve(copy.deepcopy(schema), rows=self.public.rows)  # of a part, the number of rows is not known
+        return evolve(self, source=NarrowedSource(schema, self.source), public=public)
+
+    def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
+        """Return the answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
+        IMITATIONS.check(imitation)
+        if self.private:
+            raise imitation.refusal()
+        return self._answer(imitation, epsilon, site)
 
     def told(self, rows: int) -> Room:
         """Return this room, but for the number of rows that those who ask know, so that they need not buy it.

@@ -58,11 +58,14 @@ from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Schema
 
 __all__ = [
+    "GRID",
+    "LARGEST_SUM",
     "ROWS_BOUND",
     "GroupScore",
     "LeafMajority",
     "SplitScore",
     "Utility",
+    "entropies",
     "forget_tables",
     "spread_of",
     "units_of",
@@ -211,7 +214,7 @@ class SplitScore(GroupScore):
         if self.utility == "Gini":
             whole, rest = np.divmod((counts**2).sum(axis=-1), np.maximum(totals, 1))
             return np.asarray(GRID * totals - GRID * whole - GRID * rest // np.maximum(totals, 1))
-        return np.asarray(_running(totals, self.rows_bound) - _running(counts, self.rows_bound).sum(axis=-1))
+        return np.asarray(entropies(totals, self.rows_bound) - entropies(counts, self.rows_bound).sum(axis=-1))
 
 
 @frozen(eq=False, repr=False)
@@ -278,8 +281,8 @@ def _steps(size: int) -> tuple[Integers, Integers]:
     return steps, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(steps)])
 
 
-def _running(counts: Integers, rows_bound: int) -> Integers:
-    """Return g of each count: from the table up to the bound, straight on from there."""
+def entropies(counts: Integers, rows_bound: int) -> Integers:
+    """Return g(m) = m*log2(m) of each count: from the table up to the bound, straight on from there."""
     bound = min(rows_bound, LARGEST_BOUND)
     steps, sums = _steps(_table_size(bound))
     beyond = np.maximum(counts - bound, 0)

@@ -27,7 +27,7 @@ from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
 from jostle.sklearn.callers import FITTING, SCORING, VALIDATION, calling, refuse
 from jostle.sklearn.labels import Labels, kind_of, labels_of
-from jostle.tables.features import feature_columns, feature_names
+from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tables.unlabeled import label_codes

@@ -2,6 +2,7 @@
 
 from jostle.tables import infer  # noqa: F401 - gives `Schema` its `infer_public`
 from jostle.tables.columns import Categorical, Column, Numeric
+from jostle.tables.features import SparseFeatures
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.table import Table
@@ -16,6 +17,7 @@ __all__ = [
     "Numeric",
     "Schema",
     "SparseCounts",
+    "SparseFeatures",
     "Sums",
     "Table",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from jostle.tables.features import Bits, BitsColumns
 from jostle.tables.schema import Schema
 
 __all__ = ["Block", "Codes", "Where", "code_type"]
@@ -32,6 +33,13 @@ class Block:
     length: int
     multiplicity: NDArray[np.int64] | None = None
     """How many records each row stands for; None means one each."""
+    bits: Bits | None = None
+    """Which sparse features the rows have, where the schema declares any: they are columns too, by their names."""
+
+    def __attrs_post_init__(self) -> None:
+        """Let features be found among the columns."""
+        if self.bits is not None:
+            object.__setattr__(self, "columns", BitsColumns(self.columns, self.bits))
 
     def where(self, conditions: Where) -> Block:
         """Return the rows that meet every condition."""
@@ -49,6 +57,7 @@ class Block:
             {name: codes[places] for name, codes in self.columns.items()},
             len(places),
             None if self.multiplicity is None else self.multiplicity[places],
+            None if self.bits is None else self.bits.rows(places),
         )
 
     def keys(self, names: tuple[str, ...], schema: Schema) -> Codes:

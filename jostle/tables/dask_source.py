@@ -83,9 +83,9 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     """Return the rows of a Dask dataframe, to be tallied wherever Dask computes at the time."""
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
-    check_columns(tuple(frame.columns), schema.names, "the frame")
+    check_columns(tuple(frame.columns), schema.sources, "the frame")
     encode_frame(frame._meta, schema)  # noqa: SLF001 - the columns' types, without rows, to be refused here if at all
-    pieces = tuple(frame[list(schema.names)].to_delayed())
+    pieces = tuple(frame[list(schema.sources)].to_delayed())
     return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
 
 

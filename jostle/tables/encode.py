@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, code_type
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Column, Numeric
+from jostle.tables.features import Bits
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
 
-__all__ = ["Cells", "encode_block", "encode_column"]
+__all__ = ["Cells", "encode_block", "encode_column", "texts_of"]
 
 Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
 """A column of one type, or of Python objects each of its own."""
@@ -34,8 +35,13 @@ WIDEST_TABLE = 1 << 10
 """Whole numbers no farther apart than this are looked up in a table."""
 
 
-def encode_block(columns: Mapping[str, Cells], schema: Schema, length: int, census: Census | None = None) -> Block:
-    """Return the rows as codes, without those that a column's policy drops; a census counts what became of cells."""
+def encode_block(
+    columns: Mapping[str, Cells], schema: Schema, length: int, census: Census | None = None, bits: Bits | None = None
+) -> Block:
+    """Return the rows as codes, without those that a column's policy drops; a census counts what became of cells.
+
+    Sparse features are read from the column of texts that the schema names, unless they are given.
+    """
     encoded = {}
     keep = np.ones(length, dtype=np.bool_)
     for name, column in schema.columns:
@@ -49,8 +55,32 @@ def encode_block(columns: Mapping[str, Cells], schema: Schema, length: int, cens
     if census is not None:
         census.rows += length
         census.dropped += length - int(np.count_nonzero(keep))
-    block = Block({name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}, length)
+    if bits is None and schema.features is not None:
+        texts = schema.features.column
+        bits = schema.features.bits_of(texts_of(columns[texts], texts))
+    narrow = {name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}
+    block = Block(narrow, length, bits=bits)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
+
+
+def texts_of(values: Cells, name: str) -> list[str | None]:
+    """Return what each cell is as a text, None for an empty one."""
+    if isinstance(values, list):
+        found: list[str | None] = [None] * len(values)
+        for places, cells in by_type(values):
+            for place, text in zip(places.tolist(), texts_of(cells, name), strict=True):
+                found[place] = text
+        return found
+    check_readable(name, values.type, numeric=False)
+    return [text for chunk in chunks(values) for text in _written(plain(chunk))]
+
+
+def _written(values: pa.Array) -> list[str | None]:
+    if not pa.types.is_dictionary(values.type):
+        texts: list[str | None] = as_texts(values).to_pylist()
+        return texts
+    known = _written(plain(values.dictionary))
+    return [None if place is None else known[place] for place in values.indices.to_pylist()]
 
 
 def encode_column(values: Cells, column: Column, name: str = "") -> Signed:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.schema import Schema
 
-__all__ = ["MemorySource", "Partial", "RowSource", "merge", "tally_blocks"]
+__all__ = ["MemorySource", "NarrowedSource", "Partial", "RowSource", "merge", "tally_blocks"]
 
 BLOCK_ROWS = 1 << 16
 """Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
@@ -85,6 +86,7 @@ class MemorySource:
     length: int
     multiplicity: NDArray[np.int64] | None = None
     identity: bytes = b""
+    bits: Bits | None = None
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
@@ -107,4 +109,46 @@ class MemorySource:
                 {name: codes[rows] for name, codes in self.columns.items()},
                 rows.stop - rows.start,
                 None if self.multiplicity is None else self.multiplicity[rows],
+                None if self.bits is None else self.bits.part(rows.start, rows.stop),
             )
+
+
+@frozen(eq=False, repr=False)
+class NarrowedSource:
+    """The rows of another source, of which fewer columns, or features by name, are public facts of a table's own."""
+
+    schema: Schema
+    rows: RowSource
+
+    @property
+    def identity(self) -> bytes:
+        """Return that of the rows: they are the same data."""
+        return self.rows.identity
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """Return what the kernel finds in all rows that meet the conditions, as it reads them by the narrower schema.
+
+        A sparse kernel names all columns that it looks at; the rows have them under the same names.
+        """
+        kernel.cells(self.schema)
+        return self.rows.tally(kernel if isinstance(kernel, SparseKernel) else _ReadBy(kernel, self.schema), where)
+
+
+@frozen
+class _ReadBy(DenseKernel):
+    """A kernel that goes by a schema of its own. It stands in for one that was looked at under that schema."""
+
+    kernel: DenseKernel
+    own: Schema
+
+    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+        """Return how many numbers it gives."""
+        return self.kernel.cells(self.own)
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """Return the most one row adds."""
+        return self.kernel.bound(self.own)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as above
+        """Add the block's rows to *totals*."""
+        self.kernel.add(block, self.own, totals)

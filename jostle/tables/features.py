@@ -1,52 +1,217 @@
-"""Attributes and labels that come apart, as scikit-learn hands them about: arrays or dataframes, and a list."""
+"""Features: what a record has or has not, each a column of 0 and 1, of which most records have few.
+
+A table has features of two kinds, all of them public:
+
+- *of its columns*. A column of more than two codes gives one feature per code, which is 1 where the column has that
+  code: a number is its bin, an empty cell that is a value is one too. A column of two codes gives one feature, for the
+  second, since the first says the same; a column of a single code gives none. So a record has at most one 1 a column.
+- *of its texts*, or of a sparse matrix: one per word of a public vocabulary, or per bucket of a public number of
+  them, in which words are put by a hash. `SparseFeatures` declares them in a schema. A text has a word or has not,
+  however often.
+
+What a text has depends on that text alone, by a fixed way of taking words from texts; nothing is learned from other
+texts. A feature has a name that says where it is from, such as "colour=red" or "text=free", and can be asked about by
+it like a column with the values 0 and 1.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-import narwhals as nw
 import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
 
-from jostle.errors import TableError
-from jostle.tables.schema import Schema
+from jostle.errors import SchemaError, shown
+from jostle.tables.columns import Categorical, check_text
 
-__all__ = ["feature_columns", "feature_names", "joined"]
+__all__ = ["PRESENCE", "Bits", "BitsColumns", "SparseFeatures", "words_of"]
+
+Integers = NDArray[np.int64]
+
+PRESENCE = Categorical(("0", "1"))
+"""What a feature is as a column."""
+MOST_FEATURES = 2**22
+WORD = re.compile(r"\w\w+")
+MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
-def feature_names(features: Any) -> tuple[object, ...] | None:
-    """Names of a dataframe's columns; None for what has none."""
-    frame = nw.from_native(features, pass_through=True, eager_only=True)
-    return tuple(frame.columns) if isinstance(frame, nw.DataFrame) else None
+def words_of(text: str) -> frozenset[str]:
+    """Different words of a text: two or more letters, digits or _ in a row, in small letters.
 
-
-def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Columns of these names: a dataframe's, or those of an array, which has just these in order.
-
-    What is refused is a matter of shape and names: no cell is looked at.
+    >>> sorted(words_of("Win a FREE prize, free!"))
+    ['free', 'prize', 'win']
     """
-    present = feature_names(features)
-    if present is not None:
-        absent = [name for name in names if name not in present]
-        if absent:
-            raise TableError(
-                f"X has no column {', '.join(map(repr, absent))}",
-                why="every attribute that the schema declares is read",
-                fix="compare the schema with the names of X's columns",
+    return frozenset(WORD.findall(text.lower()))
+
+
+def _vocabulary(words: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
+        raise SchemaError("the vocabulary is not a list of words", fix='words=["free", "win"]')
+    found = tuple(words)
+    for word in found:
+        if not isinstance(word, str):
+            raise SchemaError(f"{shown(word)} is not a word of a vocabulary", fix='words=["free", "win"]')
+        check_text("the word", word)
+    return tuple(map(str.__str__, found))
+
+
+@frozen
+class SparseFeatures:
+    """The public facts about a table's sparse features: from which column of texts they are read, and which there are.
+
+    Of a sparse matrix (`Table.from_matrix`), *words* are what its columns are called.
+
+    >>> SparseFeatures("text", words=["free", "win"]).names
+    ('text=free', 'text=win')
+    """
+
+    column: str
+    """The column of texts, which the schema does not declare otherwise."""
+    words: tuple[str, ...] = field(default=(), converter=_vocabulary)
+    """A vocabulary, as public knowledge has it."""
+    buckets: int = 0
+    """In place of a vocabulary: how many buckets there are, in which words are put by a hash."""
+    names: tuple[str, ...] = field(init=False, eq=False, repr=False)
+    """What each feature is called."""
+    places: Mapping[str, int] = field(init=False, eq=False, repr=False)
+    """Where each is among them."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse features that cannot be told apart, and none at all."""
+        if not isinstance(self.column, str):
+            raise SchemaError(f"the column {shown(self.column)} has no name", fix='SparseFeatures("text", words=[...])')
+        check_text("the column name", self.column)
+        if type(self.buckets) is not int or not 0 <= self.buckets <= MOST_FEATURES:
+            raise SchemaError(f"buckets is {shown(self.buckets)}", fix="a whole number from 2 to 2**22, such as 4096")
+        if bool(self.words) == bool(self.buckets):
+            raise SchemaError(
+                "features have either a public vocabulary or a number of buckets",
+                fix='SparseFeatures("text", words=["free", "win"]), or SparseFeatures("text", buckets=4096)',
             )
-        frame = nw.from_native(features, eager_only=True)
-        return {name: frame.get_column(name) for name in names}
-    array = np.asarray(features)
-    if array.ndim != 2 or array.shape[1] != len(names):
-        raise TableError(
-            "X is not a table" if array.ndim != 2 else f"X has {array.shape[1]} columns",
-            why=f"an array's columns are the schema's {len(names)} attributes in order",
-            fix=f"an array of rows by {len(names)} columns, or a dataframe",
+        if len(set(self.words)) != len(self.words):
+            twice = next(word for word in self.words if self.words.count(word) > 1)
+            raise SchemaError(f"the word {shown(twice)} is declared twice")
+        if not 2 <= self.size <= MOST_FEATURES:
+            raise SchemaError(
+                f"{self.size:,} features are declared, but 2 to 2**22 can be",
+                why="with one alone, there is nothing to select from" if self.size == 1 else "",
+                fix="declare more words" if self.size == 1 else "put words in fewer buckets",
+            )
+        last = self.words or tuple(f"#{bucket}" for bucket in range(self.buckets))
+        object.__setattr__(self, "names", tuple(f"{self.column}={word}" for word in last))
+        # Read only, as what a schema holds: everybody is given it.
+        places = {name: place for place, name in enumerate(self.names)}
+        object.__setattr__(self, "places", MappingProxyType(places))
+
+    def __deepcopy__(self, _: object) -> SparseFeatures:
+        """Return another object with the same lists, which nobody can change: of many thousand names, there is one."""
+        copied = object.__new__(SparseFeatures)
+        for each in ("column", "words", "buckets", "names", "places"):
+            object.__setattr__(copied, each, getattr(self, each))
+        return copied
+
+    def __reduce__(self) -> tuple[type[SparseFeatures], tuple[str, tuple[str, ...], int]]:
+        return SparseFeatures, (self.column, self.words, self.buckets)
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return len(self.words) or self.buckets
+
+    def bits_of(self, texts: Iterable[str | None]) -> Bits:
+        """Which features each text has; an empty one has none."""
+        by_word = {word: place for place, word in enumerate(self.words)}
+        found: list[int] = []
+        ends = [0]
+        for text in texts:
+            words = words_of(text or "")
+            if self.buckets:
+                found += sorted({_bucket(word, self.buckets) for word in words})
+            else:
+                found += sorted(by_word[word] for word in words if word in by_word)
+            ends.append(len(found))
+        return Bits(np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32), self)
+
+
+def _bucket(word: str, buckets: int) -> int:
+    digest = hashlib.blake2b(word.encode(errors="replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % buckets
+
+
+@frozen(eq=False, repr=False)
+class Bits:
+    """Which features each of some rows has, those only. No repr: nothing should ever print one."""
+
+    ends: Integers
+    """Row r has the features found[ends[r]:ends[r + 1]], each once, in rising order."""
+    found: NDArray[np.int32]
+    facts: SparseFeatures
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+        return len(self.ends) - 1
+
+    def column(self, name: str) -> NDArray[np.uint8]:
+        """Which rows have a feature, as 0 and 1."""
+        codes = np.zeros(self.length, dtype=np.uint8)
+        here = np.flatnonzero(self.found == self.facts.places[name])
+        codes[np.searchsorted(self.ends, here, side="right") - 1] = 1
+        return codes
+
+    def part(self, start: int, stop: int) -> Bits:
+        """The same for neighbouring rows."""
+        ends = self.ends[start : stop + 1]
+        return Bits(ends - ends[0], self.found[ends[0] : ends[-1]], self.facts)
+
+    def rows(self, places: NDArray[np.intp]) -> Bits:
+        """The same for the rows at these places."""
+        lengths = (self.ends[1:] - self.ends[:-1])[places]
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        offsets = np.repeat(self.ends[:-1][places] - ends[:-1], lengths)
+        return Bits(ends, self.found[offsets + np.arange(ends[-1])], self.facts)
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """A hash of what each row has."""
+        each = mixed(self.found.astype(np.uint64))
+        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
+        return np.asarray(running[self.ends[1:]] - running[self.ends[:-1]])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Bits], facts: SparseFeatures) -> Bits:
+        """The rows of several, one after the other."""
+        held = list(parts)
+        lengths = [each.ends[1:] - each.ends[:-1] for each in held]
+        found = [each.found for each in held]
+        return cls(
+            np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))]),
+            np.concatenate([np.empty(0, dtype=np.int32), *found]),
+            facts,
         )
-    return {name: array[:, place] for place, name in enumerate(names)}
 
 
-def joined(features: Any, labels: Any, schema: Schema) -> dict[str, Any]:
-    """Columns of a schema, its label among them."""
-    if schema.label is None:
-        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    return {**feature_columns(features, schema.attributes), schema.label: labels}
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of each number (that of splitmix64)."""
+    hashes = numbers + np.uint64(MIXERS[0])
+    hashes ^= hashes >> np.uint64(30)
+    hashes *= np.uint64(MIXERS[1])
+    hashes ^= hashes >> np.uint64(27)
+    hashes *= np.uint64(MIXERS[2])
+    hashes ^= hashes >> np.uint64(31)
+    return hashes
+
+
+class BitsColumns(dict[str, Any]):
+    """Columns of codes by name, a feature's made when it is asked for."""
+
+    def __init__(self, columns: Mapping[str, Any], bits: Bits) -> None:
+        super().__init__(columns)
+        self.bits = bits
+
+    def __missing__(self, name: str) -> NDArray[np.uint8]:
+        return self.bits.column(name)

@@ -40,6 +40,9 @@ class RowHashes(DenseKernel):
             for name in schema.names:
                 hashes = (hashes + block.columns[name]) * np.uint64(constant)
                 hashes ^= hashes >> np.uint64(29)
+            if block.bits is not None:
+                hashes = (hashes + block.bits.hashes()) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
             found[lane] = (hashes * weights).view(np.int64).sum()
         found[-1] = block.length if block.multiplicity is None else block.multiplicity.sum()
         totals += found  # as arrays, which wrap round without a warning

@@ -12,17 +12,19 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from narwhals.exceptions import DuplicateError
+from scipy.sparse import issparse
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.census import Census
 from jostle.tables.encode import Cells, encode_block
 from jostle.tables.engines import MemorySource
+from jostle.tables.features import Bits
 from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
 from jostle.tables.values import by_type
 
-__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source"]
+__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "matrix_source"]
 
 READABLE = (
     "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
@@ -46,14 +48,46 @@ class Columns:
 def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
     """Return the rows of a dataframe."""
     columns = _columns(frame)
-    cells = _named(columns, schema.names)
+    cells = _named(columns, schema.sources)
     block = encode_block(cells, schema, columns.length, census)
-    return MemorySource(schema, block.columns, block.length, identity=_identity(columns))
+    return MemorySource(schema, block.columns, block.length, identity=_identity(columns), bits=block.bits)
+
+
+def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
+    """Return the rows of a dataframe, each with the features that a sparse matrix has in the same row."""
+    columns = _columns(frame)
+    bits = _bits(matrix, schema)
+    if columns.length != bits.length:
+        raise TableError(
+            "the matrix and the frame have different numbers of rows", fix="give one row per record in both"
+        )
+    block = encode_block(_named(columns, schema.names), schema, columns.length, census, bits)
+    identity = hashlib.blake2b(_identity(columns) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
+    return MemorySource(schema, block.columns, block.length, identity=identity.digest(), bits=block.bits)
+
+
+def _bits(matrix: Any, schema: Schema) -> Bits:
+    if schema.features is None:
+        raise TableError("the schema declares no features", fix='features=SparseFeatures("text", words=[...])')
+    given: object = matrix
+    if not issparse(given) or matrix.ndim != 2:
+        raise TableError(f"{type(matrix).__name__} is not a sparse matrix", fix="scipy.sparse.csr_array(matrix)")
+    if matrix.shape[1] != schema.features.size:
+        raise TableError(
+            f"the matrix has {matrix.shape[1]:,} columns, but {schema.features.size:,} features are declared",
+            fix="declare one word per column",
+        )
+    rows = matrix.tocsr()
+    if not rows.has_canonical_format or (rows.nnz and not rows.data.all()):
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+    return Bits(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), schema.features)
 
 
 def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
     """Return a dataframe's rows as one block of codes."""
-    columns, length = frame_columns(frame, schema.names)
+    columns, length = frame_columns(frame, schema.sources)
     return encode_block(columns, schema, length, census)
 
 

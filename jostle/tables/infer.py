@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from jostle.errors import SchemaError
 from jostle.files.content import FileContent
 from jostle.tables import readers
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
-from jostle.tables.encode import Cells
+from jostle.tables.encode import Cells, texts_of
+from jostle.tables.features import SparseFeatures, words_of
 from jostle.tables.fingerprint import fingerprint
 from jostle.tables.frames import frame_columns, frame_source
 from jostle.tables.private_files import read_public
@@ -42,11 +44,14 @@ MOST_VALUES = 1000
 """A column of texts with more different ones is an identifier or free text, and left out."""
 
 
-def infer_public(source: object, *, label: str | None = None, bins: int = 16) -> Schema:
+def infer_public(
+    source: object, *, label: str | None = None, bins: int = 16, texts: str | None = None, words: int = 10_000
+) -> Schema:
     """Return a schema read off public data: its values, its bounds, its empty cells.
 
     Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
-    private, and `protect` refuses a table whose schema was read off that same table.
+    private, and `protect` refuses a table whose schema was read off that same table. Of a column of *texts*, the words
+    that most of them have become a vocabulary: at most so many.
     """
     if any(kind.__module__.partition(".")[0] == "jostle" for kind in type(source).__mro__):
         raise SchemaError(
@@ -58,6 +63,7 @@ def infer_public(source: object, *, label: str | None = None, bins: int = 16) ->
     cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):
         raise SchemaError("there are no rows to read a schema off")
+    features = None if texts is None else SparseFeatures(texts, words=_vocabulary(texts, cells.pop(texts, None), words))
     columns: dict[str, Column] = {}
     for name, values in cells.items():
         if steers(name):
@@ -68,9 +74,16 @@ def infer_public(source: object, *, label: str | None = None, bins: int = 16) ->
             warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=2)
         else:
             columns[name] = column
-    schema = Schema(columns, label=label)
+    schema = Schema(columns, label=label, features=features)
     rows = frame_source(source, schema) if content is None else readers.FileSource(content, schema)
     return evolve(schema, inferred_from=fingerprint(rows).public_mark)
+
+
+def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
+    if cells is None:
+        raise SchemaError(f"there is no column {name!r} of texts", fix="compare it with the names of the columns")
+    found = Counter(word for text in texts_of(cells, name) for word in words_of(text or "") if not steers(word))
+    return [word for word, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:most]]
 
 
 def _file_columns(content: FileContent) -> dict[str, Cells]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.tables.closed import Closed
+from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
@@ -18,6 +19,7 @@ KERNELS = Closed(
     (
         Box,
         Counts,
+        FeatureSums,
         Haar,
         Hits,
         LeafCounts,

@@ -123,7 +123,7 @@ class PrivateFile:
     def _read(self, content: FileContent) -> Iterator[RowSource]:
         if content.path.name.lower().endswith(GRID_ENDING):
             yield from self._turned(read_array(content))
-        elif not set(self.schema.names) - set(header(content)):
+        elif not set(self.schema.sources) - set(header(content)):
             yield FileSource(content, self.schema)
 
     def _turned(self, counts: NDArray[np.generic]) -> Iterator[RowSource]:

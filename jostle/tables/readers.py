@@ -20,6 +20,7 @@ from jostle.tables.columns import Categorical
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
+from jostle.tables.features import Bits
 from jostle.tables.frames import check_columns
 from jostle.tables.guard import Memory, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
@@ -58,12 +59,12 @@ class FileSource:
 
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
-        names = self.schema.names
+        names = self.schema.sources
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = [
             name
-            for name, kind in self.schema.columns
-            if isinstance(kind, Categorical) or is_parquet(path_of(self.path))
+            for name in names
+            if is_parquet(path_of(self.path)) or (name in self.schema and isinstance(self.schema[name], Categorical))
         ]
         for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
             columns = dict(zip(names, batch.columns, strict=True))
@@ -79,11 +80,12 @@ class FileSource:
 
 def open_file(path: Path, schema: Schema) -> FileSource:
     """Return the file as a source, after a look at its header."""
-    check_columns(header(path), schema.names, str(path))
+    check_columns(header(path), schema.sources, str(path))
     if is_parquet(path):
         types = _described(path)
-        for name, column in schema.columns:
-            check_readable(name, types.field(name).type, numeric=not isinstance(column, Categorical))
+        for name in schema.sources:
+            numeric = name in schema and not isinstance(schema[name], Categorical)
+            check_readable(name, types.field(name).type, numeric=numeric)
     return FileSource(path.absolute(), schema)
 
 
@@ -94,14 +96,17 @@ def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
         Memory(path_of(source.path), "Table.read(path, schema, stream=True), which reads rows anew each time"),
     )
     for block in source.blocks(census=census):
-        memory.take(sum(codes.nbytes for codes in block.columns.values()))
+        sparse = 0 if block.bits is None else block.bits.found.nbytes + block.bits.ends.nbytes
+        memory.take(sum(codes.nbytes for codes in block.columns.values()) + sparse)
         blocks.append(block)
     columns = {
         name: np.concatenate([block.columns[name] for block in blocks]) if blocks else np.empty(0, dtype=np.uint8)
         for name in source.schema.names
     }
     length = sum(block.length for block in blocks)
-    return MemorySource(source.schema, columns, length, identity=source.identity)
+    facts = source.schema.features
+    bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
+    return MemorySource(source.schema, columns, length, identity=source.identity, bits=bits)
 
 
 def header(place: Place) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
+from jostle.tables.features import BitsColumns, mixed
 from jostle.tables.fields import Component, Sides, Within, int64s, names, optional_whole, truth, whole
 from jostle.tables.kernels import DenseKernel, checked_cells
 from jostle.tables.schema import Schema
@@ -143,6 +144,8 @@ class Routing:
 def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, length: int) -> NDArray[np.int64]:
     """Return the part that each row belongs to: a hash of all its codes, the label's included, and a key."""
     hashes = np.full(length, (key * MIXERS[0]) % 2**64, dtype=np.uint64)
+    if isinstance(columns, BitsColumns):  # rows that differ in sparse features alone are different rows
+        hashes = mixed(hashes + columns.bits.hashes())
     for name in schema.names:
         hashes = (hashes + columns[name]) * np.uint64(MIXERS[1])
         hashes ^= hashes >> np.uint64(27)

@@ -13,6 +13,7 @@ from attrs import Factory, asdict, evolve, field, fields, frozen
 from jostle.errors import SchemaError, shown
 from jostle.files.kinds import FileKind
 from jostle.tables.columns import Categorical, Column, Numeric, check_text
+from jostle.tables.features import PRESENCE, SparseFeatures
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours"]
 
@@ -56,7 +57,9 @@ def _whole(number: Any) -> Any:
 class Inference(Protocol):
     """How a schema is read off public data."""
 
-    def __call__(self, source: object, *, label: str | None = None, bins: int = 16) -> Schema:
+    def __call__(
+        self, source: object, *, label: str | None = None, bins: int = 16, texts: str | None = None, words: int = 10_000
+    ) -> Schema:
         """Return a schema read off public data: its values, its bounds, its empty cells."""
 
 
@@ -82,6 +85,8 @@ class Schema:
     """How many rows there are, if that is public, which it can be under replace_one alone."""
     inferred_from: str | None = field(default=None, repr=False)
     """For a schema inferred from public data: which data, so that it is not taken for private later."""
+    features: SparseFeatures | None = None
+    """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
     _by_name: Mapping[str, Column] = field(
         init=False,
         eq=False,
@@ -118,16 +123,35 @@ class Schema:
                 f"inferred_from is {shown(self.inferred_from)}, not a text", fix="leave inferred_from out"
             )
 
+        self._check_features()
+
+    def _check_features(self) -> None:
+        if not isinstance(self.features, SparseFeatures | None):
+            raise SchemaError(
+                f"features is {shown(self.features)}", fix='features=SparseFeatures("text", words=["free", "win"])'
+            )
+        if self.features is None:
+            return
+        if self.features.column in self._by_name:
+            raise SchemaError(
+                f"the column {shown(self.features.column)} is declared both as a column and as texts with features",
+                fix="leave it out of the columns",
+            )
+        if twice := self.features.places.keys() & self._by_name.keys():
+            raise SchemaError(f"a feature and a column are both called {shown(min(twice))}", fix="rename the column")
+
     def __getitem__(self, name: str) -> Column:
         try:
             return self._by_name[name]
         except KeyError:
+            if self.features is not None and name in self.features.places:
+                return PRESENCE
             raise SchemaError(
                 f"there is no column {shown(name)} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Schema, (self.columns, self.label, self.neighbours, self.rows, self.inferred_from)
+        return Schema, (self.columns, self.label, self.neighbours, self.rows, self.inferred_from, self.features)
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
@@ -139,6 +163,11 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Return the names of all columns, the label included."""
         return tuple(name for name, _ in self.columns)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of the columns of data that are read, that of texts with features included."""
+        return self.names if self.features is None else (*self.names, self.features.column)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -167,6 +196,10 @@ class Schema:
             if getattr(self, name) is not None
         ]
         blocks = ["\n".join(head)]
+        if self.features is not None:
+            sparse = {"column": self.features.column, "words": self.features.words, "buckets": self.features.buckets}
+            lines = [f"{name} = {_toml(value)}" for name, value in sparse.items() if value]
+            blocks.append("\n".join(["[features]", *lines]))
         for name, column in self.columns:
             kind = "categorical" if isinstance(column, Categorical) else "numeric"
             facts = asdict(column)
@@ -183,13 +216,15 @@ class Schema:
         columns = facts.pop("columns", None)
         if not isinstance(columns, dict):
             raise SchemaError("the schema has no [columns.NAME] tables", fix="jostle schema infer PUBLIC.csv")
+        features = facts.pop("features", None)
         unknown = set(facts) - {"label", "neighbours", "rows", "inferred_from"}
         if unknown:
             raise SchemaError(
                 f"the schema has an unknown entry {shown(min(unknown))}",
-                fix="label, neighbours, rows, or [columns.NAME]",
+                fix="label, neighbours, rows, [columns.NAME] or [features]",
             )
-        return cls({name: _column(name, column) for name, column in columns.items()}, **facts)
+        sparse = None if features is None else _features(features)
+        return cls({name: _column(name, column) for name, column in columns.items()}, **facts, features=sparse)
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -206,6 +241,12 @@ class Schema:
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """Return the same facts under another neighbour relation."""
         return evolve(self, neighbours=neighbours)
+
+
+def _features(facts: Any) -> SparseFeatures:
+    if not isinstance(facts, dict) or "column" not in facts or set(facts) - {"column", "words", "buckets"}:
+        raise SchemaError("[features] is not complete", fix="column, and words or buckets")
+    return SparseFeatures(**facts)
 
 
 def _column(name: str, facts: Any) -> Column:

@@ -16,7 +16,7 @@ from jostle.tables import dask_source, frames, readers
 from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, RowSource
-from jostle.tables.features import joined
+from jostle.tables.attributes import joined
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.provenance import Provenance, reference
 from jostle.tables.schema import Neighbours, Schema
@@ -109,6 +109,16 @@ class Table:
             return cls(source, source.census, Path(path).absolute())
         census = Census()
         return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:
+        """Return a table of a dataframe's rows, each with the features that a sparse matrix has in the same row.
+
+        The schema declares one feature per column of the matrix. What is not 0 in the matrix counts as 1.
+        """
+        _check_schema(schema)
+        census = Census()
+        return cls(frames.matrix_source(matrix, frame, schema, census), lambda: census, made_of=matrix)
 
     @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:

@@ -17,7 +17,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 digits = st.decimals(min_value=0, max_value=1000, places=3, allow_nan=False).map(Fraction)
 numbers = st.one_of(st.integers(0, 20).map(Fraction), digits)
 
-leaves: st.SearchStrategy[nodes.Expression] = st.one_of(
+leaves: st.SearchStrategy[nodes.ExpressionNode] = st.one_of(
     names.map(nodes.Name),
     numbers.map(nodes.Number),
     numbers.map(nodes.Percent),
@@ -38,26 +38,28 @@ def maybe(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def parameters(draw: st.DrawFn, defaults: st.SearchStrategy[nodes.Expression]) -> tuple[nodes.Parameter, ...]:
+def parameters(draw: st.DrawFn, defaults: st.SearchStrategy[nodes.ExpressionNode]) -> tuple[nodes.ParameterNode, ...]:
     """Parameters with different names, those with defaults last."""
     chosen = draw(st.lists(names, unique=True, max_size=4))
     plain = draw(st.integers(0, len(chosen)))
-    return tuple(nodes.Parameter(name, None if index < plain else draw(defaults)) for index, name in enumerate(chosen))
+    return tuple(
+        nodes.ParameterNode(name, None if index < plain else draw(defaults)) for index, name in enumerate(chosen)
+    )
 
 
 @st.composite
-def calls(draw: st.DrawFn, inner: st.SearchStrategy[nodes.Expression]) -> nodes.Call:
+def calls(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -> nodes.Call:
     keywords = tuple(nodes.Keyword(name, draw(inner)) for name in draw(st.lists(names, unique=True, max_size=2)))
     return nodes.Call(draw(inner), draw(several(inner)), keywords)
 
 
 @st.composite
-def comparisons(draw: st.DrawFn, inner: st.SearchStrategy[nodes.Expression]) -> nodes.Comparison:
+def comparisons(draw: st.DrawFn, inner: st.SearchStrategy[nodes.ExpressionNode]) -> nodes.Comparison:
     operators = draw(several(st.sampled_from(COMPARISONS), 1))
     return nodes.Comparison(draw(inner), operators, tuple(draw(inner) for _ in operators))
 
 
-def bigger(inner: st.SearchStrategy[nodes.Expression]) -> st.SearchStrategy[nodes.Expression]:
+def bigger(inner: st.SearchStrategy[nodes.ExpressionNode]) -> st.SearchStrategy[nodes.ExpressionNode]:
     entries = st.builds(nodes.Entry, inner, inner)
     clauses = several(st.builds(nodes.ComprehensionClause, targets, inner, several(inner, 0, 2)), 1, 2)
     conditions = several(st.builds(nodes.Condition, inner, inner), 1, 2)
@@ -89,7 +91,7 @@ def bigger(inner: st.SearchStrategy[nodes.Expression]) -> st.SearchStrategy[node
     )
 
 
-expressions: st.SearchStrategy[nodes.Expression] = st.recursive(leaves, bigger, max_leaves=12)
+expressions: st.SearchStrategy[nodes.ExpressionNode] = st.recursive(leaves, bigger, max_leaves=12)
 
 simple: st.SearchStrategy[nodes.Statement] = st.one_of(
     st.builds(nodes.Import, names, several(names.map(nodes.ImportedName), 1)),

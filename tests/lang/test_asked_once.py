@@ -15,7 +15,7 @@ from jostle.lang.asked_once import once_in
 from jostle.lang.check import check
 from jostle.lang.nodes import FunctionDefinition
 from jostle.lang.program import Program, load, load_source
-from jostle.lang.values import Table as Rows
+from jostle.lang.values import TableValue as Rows
 from jostle.trace.records import Charged, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

@@ -12,7 +12,7 @@ from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.deep import deep_enough
 from jostle.lang.program import Program
-from jostle.lang.values import Table
+from jostle.lang.values import TableValue
 
 TOLD = {"J501", "J502", "J503", "J507", "J508"}
 leaves = st.sampled_from(
@@ -87,7 +87,7 @@ def test_what_is_said_beforehand_happens(text: str) -> None:
     made = Program(source, checked.module)
     with deep_enough():
         try:
-            made.functions["answer"].run(made, [Table(db)], {}, Fraction(1))
+            made.functions["answer"].run(made, [TableValue(db)], {}, Fraction(1))
         except ProgramError as mistake:
             (code,) = {each.code for each in mistake.diagnostics}
             assert code in TOLD, text

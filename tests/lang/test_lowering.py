@@ -16,7 +16,7 @@ from jostle.lang.compiling import Scope
 from jostle.lang.frames import Frame
 from jostle.lang.program import load_source
 from jostle.lang.values import PrivateNumber, numbered
-from jostle.lang.values import Table as Rows
+from jostle.lang.values import TableValue as Rows
 from jostle.privacy.expressions import sensitivity
 from jostle.privacy.opening import raw, rehearse
 from jostle.tables.schema import Neighbours

@@ -186,7 +186,7 @@ def test_spans_of_children_lie_in_those_of_their_parents() -> None:
 def test_the_source_of_a_span_is_the_text_of_its_node() -> None:
     text = "x = max([size(a) for a in atts]) / (2 if d == 0 else D[a = v])\n"
     for node in nodes.walk(tree(text)):
-        if isinstance(node, nodes.Expression):
+        if isinstance(node, nodes.ExpressionNode):
             assert parse_expression(text[node.span.column - 1 : node.span.end_column - 1]) == node
 
 

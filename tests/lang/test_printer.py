@@ -44,7 +44,7 @@ def test_thousands_of_trees_are_the_trees_of_their_texts(module: nodes.Module) -
 
 
 @given(expressions)
-def test_an_expression_is_the_tree_of_its_text_on_one_line(node: nodes.Expression) -> None:
+def test_an_expression_is_the_tree_of_its_text_on_one_line(node: nodes.ExpressionNode) -> None:
     text = show_expression(node)
     assert "\n" not in text
     assert parse_expression(f"({text})") == node

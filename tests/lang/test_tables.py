@@ -35,7 +35,7 @@ def tokens_of(text: str) -> list[Token]:
 
 def try_tokens(tokens: list[Token]) -> tuple[int, frozenset[str]] | None:
     """Return where the loop stops, and what it would go on with."""
-    run = tables.Run(tables.load(), lambda _, pieces: pieces)
+    run = tables.Reading(tables.load(), lambda _, pieces: pieces)
     for index, token in enumerate(tokens):
         expected = run.feed(token)
         if expected is not None:
@@ -70,8 +70,8 @@ def test_the_loop_accepts_what_lark_accepts_and_offers_what_it_offers(lark: Lark
 
 def test_what_was_fed_can_be_taken_back() -> None:
     right, wrong = tokens_of("x = [1, 2]\n"), tokens_of("x = [1, (2 +\n")
-    once = tables.Run(tables.load(), lambda rule, pieces: (rule, pieces))
-    twice = tables.Run(tables.load(), lambda rule, pieces: (rule, pieces))
+    once = tables.Reading(tables.load(), lambda rule, pieces: (rule, pieces))
+    twice = tables.Reading(tables.load(), lambda rule, pieces: (rule, pieces))
     for token in right:
         once.feed(token)
     assert twice.feed(wrong[0]) is None

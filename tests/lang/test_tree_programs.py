@@ -13,7 +13,7 @@ from tables_of_labels import correlated, schema_of, table_of
 
 from jostle import Table, load, options, rehearse
 from jostle.lang.tree_values import pruned
-from jostle.lang.values import KnownAttribute, Leaf, Node
+from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.options.growing.greedy import greedy_cost
 from jostle.privacy.events import price
 from jostle.trace.records import Charged, Trace
@@ -93,7 +93,7 @@ def test_the_program_is_as_often_right_as_the_library() -> None:
 def test_pruning_makes_a_leaf_of_a_branch_that_says_the_same() -> None:
 
     a = KnownAttribute("a", ("x", "y"))
-    same = Node(a, {"x": Leaf("c", 50, {"c": 49, "d": 1}), "y": Leaf("c", 50, {"c": 48, "d": 2})})
+    same = TreeNode(a, {"x": Leaf("c", 50, {"c": 49, "d": 1}), "y": Leaf("c", 50, {"c": 48, "d": 2})})
     assert isinstance(pruned(same), Leaf)
-    apart = Node(a, {"x": Leaf("c", 50, {"c": 49, "d": 1}), "y": Leaf("d", 50, {"c": 2, "d": 48})})
+    apart = TreeNode(a, {"x": Leaf("c", 50, {"c": 49, "d": 1}), "y": Leaf("d", 50, {"c": 2, "d": 48})})
     assert pruned(apart) == apart

@@ -28,6 +28,7 @@ from jostle import Probe
 from jostle.errors import JostleError
 from jostle.privacy import opening
 from jostle.privacy.amounts import Amount
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick, SparseAnswer
 from jostle.privacy.noise import LARGEST, Noise, SeededBits
@@ -113,6 +114,23 @@ class MovedExpression(MovedNumbers):
         return np.array(units).reshape(-1)
 
 
+class MovedValues(MovedNumbers):
+    """Noise on a threshold, which stays, then on the scores of all features."""
+
+    def numbers(self, asked: Asked) -> Integers:
+        """Return nothing for the threshold, then the scores."""
+        return np.concatenate([[0], asked.mechanism.score.values(asked.tally, asked.schema)])
+
+
+class MovedNthLargest(MovedNumbers):
+    """Noise on one of the scores of all features."""
+
+    def numbers(self, asked: Asked) -> Integers:
+        """Return the score."""
+        values = np.sort(asked.mechanism.score.values(asked.tally, asked.schema))
+        return np.array([values[-asked.mechanism.place]])
+
+
 class AllCoins(Plan):
     """A pick for which all candidates' coins come up, so that the order they are drawn in decides alone."""
 
@@ -168,10 +186,13 @@ PLANS: dict[type, type[Plan]] = {
     AddNoiseByLevel: MovedNumbers,
     AddNoiseTo: MovedExpression,
     AddNoiseAbove: SparseCells,
+    FindAbove: MovedValues,
+    FindNthLargest: MovedNthLargest,
     Pick: AllCoins,
     PickEach: AllCoins,
     PickLargest: AllCoins,
     PickPartition: MovedCosts,
+    PickSeveral: AllCoins,
 }
 """For each mechanism, the noise that gives the same answer on another table."""
 

@@ -41,7 +41,10 @@ from jostle.privacy import opening
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.expressions import NODES, cells, sums
+from jostle.privacy.feature_scores import FeatureScore
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.halves import Halves
+from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick
@@ -58,6 +61,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
+from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
@@ -170,6 +174,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     ),
     Refinements: (),  # which scores look at, and no noise is put on
     Stack: (Stack((Layer(("ill",), ((),)), Layer(("size",), ((0, 0, 1, 1),), (("colour", (0, 1)),)))),),
+    FeatureSums: (FeatureSums(((1, 1),), 2), FeatureSums(((1, 0), (0, 1)), 9, totals=True, among=(0, 2))),
     Hits: tuple(Hits((Points(("colour",), np.arange(6).reshape(3, 2)),), misses=misses) for misses in (False, True)),
     Margins: (MARGINS,),
     MarginLevels: (MarginLevels(MARGINS),),
@@ -184,6 +189,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
         Discernibility((), ("size", "colour", "odd")),
         Discernibility(("odd",), ("size", "colour"), ((0, 0, 1), (0, 0, 1, 1), ())),
     ),
+    FeatureScore: tuple(FeatureScore(kind, 2, 100) for kind in ("TC", "DC", "PI", "IG")),
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
 }
@@ -237,6 +243,9 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
         levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
     ),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
+    FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
+    FindNthLargest: lambda: (FindNthLargest(score, 2) for score in SCORE_CASES[FeatureScore]),
+    PickSeveral: lambda: (PickSeveral(score, 3) for score in SCORE_CASES[FeatureScore]),
     Pick: lambda: (Pick(score) for scores in SCORE_CASES.values() for score in scores),
     PickEach: lambda: (PickEach(score) for scores in GROUP_SCORE_CASES.values() for score in scores),
     PickLargest: lambda: (
@@ -303,6 +312,17 @@ METHODS: dict[str, tuple[Call, ...]] = {
     ),
     "rows": (lambda db: db.rows, lambda db: db.told(rows=7).rows, lambda db: db.where("ill", "no").rows),
     "told": (lambda db: (db.told(rows=7).schema, db.told(rows=7).count(1)),),
+    "only": (
+        lambda db: (db.only("colour").schema, db.only("colour").count(1), db.only("colour").rows),
+        lambda db: db.only("colour", "size").histogram("size", epsilon=1),
+        lambda db: db.where("ill", "no").only("colour").rows,
+        lambda db: db.only("colour").histogram("size", epsilon=1),
+        lambda db: db.only("height"),
+    ),
+    "imitate": (
+        lambda db: db.imitate(CompareWithNoisyThreshold(FeatureScore("TC", 2), 1), 1),
+        lambda db: db.imitate(AddNoise(Counts.of()), 1),
+    ),
     "where": (
         lambda db: db.where("ill", "no").histogram("size", epsilon=1),
         lambda db: db.where("ill", "no").where("ill", "yes").count(1),

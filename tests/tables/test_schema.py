@@ -277,7 +277,7 @@ BAD_TOML = [
     ('label = "a"', "the schema has no [columns.NAME] tables\n  fix: jostle schema infer PUBLIC.csv"),
     (
         'epsilon = 1\n[columns.a]\nkind = "numeric"\nlow = 0\nhigh = 1',
-        "the schema has an unknown entry 'epsilon'\n  fix: label, neighbours, rows, or [columns.NAME]",
+        "the schema has an unknown entry 'epsilon'\n  fix: label, neighbours, rows, [columns.NAME] or [features]",
     ),
     (
         "[columns.a]\nlow = 0\nhigh = 1",

@@ -27,7 +27,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.tasks import Judge
 from jostle.trace.records import Chosen, Trace
 
-__all__ = ["Cell", "Evaluation", "evaluate"]
+__all__ = ["Evaluation", "Result", "evaluate"]
 
 MAKER = "the maker itself"
 
@@ -37,7 +37,7 @@ def _names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 @frozen(kw_only=True)
-class Cell:
+class Result:
     """What was found on one database at one budget, as means over trials."""
 
     database: str
@@ -65,7 +65,7 @@ class Evaluation:
     options: tuple[str, ...] = field(converter=_names)
     single_best: str
     trials: int
-    cells: tuple[Cell, ...]
+    cells: tuple[Result, ...]
     figures: Figures
     seen_before: tuple[str, ...] = field(converter=_names)
     """Databases that the maker was trained on: what is found there says little."""
@@ -89,7 +89,7 @@ class Evaluation:
         }
 
 
-def _cell_data(cell: Cell) -> dict[str, Any]:
+def _cell_data(cell: Result) -> dict[str, Any]:
     return {
         "database": cell.database,
         "epsilon": float(cell.epsilon),
@@ -119,7 +119,7 @@ class Trial:
 
 
 @frozen
-class Outcome:
+class TrialResult:
     """What one trial showed at one budget; None for what failed."""
 
     losses: tuple[float | None, ...]
@@ -162,12 +162,12 @@ def evaluate(
     # What it learned goes along; how it learns stays here.
     sent = evolve(maker, known=[trained], trainer=None)
     parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
-    found: dict[tuple[str, int], list[Outcome] | str] = {}
+    found: dict[tuple[str, int], list[TrialResult] | str] = {}
     for place, outcome in in_processes(_attempt, parts, workers=workers):
         found[parts[place].database.name, parts[place].number] = outcome
         if progress is not None:
             progress(len(found), len(parts))
-    cells: list[Cell] = []
+    cells: list[Result] = []
     problems = [str(problem) for problem in databases.problems]
     for database in kept:
         outcomes = [found[database.name, number] for number in range(trials)]
@@ -216,13 +216,13 @@ def _readable(database: PublicDatabase) -> bool:
         return False
 
 
-def _attempt(trial: Trial) -> list[Outcome] | str:
+def _attempt(trial: Trial) -> list[TrialResult] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
     try:
         instance = trial.maker.task.instance(trial.database, trial.database.cut(trial.number))
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
-    outcomes: list[Outcome] = []
+    outcomes: list[TrialResult] = []
     for epsilon in map(str, trial.epsilons):
         losses: list[float | None] = []
         failures: list[str] = []
@@ -237,7 +237,7 @@ def _attempt(trial: Trial) -> list[Outcome] | str:
         trace = Trace()
         loss, failure = run_once(trial.maker, instance, epsilon, seed(MAKER), trial.judge, trace=trace)
         failures += [] if failure is None else [f"{MAKER} {failure}"]
-        outcomes.append(Outcome(tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures)))
+        outcomes.append(TrialResult(tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures)))
     return outcomes
 
 
@@ -252,12 +252,12 @@ def _taken(trace: Trace, label: str) -> str | None:
 def _cell(
     database: str,
     epsilon: Fraction,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[TrialResult],
     maker: ChoiceMaker,
     trained: Trained,
     *,
     floor: float,
-) -> Cell | None:
+) -> Result | None:
     """Return what the trials show; what failed counts as the worst that did not. None if nothing ran."""
     raw = np.array([outcome.losses for outcome in outcomes], dtype=np.float64).T
     if np.isnan(raw).all():
@@ -272,7 +272,7 @@ def _cell(
     names = [option.name for option in maker.among]
     ran = [not np.isnan(row).all() for row in raw]
     means = losses.mean(axis=1)
-    return Cell(
+    return Result(
         database=database,
         epsilon=epsilon,
         losses={name: float(mean) if runs else None for name, mean, runs in zip(names, means, ran, strict=True)},

@@ -1,0 +1,343 @@
+"""Features: what they are of columns, texts and matrices, and how far one record moves the sums over them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations, product
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from some_tables import tally
+
+import jostle
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.errors import JostleError, SchemaError, TableError
+from jostle.tables.block import code_type
+from jostle.tables.engines import MemorySource, NarrowedSource
+from jostle.tables.feature_sums import FeatureSums, feature_count, feature_list, most_ones
+from jostle.tables.features import Bits, SparseFeatures, words_of
+from jostle.tables.kernels import Counts
+from jostle.tables.schema import Neighbours
+
+SCHEMA = Schema(
+    {
+        "three": Categorical(["a", "b", "c"]),
+        "two": Categorical(["no", "yes"]),
+        "one": Categorical(["same"]),
+        "label": Categorical(["ham", "spam"]),
+    },
+    label="label",
+    features=SparseFeatures("text", words=["free", "win", "you"]),
+)
+FEATURES = ("three=a", "three=b", "three=c", "two=yes", "text=free", "text=win", "text=you")
+Row = tuple[int, int, int, tuple[int, ...]]
+"""Codes of three, two and the label, and the words by number."""
+WORDS = [each for count in range(4) for each in combinations(range(3), count)]
+EVERY_ROW: list[Row] = list(product(range(3), range(2), range(2), WORDS))
+
+
+def table_of(rows: list[Row], times: list[int] | None = None, schema: Schema = SCHEMA) -> Table:
+    codes = {"three": 0, "two": 1, "label": 2}
+    columns = {name: np.array([row[at] for row in rows], dtype=np.uint8) for name, at in codes.items()}
+    columns["one"] = np.zeros(len(rows), dtype=np.uint8)
+    ends = np.cumsum([0, *(len(row[3]) for row in rows)])
+    found = np.array([word for row in rows for word in row[3]], dtype=np.int32)
+    assert schema.features is not None
+    bits = Bits(ends.astype(np.int64), found, schema.features)
+    return Table(MemorySource(schema, columns, len(rows), None if times is None else np.array(times), bits=bits))
+
+
+def has(row: Row) -> set[int]:
+    return {row[0], *([3] if row[1] else []), *(4 + word for word in row[3])}
+
+
+def test_a_table_has_the_features_of_its_columns_and_of_its_texts() -> None:
+    assert tuple(feature.name for feature in feature_list(SCHEMA)) == FEATURES
+    assert feature_count(SCHEMA) == 7
+    assert most_ones(SCHEMA) == 5
+
+
+def test_a_number_is_its_bin_and_an_empty_cell_that_is_a_value_a_feature_too() -> None:
+    schema = Schema({"age": Numeric(0, 20, bins=2, missing="value"), "label": Categorical(["a"])}, label="label")
+    assert [feature.name for feature in feature_list(schema)] == ["age=[0, 10)", "age=[10, 20]", "age=(missing)"]
+
+
+WEIGHTS = [((1, 1),), ((1, -1),), ((1, 0), (0, 1)), ((2, 0), (-1, 3), (0, 0))]
+kernels = st.builds(
+    FeatureSums,
+    st.sampled_from(WEIGHTS),
+    st.integers(1, 7),
+    st.booleans(),
+    st.lists(st.integers(0, 6), unique=True, max_size=7),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(EVERY_ROW), st.integers(0, 3)), max_size=9), kernels)
+def test_sums_are_those_over_records_that_have_the_feature(rows: list[tuple[Row, int]], kernel: FeatureSums) -> None:
+    """Without sampling; with it, the sums of one record at a time, added up."""
+    places = kernel.among or range(7)
+    told = np.zeros(kernel.cells(SCHEMA), dtype=np.int64)
+    for row, times in rows:
+        if kernel.most >= most_ones(SCHEMA):
+            found = [
+                entry
+                for each in kernel.weights
+                for entry in ([each[row[2]]] * kernel.totals + [each[row[2]] * (at in has(row)) for at in places])
+            ]
+        else:
+            found = tally(table_of([row]), kernel)
+        told += times * np.array(found)
+    assert tally(table_of([row for row, _ in rows], [times for _, times in rows]), kernel) == told.tolist()
+    assert tally(table_of([row for row, times in rows for _ in range(times)]), kernel) == told.tolist()
+
+
+@given(kernels)
+@settings(max_examples=30)
+def test_no_record_moves_the_sums_further_than_they_say(kernel: FeatureSums) -> None:
+    """One that enters, leaves, or becomes another: all of them."""
+    added = np.array([tally(table_of([row]), kernel) for row in EVERY_ROW])
+    assert np.abs(added).sum(axis=1).max() <= kernel.bound(SCHEMA)
+    assert np.abs(added[:, None] - added[None, :]).sum(axis=2).max() <= kernel.replaced(SCHEMA)
+    assert np.abs(added).sum(axis=1).max() <= kernel.replaced(SCHEMA)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_bounds_are_reached(most: int) -> None:
+    kernel = FeatureSums(((1, 0), (0, 1)), most, totals=True)
+    added = np.array([tally(table_of([row]), kernel) for row in EVERY_ROW])
+    assert np.abs(added).sum(axis=1).max() == kernel.bound(SCHEMA) == 1 + min(most, 5)
+
+
+def test_a_record_keeps_some_of_its_features_and_another_record_other_ones() -> None:
+    schema = Schema(
+        {"label": Categorical(["a"])}, label="label", features=SparseFeatures("t", words=[f"w{i}" for i in range(200)])
+    )
+    kernel = FeatureSums(((1,),), 5)
+    chance = np.random.default_rng(0)
+    kept = np.zeros(200, dtype=np.int64)
+    for _ in range(200):
+        words = np.sort(chance.choice(200, 50, replace=False))
+        matrix = sparse.csr_array((np.ones(50), (np.zeros(50, dtype=int), words)), shape=(1, 200))
+        found = np.array(tally(Table.from_matrix(matrix, pa.table({"label": ["a"]}), schema), kernel))
+        assert found.sum() == 5
+        assert set(np.flatnonzero(found)) <= set(words.tolist())
+        kept += found
+    assert kept.max() < 20  # of 5 expected: no feature is preferred
+
+
+def test_a_long_table_is_read_some_ones_at_a_time() -> None:
+    """As many as a whole matrix says, by one product."""
+    chance = np.random.default_rng(1)
+    matrix: Any = sparse.random_array((3000, 400), density=0.1, format="csr", rng=chance)
+    labels = chance.integers(0, 2, 3000)
+    words = [f"w{i}" for i in range(400)]
+    schema = Schema({"label": Categorical(["0", "1"])}, label="label", features=SparseFeatures("t", words=words))
+    table = Table.from_matrix(matrix, pa.table({"label": labels}), schema)
+    sums = np.array(tally(table, FeatureSums(((1, 0), (0, 1)), 1000))).reshape(2, 400)
+    dense = (matrix.toarray() > 0).astype(int)
+    assert np.array_equal(sums, np.stack([dense[labels == each].sum(axis=0) for each in range(2)]))
+    sampled = FeatureSums(((1, 1),), 7)
+    assert sum(tally(table, sampled)) == np.minimum(dense.sum(axis=1), 7).sum()
+
+
+# Texts
+
+
+def test_words_are_of_two_letters_or_more_in_small_letters() -> None:
+    assert words_of("I WIN a free-FREE 1st prize_2 ÄÖ!") == {"win", "free", "1st", "prize_2", "äö"}
+
+
+TEXTS: list[Any] = ["Win a FREE prize", None, "", "you and you", 17, float("nan"), "nothing of it", "win"]
+LABELS = ["spam", "ham", "ham", "spam", "ham", "ham", "perhaps", "spam"]
+WORDS_ONLY = Schema({"label": Categorical(["ham", "spam"])}, label="label", features=SCHEMA.features)
+BY_CLASS = FeatureSums(((1, 0), (0, 1)), 9, totals=True)
+
+
+@pytest.mark.parametrize("way", ["objects", "dictionary", "csv", "csv in batches", "parquet", "polars"])
+def test_texts_are_read_the_same_way_from_everywhere(way: str, tmp_path: Any) -> None:
+    """The row whose label is not declared is dropped, with its words."""
+    frame: Any = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    as_written = [None if text is None or text != text else str(text) for text in TEXTS]  # noqa: PLR0124 - no number
+    written = pd.DataFrame({"text": as_written, "label": LABELS})
+    if way == "dictionary":
+        frame = written.astype({"text": "category"})
+    elif way == "polars":
+        frame = pytest.importorskip("polars").DataFrame({"text": as_written, "label": LABELS})
+    if way in {"csv", "csv in batches"}:
+        path = tmp_path / "rows.csv"
+        frame.to_csv(path, index=False)
+        table = Table.read(path, WORDS_ONLY, stream=way != "csv")
+    elif way == "parquet":
+        path = tmp_path / "rows.parquet"
+        written.to_parquet(path)
+        table = Table.read(path, WORDS_ONLY)
+    else:
+        table = Table.from_frame(frame, WORDS_ONLY)
+    assert tally(table, BY_CLASS) == [4, 0, 0, 0, 3, 1, 2, 1]
+
+
+def test_a_dask_frame_gives_the_same_sums() -> None:
+    dask_frame = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"text": ["win", "you", "free win", ""] * 5, "label": ["ham", "spam"] * 10})
+    whole = tally(Table.from_frame(frame, WORDS_ONLY), BY_CLASS)
+    assert tally(Table.from_frame(dask_frame.from_pandas(frame, npartitions=3), WORDS_ONLY), BY_CLASS) == whole
+
+
+def test_words_in_buckets_need_no_vocabulary() -> None:
+    features = SparseFeatures("text", buckets=8)
+    bits = features.bits_of(["win a prize", "win win", None])
+    assert bits.ends.tolist() == [0, 2, 3, 3] or len(set(bits.found.tolist())) == 1
+    assert bits.found.max() < 8
+    assert features.bits_of(["a prize to win"]).found.tolist() == features.bits_of(["prize, win to"]).found.tolist()
+
+
+def test_a_vocabulary_is_read_off_public_texts_and_not_off_the_private_ones() -> None:
+    frame = pd.DataFrame({"text": ["win free", "win you", "win"], "label": ["spam", "ham", "ham"]})
+    schema = Schema.infer_public(frame, label="label", texts="text", words=2)
+    assert schema.features == SparseFeatures("text", words=["win", "free"])
+    with pytest.raises(SchemaError, match="read off this same table"):
+        jostle.protect(Table.from_frame(frame, schema), epsilon=1)
+    other = pd.DataFrame({"text": ["win free", "win you", "you"], "label": ["spam", "ham", "ham"]})
+    assert jostle.protect(Table.from_frame(other, schema), epsilon=1).spent == 0
+
+
+def test_a_schema_with_features_is_written_and_read() -> None:
+    assert Schema.from_toml(SCHEMA.to_toml()) == SCHEMA
+    hashed = Schema({"label": Categorical(["a"])}, features=SparseFeatures("t", buckets=4))
+    assert Schema.from_toml(hashed.to_toml()) == hashed
+
+
+# Features as columns
+
+
+def test_a_feature_is_asked_about_by_name_like_a_column() -> None:
+    rows = EVERY_ROW[::5]
+    found = tally(table_of(rows), Counts.of("text=win", "label"))
+    assert found == [sum((1 in row[3]) == bool(has_it) and row[2] == label for row in rows) for has_it, label in
+                     product(range(2), range(2))]  # fmt: skip
+
+
+@pytest.mark.parametrize("relation", get_args(Neighbours))
+def test_a_probe_on_some_columns_knows_these_and_the_label(relation: Neighbours) -> None:
+    schema = SCHEMA.with_neighbours(relation)
+    db = jostle.rehearse(table_of(EVERY_ROW, schema=schema), epsilon=None, seed=1)
+    few = db.where("two", "yes").only("text=win", "three")
+    assert few.schema.names == ("text=win", "three", "label")
+    assert few.schema.features is None
+    assert few.schema.neighbours == relation
+    assert few.histogram("text=win", epsilon=10**6).tolist() == [24, 24]
+    assert few.measure(FeatureSums(((1, 1),), 9), 10**6).tolist() == [24, 16, 16, 16]
+    with pytest.raises(JostleError, match="no column"):
+        db.only("text=nothing")
+
+
+def test_what_is_spent_on_some_columns_is_spent() -> None:
+    db = jostle.protect(table_of(EVERY_ROW[:7]), epsilon=1)
+    few = db.only("three")
+    few.count("0.4")
+    assert (db.spent, few.left) == (few.spent, db.left)
+    assert float(db.spent) == 0.4
+
+
+def test_of_a_part_with_some_columns_the_number_of_rows_stays_unknown() -> None:
+    schema = jostle.Schema(
+        {"a": Categorical(["x", "y"]), "label": Categorical(["n", "y"])},
+        label="label",
+        neighbours="replace_one",
+        rows=3,
+    )
+    frame = pa.table({"a": ["x", "y", "x"], "label": ["n", "n", "y"]})
+    db = jostle.rehearse(Table.from_frame(frame, schema))
+    part = db.where("a", "x").only("a")
+    assert part.schema.rows is None
+    assert part.rows is None
+    assert db.only("a").rows == 3
+
+
+def test_equal_columns_with_other_words_are_other_rows() -> None:
+    """So that they have a budget of their own, and fall into parts of their own."""
+    words = pd.DataFrame({"text": ["win"] * 40, "label": ["ham"] * 40})
+    others = pd.DataFrame({"text": ["you"] * 40, "label": ["ham"] * 40})
+    jostle.protect(Table.from_frame(words, WORDS_ONLY), epsilon=1).count(1)
+    assert jostle.protect(Table.from_frame(others, WORDS_ONLY), epsilon=1).left == 1
+
+
+def test_narrowed_rows_are_the_same_data() -> None:
+    source = table_of(EVERY_ROW)._source
+    assert NarrowedSource(SCHEMA, source).identity == source.identity
+
+
+# What is refused
+
+
+def _matrix(rows: int = 2, columns: int = 3) -> Any:
+    return sparse.csr_array(np.eye(rows, columns))
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: SparseFeatures("text"), "either a public vocabulary or a number of buckets"),
+    (lambda: SparseFeatures("text", words=["a"], buckets=4), "either a public vocabulary or a number of buckets"),
+    (lambda: SparseFeatures("text", words=["free"]), "1 features are declared"),
+    (lambda: SparseFeatures("text", buckets=2**23), "buckets is 8388608"),
+    (lambda: SparseFeatures("text", words="free"), "not a list of words"),
+    (lambda: SparseFeatures("text", words=["free", "free"]), "the word 'free' is declared twice"),
+    (lambda: SparseFeatures("text", words=["free", 3]), "3 is not a word"),  # type: ignore[list-item]
+    (
+        lambda: Schema({"a": Categorical(["x"])}, features=SparseFeatures("a", buckets=4)),
+        "both as a column and as texts",
+    ),
+    (
+        lambda: Schema({"t=x": Categorical(["x"])}, features=SparseFeatures("t", words=["x", "y"])),
+        "a feature and a column are both called 't=x'",
+    ),
+    (lambda: Schema({"a": Categorical(["x"])}, features=3), "features is 3"),  # type: ignore[arg-type]
+    (
+        lambda: Schema.from_toml("[features]\n[columns.a]\nkind='categorical'\nvalues=['x']"),
+        "features. is not complete",
+    ),
+    (lambda: Table.from_matrix(np.eye(2), pa.table({"label": ["ham"] * 2}), WORDS_ONLY), "not a sparse matrix"),
+    (
+        lambda: Table.from_matrix(_matrix(2, 4), pa.table({"label": ["ham"] * 2}), WORDS_ONLY),
+        "the matrix has 4 columns",
+    ),
+    (lambda: Table.from_matrix(_matrix(), pa.table({"label": ["ham"]}), WORDS_ONLY), "different numbers of rows"),
+    (lambda: Table.from_frame(pa.table({"label": ["ham"]}), WORDS_ONLY), "no column 'text'"),
+    (lambda: FeatureSums(((1,),), 1).cells(SCHEMA), "not those of 2 classes"),
+    (lambda: FeatureSums(((1, 1),), 0), "most is 0"),
+    (lambda: FeatureSums(((1, 10**6),), 1), "weights is 1000000"),
+    (lambda: FeatureSums(((1, 1),), 1, among=[7]).cells(SCHEMA), "different numbers from 0 to 6"),
+    (lambda: FeatureSums(((1, 1),), 1, among=[1, 1]).cells(SCHEMA), "different numbers from 0 to 6"),
+    (lambda: FeatureSums((), 1).cells(SCHEMA), "no cells"),
+    (
+        lambda: Schema.infer_public(pd.DataFrame({"a": ["x"]}), texts="text"),
+        "no column 'text' of texts",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "said"), MISTAKES)
+def test_what_cannot_be_is_refused_with_a_sentence(mistake: Callable[[], object], said: str) -> None:
+    with pytest.raises((SchemaError, TableError), match=said):
+        mistake()
+
+
+def test_counts_of_how_many_rows_have_which_words() -> None:
+    """Against a counter, over hypothesis's favourite texts: nothing a text holds breaks the reading."""
+
+    @given(st.lists(st.text(max_size=30) | st.none(), max_size=8))
+    @settings(max_examples=40)
+    def check(texts: list[str | None]) -> None:
+        told = Counter(word for text in texts for word in words_of(text or "") & {"free", "win", "you"})
+        bits = SparseFeatures("text", words=["free", "win", "you"]).bits_of(texts)
+        assert [told[word] for word in ("free", "win", "you")] == np.bincount(bits.found, minlength=3).tolist()
+        assert bits.length == len(texts)
+
+    check()
+    assert code_type(2) == np.uint8
