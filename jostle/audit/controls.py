@@ -6,7 +6,15 @@ from fractions import Fraction
 from typing import Any
 
 from jostle.audit.contingency import grid_pairs, table_pairs
-from jostle.audit.counting import OneLevelTree, RawChoice, SameSeed, ScaleEpsilon, SparseHistogram, TwoLevelCell
+from jostle.audit.counting import (
+    NoisyCounts,
+    OneLevelTree,
+    RawChoice,
+    SameSeed,
+    ScaleEpsilon,
+    SparseHistogram,
+    TwoLevelCell,
+)
 from jostle.audit.pairs import (
     Pair,
     Vector,
@@ -16,7 +24,7 @@ from jostle.audit.pairs import (
     histograms_adjacent,
     key_pairs,
 )
-from jostle.audit.selections import GridChoice, NoisyMax, SmoothLeaf
+from jostle.audit.selections import GridChoice, NoisyMax, RunChoice, SmoothLeaf
 from jostle.audit.subjects import Fault, Subject, register
 from jostle.audit.thresholds import SparseVector, StopWithValue, threshold_testing, threshold_testing_chances
 
@@ -36,6 +44,8 @@ _one_seed = SameSeed()
 _raw = RawChoice(limit=6)
 _occupied = SparseHistogram(cells=4, threshold=2, empty_too=False)
 _greedy_leaf = OneLevelTree(leaf_share=Fraction(1))
+_shared_leaf = NoisyCounts(sensitivity=1, weight=3)
+_narrow = NoisyCounts(sensitivity=1, weight=-(2**31))
 _no_alpha = TwoLevelCell(first_share=Fraction(1), second_share=Fraction(1))
 
 
@@ -219,6 +229,32 @@ CONTROLS: tuple[Subject[Any], ...] = (
         sample=_no_alpha.sample,
         distribution=_no_alpha.distribution,
         fault=Fault("a record is counted on both levels", "Qardaji, Yang, Li, ICDE 2013, for alpha"),
+    ),
+    Subject(
+        name="TreesShareALeaf",
+        module=__name__,
+        about="the count of a leaf that three trees share, with noise for one, as a record enters a part",
+        pairs=histogram_pairs(1, "add_remove"),
+        sample=_shared_leaf.sample,
+        distribution=_shared_leaf.distribution,
+        fault=Fault("the record is counted once for each tree", "LeafCounts of Jostle 0.1, under replace_one"),
+    ),
+    Subject(
+        name="NarrowWeight",
+        module=__name__,
+        about="a sum with the least weight of 32 bits, with noise for 1",
+        pairs=histogram_pairs(1, "add_remove"),
+        sample=_narrow.sample,
+        distribution=_narrow.distribution,
+        fault=Fault("the least number of a narrow type is its own magnitude, -2**31", "Layer of Jostle 0.1"),
+    ),
+    Subject(
+        name="PartitionBrokenSteps",
+        module=__name__,
+        about="DAWA's choice between two runs, with 21/20 steps to a unit of cost",
+        pairs=answer_pairs(2, monotone=False),
+        distribution=RunChoice(grain=Fraction(21, 20)).distribution,
+        fault=Fault("costs that move by 2.1 steps move the threshold by 3 whole ones", "PickPartition of Jostle 0.1"),
     ),
 )
 """In the order of the auditor's table."""

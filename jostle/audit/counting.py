@@ -37,15 +37,17 @@ class NoisyCounts:
     """A histogram with noise of scale sensitivity/epsilon in every cell; sensitivity 1 under add/remove, else 2."""
 
     sensitivity: int
+    weight: int = 1
+    """What a record adds to its cell."""
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
         """Return the noisy counts, per run."""
         drawn = noise.discrete_laplace(self.sensitivity / epsilon, size * len(data))
-        return np.array(data) + drawn.reshape(size, -1)
+        return self.weight * np.array(data) + drawn.reshape(size, -1)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
         """Return the distribution: the cells are independent."""
-        return independent(*(laplace(count, self.sensitivity / epsilon) for count in data))
+        return independent(*(laplace(self.weight * count, self.sensitivity / epsilon) for count in data))
 
 
 @frozen

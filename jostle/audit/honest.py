@@ -13,7 +13,7 @@ from jostle.audit.contingency import grid_pairs, table_pairs
 from jostle.audit.counting import NoisyCounts, OneLevelTree, SparseHistogram, TwoLevelCell
 from jostle.audit.forks import enumerated
 from jostle.audit.pairs import answer_pairs, histogram_pairs, key_pairs
-from jostle.audit.selections import GridChoice, NoisyMax, Peeling, SinglePick
+from jostle.audit.selections import GridChoice, NoisyMax, Peeling, RunChoice, SinglePick
 from jostle.audit.subjects import Subject, register
 from jostle.audit.thresholds import SparseVector, balanced_share
 from jostle.privacy.aggregates import Deviation
@@ -175,6 +175,13 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=histogram_pairs(3, "add_remove"),
         sample=_bought_occupied.sample,
         distribution=_bought_occupied.distribution,
+    ),
+    Subject(
+        name="PartitionSteps",
+        module=__name__,
+        about="DAWA's choice between two runs, with one step to a unit of cost",
+        pairs=answer_pairs(2, monotone=False),
+        distribution=RunChoice(grain=Fraction(1)).distribution,
     ),
     Subject(
         name="PrivPfCChoice",

@@ -25,6 +25,7 @@ __all__ = [
     "GridChoice",
     "NoisyMax",
     "Peeling",
+    "RunChoice",
     "SinglePick",
     "SmoothLeaf",
     "Table",
@@ -154,6 +155,23 @@ def grid_quality(cells: Sequence[tuple[int, int]], rate: float) -> float:
         product = rate * lead
         total += max(positive, negative) - lead * math.exp(-product) / 2 * (1 + product / 2)
     return total
+
+
+@frozen
+class RunChoice:
+    """Which of two runs of cells DAWA's partition has, their costs counted in so many steps per unit.
+
+    Each run's noise is a whole number of steps, of scale 2 * grain / epsilon: the first run comes before the other if
+    the difference of both, which is discrete Laplace noise, reaches that of the costs.
+    """
+
+    grain: Fraction
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the chances of both runs, given their costs."""
+        steps = math.ceil(self.grain * (data[0] - data[1]))
+        first = float(at_least(2 * self.grain / epsilon, np.array(steps)))
+        return Distribution({0: first, 1: 1 - first})
 
 
 @frozen(kw_only=True)

@@ -24,6 +24,7 @@ from jostle.options.base import Option
 from jostle.parameters import is_parameter
 from jostle.privacy.events import Disjoint, InTurn, Repeated, Selected, price
 from jostle.privacy.expressions import known_of
+from jostle.privacy.feature_tests import FindAbove
 from jostle.privacy.mechanisms import AddNoiseAbove
 from jostle.privacy.partition import PickPartition
 from jostle.privacy.pick_each import PickEach
@@ -36,6 +37,7 @@ from jostle.tables.schema import Neighbours, Schema
 
 __all__ = [
     "EPSILON",
+    "hold_above",
     "hold_event",
     "hold_expression",
     "hold_group_score",
@@ -280,6 +282,35 @@ def hold_pick(mechanism: Any, schema: Schema) -> None:
             else:
                 loss = privacy_loss(first, second)
             assert loss <= epsilon + SLACK, f"{mechanism}: {loss}"
+
+
+def hold_above(mechanism: FindAbove, schema: Schema) -> None:
+    """Hold the noise of the sparse vector to how far rows move one score, and to whether they all move one way.
+
+    Of the threshold: the most that a score moves, over its share. Of each score: twice that, or once where all move the
+    same way, for every feature that may be found, over the rest.
+    """
+    kernel, score = mechanism.kernel(schema), mechanism.score
+    kernel.cells(schema)
+    mechanism.check(schema, EPSILON)
+    assert price(mechanism.event(EPSILON), schema.neighbours) == EPSILON
+    of_threshold, of_scores = mechanism.scales(schema, EPSILON)
+    valued = cache(lambda rows, where: score.values(tally(kernel, rows, schema, where), schema).tolist())
+    for where, ways in each_way(schema):
+        for one, other in ways:
+            first, second = valued(one, where), valued(other, where)
+            moves = [b - a for a, b in zip(first, second, strict=True)]
+            furthest, one_way = max(map(abs, moves)), min(moves) >= 0 or max(moves) <= 0
+            shift = furthest if one_way and score.rises(schema) else 2 * furthest
+            assert furthest / of_threshold <= mechanism.share * EPSILON, f"{mechanism}: {moves}"
+            assert mechanism.most * shift / of_scores <= (1 - mechanism.share) * EPSILON, f"{mechanism}: {moves}"
+    noise: Any = Recorder()
+    found = tally(kernel, tuple(ROWS), schema)
+    passing = [value >= mechanism.threshold for value in score.values(found, schema)]
+    noise.distinct = lambda population, _: np.arange(population)
+    picked = mechanism.release(found, schema, EPSILON, noise).tolist()
+    assert picked == [place for place, above in enumerate(passing) if above][: mechanism.most]
+    assert noise.scales == [(of_threshold, 1), (of_scores, len(passing))]
 
 
 def _output(mechanism: Any, found: Any, schema: Schema, epsilon: Fraction, noise: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, get_args
 from attrs import evolve, frozen
 from claims import (
     EPSILON,
+    hold_above,
     hold_event,
     hold_expression,
     hold_group_score,
@@ -36,10 +37,12 @@ from jostle.errors import JostleError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove
 from jostle.privacy.nodes import Expression
+from jostle.privacy.partition import PickPartition
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import NOTES
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
@@ -50,6 +53,8 @@ from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
 
+FINEST = 8
+"""Steps to a unit of cost with which all noise can be gone through."""
 LISTS: Mapping[str, Closed] = {
     "kernels": KERNELS,
     "scores": SCORES,
@@ -72,8 +77,10 @@ def members() -> dict[type, str]:
 
 def holder(member: type) -> Callable[[Any, Schema], None]:
     """Return what holds a member to what it claims."""
-    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo}:
+    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, FindNthLargest}:
         return hold_noise
+    if member is FindAbove:
+        return hold_above
     return {
         "kernels": hold_kernel,
         "scores": hold_score,
@@ -154,6 +161,8 @@ def check_beforehand(value: Any, schema: Schema) -> None:
         scale = value.scale(schema, EPSILON)
         if scale is not None and not 0 < scale <= 2**52:
             raise JostleError("the noise would be too wide, or none")
+        if isinstance(value, PickPartition) and value.grain > FINEST:
+            raise JostleError("the steps are too fine for all noise to be gone through")
     elif isinstance(value, TriedClassifiers):
         value.check(schema, EPSILON)
 

@@ -29,6 +29,9 @@ from jostle.privacy.events import (
     Selected,
 )
 from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.feature_scores import FeatureScore
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
+from jostle.privacy.halves import Halves
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
 from jostle.privacy.misfit import Misfit
@@ -43,12 +46,15 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import LeafMajority, SplitScore, Utility
 from jostle.privacy.tallied import Tally
-from jostle.tables.hits import Hits, Points
+from jostle.tables.feature_sums import FeatureSums
+from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
+from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
+from jostle.tables.rules import Points
 from jostle.tables.stacks import Layer, Stack
 from jostle.trace.records import Chosen
 
@@ -58,6 +64,10 @@ NAMES = tuple(SIZES)
 ATTRIBUTES = NAMES[1:]
 SCHEMA = tiny()
 Chance = random.Random
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(type(value))}
 
 
 def some_names(chance: Chance, among: Sequence[str] = NAMES, least: int = 0) -> tuple[str, ...]:
@@ -151,6 +161,32 @@ def hits(chance: Chance) -> dict[str, Any]:
     if routing is not None and len(routing.leaves) > 1:
         terms.append(Points(**points(chance, len(routing.leaves))))
     return {"terms": terms, "routing": routing}
+
+
+def margins(chance: Chance) -> dict[str, Any]:
+    cuts = sorted(chance.sample(range(-8, 9), chance.randint(1, 3)))
+    return {**hits(chance), "positive": chance.randrange(2), "cuts": cuts}
+
+
+def halves(chance: Chance) -> dict[str, Any]:
+    found = Margins(**margins(chance))
+    intervals = len(found.cuts) + 1
+    ends = [0, 2, 4] if intervals == 4 and chance.random() < 0.5 else [chance.randint(0, intervals - 2), intervals]
+    return {"margins": found, "ends": ends}
+
+
+def feature_sums(chance: Chance) -> dict[str, Any]:
+    return {
+        "weights": [[a_weight(chance) >> 20 for _ in range(2)] for _ in range(chance.randint(1, 3))],
+        "most": chance.choice([1, 2, 3, 2**20]),
+        "totals": chance.random() < 0.5,
+        "among": chance.sample(range(3), chance.randint(0, 3)),
+    }
+
+
+def feature_score(chance: Chance) -> FeatureScore:
+    most, rows_bound = chance.choice([1, 2, 2**20]), chance.choice([1, 2, 5, 2**22])
+    return FeatureScore(chance.choice(["TC", "DC", "PI", "IG"]), most, rows_bound)
 
 
 def splits(chance: Chance) -> dict[str, Any]:
@@ -326,9 +362,12 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     SparseCounts: lambda chance: {"columns": some_names(chance)},
     Refinements: refinements,
+    FeatureSums: feature_sums,
+    Margins: margins,
+    MarginLevels: lambda chance: {"margins": Margins(**margins(chance))},
     Layer: layer,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
-    Routing: lambda chance: {each.name: getattr(a_routing(chance), each.name) for each in fields(Routing)},
+    Routing: lambda chance: vars_of(a_routing(chance)),
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},
     Points: points,
@@ -340,6 +379,10 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
     Discernibility: discernibility,
+    FeatureScore: lambda chance: {
+        each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)
+    },
+    Halves: halves,
     SplitScore: split_score,
     MixedSplitScore: mixed_score,
     LeafMajority: lambda chance: {"routing": a_routing(chance)},
@@ -357,6 +400,14 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "penalty": chance.choice([Fraction(0), Fraction(1, 3), Fraction(7)]),
         "grain": 1 if size > 2 else chance.choice([1, 2, 3]),
     },
+    PickSeveral: lambda chance: {"score": feature_score(chance), "times": chance.randint(1, 3)},
+    FindAbove: lambda chance: {
+        "score": feature_score(chance),
+        "threshold": chance.randint(-2, 5),
+        "most": chance.randint(1, 3),
+        "share": Fraction(1, chance.randint(2, 9)),
+    },
+    FindNthLargest: lambda chance: {"score": feature_score(chance), "place": chance.randint(1, 3)},
     # Private expressions and events
     **{kind: expression_fields(kind) for kind in NODES},
     **{kind: event_fields(kind) for kind in EVENTS},
