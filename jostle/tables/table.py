@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
 from jostle.tables import dask_source, frames, readers
+from jostle.tables.attributes import joined
 from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, RowSource
-from jostle.tables.attributes import joined
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.provenance import Provenance, reference
 from jostle.tables.schema import Neighbours, Schema
