@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 from attrs import evolve, field, frozen
-from claims import hold_group_score, hold_kernel, hold_noise, hold_pick, hold_score
+from claims import hold_above, hold_group_score, hold_kernel, hold_noise, hold_pick, hold_score
 from contracts import LISTS, Outcome, attempt, check_beforehand, members, summary
 from making import PLAUSIBLE, made
 from some_expressions import tiny
 
 from jostle.errors import JostleError
 from jostle.privacy.events import price
+from jostle.privacy.feature_scores import FeatureScore
+from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, Pick
 from jostle.privacy.misfit import Misfit
@@ -25,6 +27,7 @@ from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.scores import Fullest
 from jostle.privacy.split_scores import LeafMajority
 from jostle.tables.closed import Closed
+from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, whole, wholes
 from jostle.tables.kernels import Counts, DenseKernel, Marks, Sums
 from jostle.tables.regions import Haar, Regions
@@ -122,6 +125,10 @@ UNDERSTATED: list[tuple[type, str, Any, type, Hold, Any]] = [
     ),
     (AddNoiseTo, "scale", lambda *_: Fraction(1, 8), AddNoiseTo, hold_noise, ADDED),
     (PickEach, "rate", lambda _, __, epsilon, spread=None: epsilon / (spread or 1), PickEach, hold_pick, REPLACED),
+    (PickSeveral, "_rate", lambda one, _, epsilon: 2 * epsilon / one.times, PickSeveral, hold_pick, ADDED),
+    (FeatureScore, "changes", lambda *_: Fraction(1), FindAbove, hold_above, REPLACED),
+    (FeatureScore, "changes", lambda *_: Fraction(1), FindNthLargest, hold_noise, REPLACED),
+    (FeatureSums, "bound", lambda kernel, _: kernel.totals + 1, FeatureSums, hold_kernel, ADDED),
     (PickPartition, "scale", lambda one, _, epsilon: one.grain / (4 * epsilon), PickPartition, hold_pick, ADDED),
     (Pick, "_rate", lambda _, __, epsilon: epsilon, Pick, hold_pick, REPLACED),
 ]
