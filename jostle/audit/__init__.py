@@ -34,6 +34,7 @@ from jostle.audit.grids import GRIDS
 from jostle.audit.honest import HONEST
 from jostle.audit.own import own_subject
 from jostle.audit.probes import PROBES
+from jostle.audit.publishers import PUBLISHERS
 
 __all__ = [
     "CLASSIFIERS",
@@ -42,6 +43,7 @@ __all__ = [
     "GRIDS",
     "HONEST",
     "PROBES",
+    "PUBLISHERS",
     "TREE_CONTROLS",
     "Bound",
     "Distribution",

@@ -26,7 +26,7 @@ from jostle.tables import Categorical, Schema, Table
 from jostle.tasks import CLASSIFICATION
 from jostle.tasks.classification.model import Model
 
-__all__ = ["CLASSIFIERS", "TREE_CONTROLS", "reduced"]
+__all__ = ["CLASSIFIERS", "TREE_CONTROLS", "Labelled", "labelled_pairs", "labelled_table", "reduced", "subjects_of"]
 
 Labelled = tuple[tuple[str, str, str], ...]
 """A made-up table: two attributes and a label, row by row."""
@@ -41,7 +41,7 @@ def _adjacent(first: Labelled, second: Labelled, relation: Relation) -> bool:
     return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
 
 
-def _pairs(relation: Relation) -> Pairs[Labelled]:
+def labelled_pairs(relation: Relation) -> Pairs[Labelled]:
     """Return tables on which a row tips the split, or the label of a leaf, or moves from one leaf to another."""
     even: Labelled = tuple((a, b, c) for a in "xy" for b in "uv" for c in "no")
     clear: Labelled = (("x", "u", "n"),) * 6 + (("y", "v", "o"),) * 6
@@ -59,7 +59,8 @@ def _pairs(relation: Relation) -> Pairs[Labelled]:
 
 
 @lru_cache
-def _table(rows: Labelled, relation: Relation) -> Table:
+def labelled_table(rows: Labelled, relation: Relation) -> Table:
+    """Return the rows as a table."""
     columns = {"a": Categorical(["x", "y"]), "b": Categorical(["u", "v"]), "label": Categorical(["n", "o"])}
     schema = Schema(columns, label="label", neighbours=relation)
     frame = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
@@ -72,27 +73,34 @@ def reduced(model: Model) -> tuple[float, ...]:
     return first, *np.round(model.chances(EVERY_CELL)[:, 0], 6).tolist()
 
 
-def _learnt(option: Callable[..., Model], relation: Relation) -> Callable[..., Outputs]:
+def _run(option: Callable[..., Any], relation: Relation, reduce: Callable[[Any], Any]) -> Callable[..., Outputs]:
     """Return the sample that runs an Option again and again in one rehearsal."""
 
     def sample(noise: Sampler, data: Labelled, epsilon: Fraction, size: int) -> Outputs:
-        db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
-        return [reduced(option(db, epsilon=epsilon)) for _ in range(size)]
+        db = rehearse(labelled_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
+        return [reduce(option(db, epsilon=epsilon)) for _ in range(size)]
 
     return sample
 
 
-def classifier_subjects(option: Option, name: str | None = None) -> Iterator[Subject[Any]]:
-    """Yield a classification Option as what is audited, under each relation of neighbours."""
+def subjects_of(
+    option: Option, reduce: Callable[[Any], Any], gives: str, name: str | None = None
+) -> Iterator[Subject[Any]]:
+    """Yield an Option that asks of a table with a label as what is audited, under each relation of neighbours."""
     for relation in get_args(Relation):
         yield Subject(
             name=(name or option.name) + ("Replaced" if relation == "replace_one" else ""),
             module=__name__,
-            about=f"model of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
-            pairs=_pairs(relation),
-            sample=_learnt(option, relation),
+            about=f"{gives} of {option.name}, a record {'replaced' if relation == 'replace_one' else 'added'}",
+            pairs=labelled_pairs(relation),
+            sample=_run(option, relation, reduce),
             samples=RUNS,
         )
+
+
+def classifier_subjects(option: Option, name: str | None = None) -> Iterator[Subject[Any]]:
+    """Yield a classification Option as what is audited, under each relation of neighbours."""
+    return subjects_of(option, reduced, "model", name)
 
 
 def _subjects() -> Iterator[Subject[Any]]:

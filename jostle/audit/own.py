@@ -7,14 +7,16 @@ from typing import Any
 
 from jostle.audit.classifiers import classifier_subjects
 from jostle.audit.grids import grid_subjects
+from jostle.audit.publishers import publisher_subjects
 from jostle.audit.subjects import Subject, look_in
 from jostle.options.base import Option, get, own
-from jostle.tasks import CLASSIFICATION, RANGES, Task
+from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
 
 __all__ = ["SUBJECTS", "own_subject"]
 
 SUBJECTS: Mapping[Task[Any], Callable[[Option], Iterator[Subject[Any]]]] = {
     CLASSIFICATION: classifier_subjects,
+    PUBLISHING: publisher_subjects,
     RANGES: grid_subjects,
 }
 """How the Options of each task are audited."""

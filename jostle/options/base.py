@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 from attrs import fields
 
 from jostle.errors import OptionError
-from jostle.options.literals import ClassifierName, GridName
+from jostle.options.literals import ClassifierName, GridName, PublisherName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.owner import asking
@@ -29,6 +29,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
+from jostle.tasks.publishing.published import Published
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 
 __all__ = [
@@ -192,6 +193,8 @@ CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
 def get(name: ClassifierName) -> Option[Model]: ...
 @overload
 def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
+@overload
+def get(name: PublisherName) -> Option[Published]: ...
 @overload
 def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
 @overload

@@ -12,9 +12,12 @@ from jostle.options.classification import (
     patil_singh,
     pooled_bayes,
     pooled_tree,
+    published_tree,
     random_forest,
     select_privately,
+    sulq_id3,
 )
+from jostle.options.publishing import privpfc, projected_histogram
 from jostle.options.ranges import (
     adaptive_grid,
     ahp,
@@ -53,10 +56,14 @@ __all__ = [
     "pooled_bayes",
     "pooled_tree",
     "privelet",
+    "privpfc",
+    "projected_histogram",
+    "published_tree",
     "quad_tree",
     "random_forest",
     "select_privately",
     "shrunk_tree",
+    "sulq_id3",
     "thresholded_histogram",
     "uniform",
     "uniform_grid",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["ClassifierName", "GridName"]
+__all__ = ["ClassifierName", "GridName", "PublisherName"]
 
 ClassifierName: TypeAlias = Literal[
     "BayesTree",
@@ -20,8 +20,10 @@ ClassifierName: TypeAlias = Literal[
     "PatilSingh",
     "PooledBayes",
     "PooledTree",
+    "PublishedTree",
     "RandomForest",
     "SelectPrivately",
+    "SuLQID3",
 ]
 GridName: TypeAlias = Literal[
     "AHP",
@@ -38,4 +40,8 @@ GridName: TypeAlias = Literal[
     "ThresholdedHistogram",
     "Uniform",
     "UniformGrid",
+]
+PublisherName: TypeAlias = Literal[
+    "PrivPfC",
+    "ProjectedHistogram",
 ]

@@ -6,6 +6,7 @@ from jostle.errors import ProbeError
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
+from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
@@ -17,7 +18,9 @@ __all__ = ["GROUP_SCORES", "SCORES"]
 
 WHY = "a score sees un-noised tallies, so only those proved beforehand may be used"
 
-SCORES = Closed("score", (Discernibility, FeatureScore, Fullest, Misfit), why=WHY, error=ProbeError, types=TYPES)
+SCORES = Closed(
+    "score", (Discernibility, FeatureScore, Fullest, GridQuality, Misfit), why=WHY, error=ProbeError, types=TYPES
+)
 """Scores of which one candidate is picked."""
 GROUP_SCORES = Closed(
     "score for groups", (Halves, LeafMajority, MixedSplitScore, SplitScore), why=WHY, error=ProbeError, types=TYPES

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, shown
+from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
 from jostle.visible import steers
 
 __all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "check_text"]
@@ -112,9 +113,12 @@ class Categorical:
     """What becomes of an undeclared value: its row is dropped, or it becomes one extra value for all such."""
     missing: MissingPolicy = "outside"
     """What becomes of an empty cell or text: one extra value, or the same as an undeclared one."""
+    taxonomy: Taxonomy = field(default=(), converter=taxonomy)
+    """A public tree over the values, as nested lists: which of them may be put together. Without one, none are."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse declarations that contradict themselves."""
+        check_taxonomy(self.taxonomy, self.values)
         if not self.values:
             raise SchemaError("a categorical column has no values", fix='values=["no", "yes"]')
         if len(set(self.values)) != len(self.values):
@@ -148,6 +152,11 @@ class Categorical:
     def missing_code(self) -> int | None:
         """Return the code of empty cells, or None if their rows are dropped."""
         return self.size - 1 if self.missing == "value" else self.other_code
+
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """Return the group of each code, coarser ones first: all together, by the taxonomy, and each by itself."""
+        return _with_extra(levels_of(self.taxonomy or self.values, self.values), self.size)
 
 
 @frozen
@@ -245,8 +254,22 @@ class Numeric:
         """Return the code of empty cells, or None if their rows are dropped."""
         return self.size - 1 if self.missing == "value" else self.other_code
 
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """Return the group of each code, coarser ones first: all together, bins in 2 groups, 4, and so on, apart."""
+        counts = [2**level for level in range(self.bins.bit_length()) if 2**level < self.bins]
+        ordered = [tuple(code * count // self.bins for code in range(self.bins)) for count in (*counts, self.bins)]
+        return _with_extra(ordered, self.size)
+
 
 Column = Categorical | Numeric
+
+
+def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int, ...], ...]:
+    """Return levels with the extra values as well, each a group by itself, and a coarsest one that holds them too."""
+    wider = [(*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in levels]
+    alike = tuple(0 for _ in range(size))
+    return (*(() if alike in wider else (alike,)), *map(tuple, wider))
 
 
 def _extra(*, other: bool, missing: bool) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.pools import GridCounts
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
@@ -20,6 +21,7 @@ KERNELS = Closed(
         Box,
         Counts,
         FeatureSums,
+        GridCounts,
         Haar,
         Hits,
         LeafCounts,

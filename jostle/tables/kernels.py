@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -305,7 +306,7 @@ def checked_cells(cells: int) -> int:
     return cells
 
 
-def add_up(keys: Codes, multiplicity: NDArray[np.int64] | None, totals: NDArray[np.int64]) -> None:
+def add_up(keys: NDArray[np.integer[Any]], multiplicity: NDArray[np.int64] | None, totals: NDArray[np.int64]) -> None:
     """Add to each key's total how many records have it."""
     if multiplicity is not None:
         np.add.at(totals, keys, multiplicity)

@@ -205,6 +205,8 @@ class Schema:
             facts = asdict(column)
             if isinstance(column, Numeric):
                 del facts["bins" if column.edges else "edges"]
+            elif not column.taxonomy:
+                del facts["taxonomy"]
             lines = [f"[columns.{_toml(name)}]", f"kind = {_toml(kind)}"]
             blocks.append("\n".join(lines + [f"{key} = {_toml(value)}" for key, value in facts.items()]))
         return "\n\n".join(blocks) + "\n"

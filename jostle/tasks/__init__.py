@@ -2,10 +2,12 @@
 
 from jostle.tasks.base import TASKS, UNTOLD, Instance, Judge, Task, make_instance, register, task_of
 from jostle.tasks.classification import CLASSIFICATION
+from jostle.tasks.publishing import PUBLISHING
 from jostle.tasks.ranges import RANGES
 
 __all__ = [
     "CLASSIFICATION",
+    "PUBLISHING",
     "RANGES",
     "TASKS",
     "UNTOLD",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import partial
 from typing import Any, get_args
@@ -17,8 +18,9 @@ from jostle.errors import BudgetError, OptionError
 from jostle.options import Option, get, names
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
-from jostle.tasks import CLASSIFICATION
+from jostle.tasks import RANGES
 from jostle.tasks.classification.model import Model
+from jostle.tasks.publishing import Published
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
@@ -36,14 +38,21 @@ VARIANTS = (
     "BayesTree(depth=3)",
     "JostledTree(sizes_share=1/2, policies=published, trees=2)",
     "JostledTree(depth=2, numeric=ordered, prune=False, combine=mean)",
+    "PublishedTree(publisher=ProjectedHistogram)",
+    "SuLQID3(utility=Max, depth=2)",
+)
+PUBLISHER_VARIANTS = (
+    "ProjectedHistogram(k=1, gamma=1/3, bins=paper)",
+    "PrivPfC(pool=5, grid_share=1/2)",
 )
 CLASSIFIERS = (*names("classification"), *VARIANTS)
-EVERYONE = (*names(), *VARIANTS)
+PUBLISHERS = (*names("publishing"), *PUBLISHER_VARIANTS)
+EVERYONE = (*names(), *VARIANTS, *PUBLISHER_VARIANTS)
 
 
 def tables(option: Option, relation: Neighbours, rows: int | None = None) -> list[Table]:
     """Return tables that the Option's task is about and that it does not refuse."""
-    if option.task is CLASSIFICATION:
+    if option.task is not RANGES:
         schema, data = correlated(120, neighbours=relation, rows=rows and 120)
         made = [table_of(data, schema)]
     else:
@@ -58,6 +67,8 @@ def comparable(answer: Any) -> bytes:
     """Return an answer as bytes, the same for the same answer."""
     if isinstance(answer, Model):
         return answer.to_json().encode()
+    if isinstance(answer, Published):
+        return json.dumps(answer.data()).encode()
     if hasattr(answer, "cells"):
         return np.asarray(answer.cells).tobytes()
     return np.asarray(answer.keys).tobytes() + np.asarray(answer.values).tobytes()
@@ -92,7 +103,7 @@ def test_on_a_part_of_a_table_whose_rows_are_declared_it_spends_what_the_part_de
 
 
 def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
-    run = option.run(probe, budget) if option.task is CLASSIFICATION else option.run(probe, _workload(probe), budget)
+    run = option.run(probe, _workload(probe), budget) if option.task is RANGES else option.run(probe, budget)
     assert probe.spent == declared
     return run
 
@@ -124,7 +135,7 @@ def test_a_budget_too_small_is_refused_before_any_charge(name: str) -> None:
     assert db.spent == 0
 
 
-@pytest.mark.parametrize("name", names("classification"))
+@pytest.mark.parametrize("name", [*names("classification"), *names("publishing")])
 def test_a_table_without_a_label_is_refused_before_any_charge(name: str) -> None:
     option: Any = get(name)
     schema = Schema({"a": Categorical(["x", "y"])})
@@ -209,7 +220,7 @@ def test_more_values_classes_or_rows_never_change_the_price(name: str, relation:
 
 
 @pytest.mark.parametrize(
-    "name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree", "JostledTree"]
+    "name", ["FriedmanSchuster", "Mohammed", "PatilSingh", "RandomForest", "BayesTree", "JostledTree", "SuLQID3"]
 )
 def test_depth_never_changes_the_price(name: str) -> None:
     schema = Schema({"n": Numeric(0, 1), "a": Categorical(["x"]), "label": Categorical(["n", "y"])}, label="label")
@@ -233,7 +244,9 @@ def test_missing_values_are_a_value(name: str) -> None:
     assert model.predict_proba(frame).shape == (4, 2)
 
 
-@pytest.mark.parametrize("name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree"])
+@pytest.mark.parametrize(
+    "name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree", "PublishedTree", "SuLQID3"]
+)
 def test_without_noise_to_speak_of_they_learn(name: str) -> None:
     """At epsilon = 1000 on 3,000 rows, whose label follows from two attributes nine times in ten, most are found."""
     schema, rows = correlated(3000)

@@ -43,6 +43,7 @@ from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
+from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.levels import AddNoiseByLevel
@@ -66,6 +67,7 @@ from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -141,6 +143,7 @@ def grids(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Tabl
 TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[str, ...]]] = {
     "classification": (people, tuple(PEOPLE)),
     "grid": (grids, tuple(GRIDS)),
+    "publishing": (people, tuple(PEOPLE)),
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
@@ -162,6 +165,9 @@ LINE = np.arange(12)
 BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
+POOL = Pool(
+    ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
+)
 
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
@@ -172,6 +178,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
         SparseCounts(tuple(COLUMNS)),
         SparseCounts(("size", "ill"), ((0, 0, 1, 1), ())),
     ),
+    GridCounts: (GridCounts(POOL),),
     Refinements: (),  # which scores look at, and no noise is put on
     Stack: (Stack((Layer(("ill",), ((),)), Layer(("size",), ((0, 0, 1, 1),), (("colour", (0, 1)),)))),),
     FeatureSums: (FeatureSums(((1, 1),), 2), FeatureSums(((1, 0), (0, 1)), 9, totals=True, among=(0, 2))),
@@ -191,6 +198,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
     ),
     FeatureScore: tuple(FeatureScore(kind, 2, 100) for kind in ("TC", "DC", "PI", "IG")),
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
+    GridQuality: (GridQuality(POOL, Fraction(3, 2)),),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
 }
 MAY = np.ones((2, 3), dtype=np.bool_)

@@ -169,7 +169,7 @@ def test_tasks_are_known_by_their_names() -> None:
     assert pickle.loads(pickle.dumps(UNTOLD)) is UNTOLD
     with pytest.raises(OptionError, match="there is no task 'weather'") as refusal:
         task_of("weather")
-    assert refusal.value.fix == "one of classification, grid"
+    assert refusal.value.fix == "one of classification, grid, publishing"
     with pytest.raises(OptionError, match="there is a task 'ranges' already"):
         register(_named("ranges"))
 

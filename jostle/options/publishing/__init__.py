@@ -1,0 +1,1 @@
+"""Options that publish rows in place of a table's own."""

@@ -1,0 +1,94 @@
+"""What all publishing Options have in common: how they are called, and how rows are made of noisy cells."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.options.base import Option
+from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.events import Event, Laplace
+from jostle.privacy.probe import Probe
+from jostle.tables.columns import Numeric
+from jostle.tables.schema import Schema
+from jostle.tasks.publishing import PUBLISHING, Published
+from jostle.tasks.publishing.published import PublishedColumn
+
+__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "released"]
+
+Integers = NDArray[np.int64]
+
+
+class Publisher(Option[Published]):
+    """An Option that publishes rows: `option(db, epsilon=1).to_frame()`."""
+
+    task = PUBLISHING
+
+    def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
+        """Return rows in place of the probe's table's, with *epsilon* of its budget."""
+        if db.rows is not None:
+            # What is known of the number of rows is public, or was released before.
+            budget = epsilon_amount(epsilon)
+            if reason := self.hopeless(db.schema, budget, db.rows):
+                raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+            if caution := self.caution(db.schema, budget, db.rows):
+                warnings.warn(caution, stacklevel=2)
+        return self.perform(db, epsilon, self.run, site=site)
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why this cannot run on tables of this schema, or None."""
+        return "the schema names no label" if schema.label is None else None
+
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:  # noqa: ARG002 - most try anything
+        """Return why nothing can come of so many rows, or None."""
+        return None
+
+    @abstractmethod
+    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+        """Return that so many rows times epsilon are too few for the columns asked for, or nothing."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+        """Return all of epsilon: how it is split between purchases depends on how many rows there are."""
+        return Laplace(epsilon)
+
+    @abstractmethod
+    def run(self, db: Probe, epsilon: Fraction) -> Published:
+        """Return published rows; *db* has just this budget."""
+
+
+def noise_scale(schema: Schema, epsilon: Fraction) -> float:
+    """Return the scale of noise on counts of disjoint cells."""
+    return (1 if schema.neighbours == "add_remove" else 2) / float(epsilon)
+
+
+def own_groups(schema: Schema, name: str) -> tuple[int, ...]:
+    """Return groups of one code each."""
+    return tuple(range(schema[name].size))
+
+
+def even_groups(schema: Schema, name: str, bins: int) -> tuple[int, ...]:
+    """Return groups that put a numeric column's bins together into at most so many, side by side and about as wide.
+
+    Values that are no bin are groups by themselves. Another column keeps its values.
+    """
+    column = schema[name]
+    if not isinstance(column, Numeric) or column.bin_count <= bins:
+        return own_groups(schema, name)
+    grouped = [code * bins // column.bin_count for code in range(column.bin_count)]
+    return (*grouped, *(bins + extra for extra in range(column.size - column.bin_count)))
+
+
+def released(
+    names: Sequence[str], groups: Sequence[Sequence[int]], counts: Sequence[NDArray[np.float64]]
+) -> tuple[PublishedColumn, ...]:
+    """Return what is published of each column."""
+    return tuple(
+        PublishedColumn(name, np.array(own, dtype=np.int64), np.asarray(count, dtype=np.float64))
+        for name, own, count in zip(names, groups, counts, strict=True)
+    )

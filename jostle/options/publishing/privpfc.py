@@ -1,0 +1,107 @@
+"""PrivPfC: rows on the one grid, of a pool of thousands, that is expected to classify best by noisy counts.
+
+Su, Cao, Li, Lyu. PrivPfC: differentially private data publication for classification. VLDB Journal 27, 2018. A grid
+puts each attribute's values together by a taxonomy (`Categorical(taxonomy=...)`), or bins by twos; left out altogether,
+an attribute is one group. One pick by `GridQuality` chooses the grid, which is then counted by class, with noise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+
+from jostle.options.base import option
+from jostle.options.classification.base import bought_rows, rows_share
+from jostle.options.publishing.base import Publisher, own_groups, released
+from jostle.options.publishing.grid_pool import pool_of
+from jostle.parameters import share, whole
+from jostle.privacy.amounts import show_amount
+from jostle.privacy.grid_quality import GridQuality
+from jostle.privacy.probe import Probe
+from jostle.tables.pools import GridCounts, Pool
+from jostle.tables.schema import Schema
+from jostle.tasks.publishing import Published
+
+__all__ = ["PrivPfC"]
+
+PER_CELL = 5
+"""A grid has at most one cell for so many rows times epsilon: the paper's T = 0.2 N epsilon."""
+FEW = 4
+"""With fewer cells than this to a grid, next to nothing can be told."""
+
+
+@option
+@frozen(kw_only=True)
+class PrivPfC(Publisher):
+    """One grid out of many by a private pick, then its counts by class.
+
+    Privacy: the number of rows by `AddNoise`, unless it is known; which grids are in the pool follows from public facts
+    and that number; a pick by `GridQuality`, whose span is proved there for both neighbour relations and any number of
+    classes; the grid's counts by `AddNoise`. In turn these cost epsilon, under add_remove and replace_one.
+    """
+
+    pool: int = whole(10_000, least=1)
+    """How many grids to pick from."""
+    rows_share: Fraction = share("3/100")
+    """Part of epsilon that buys the number of rows, unless it is public."""
+    grid_share: Fraction = share("37/97")
+    """Part of the rest that picks the grid; the other counts its cells."""
+    paper = "Su, Cao, Li, Lyu, VLDB Journal 2018"
+
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:
+        """Return that no grid has few enough cells, if so."""
+        if self._most_cells(schema, epsilon, rows) < 1:
+            return f"{rows:,} rows at epsilon {show_amount(epsilon)} are too few for a grid of even one cell"
+        return None
+
+    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+        """Return that grids can have next to no cells, if so."""
+        most = self._most_cells(schema, epsilon, rows)
+        if most < FEW:
+            return f"{rows:,} rows are few at this epsilon: grids of at most {most} cells can be told from noise"
+        return ""
+
+    def run(self, db: Probe, epsilon: Fraction) -> Published:
+        """Return the rows that the noisy cells of the picked grid stand for."""
+        schema = db.schema
+        rows = bought_rows(db, epsilon, self.rows_share)
+        left = epsilon * (1 - rows_share(db.rows, self.rows_share))
+        counts_cost = left * (1 - self.grid_share)
+        scale = (1 if schema.neighbours == "add_remove" else 2) / counts_cost
+        pool = pool_of(schema, self._most_cells(schema, epsilon, rows), self.pool)
+        picked = db.pick(GridQuality(pool, scale), left - counts_cost, site="grid")
+        grid = Pool(pool.columns, pool.levels, pool.taken[picked : picked + 1])
+        noisy = db.measure(GridCounts(grid), counts_cost, site="counts")
+        return self._published(schema, grid, noisy, rows, epsilon)
+
+    def _most_cells(self, schema: Schema, epsilon: Fraction, rows: int) -> int:
+        known = rows_share(schema.rows, self.rows_share)
+        return round(rows * epsilon * (1 - known) * (1 - self.grid_share) / PER_CELL)
+
+    def _published(self, schema: Schema, grid: Pool, noisy: np.ndarray, rows: int, epsilon: Fraction) -> Published:
+        label = schema.label or ""
+        sides = [*grid.sides[0].tolist(), len(schema.classes)]
+        groups = {
+            name: levels[level] for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0], strict=True)
+        }
+        groups[label] = np.array(own_groups(schema, label))
+        kept = np.flatnonzero(noisy > 0)
+        cells = dict(zip((*grid.columns, label), np.unravel_index(kept, sides), strict=True))
+        # A column that is one group in the grid says nothing.
+        names = [name for name in schema.names if name == label or max(groups[name]) > 0]
+        counts = noisy.reshape(sides)
+        axes = {name: place for place, name in enumerate((*grid.columns, label))}
+        marginals = [
+            counts.sum(axis=tuple(place for place in range(len(sides)) if place != axes[name])) for name in names
+        ]
+        return Published(
+            schema=schema,
+            columns=released(names, [groups[name].tolist() for name in names], marginals),
+            cells=np.stack([cells[name] for name in names], axis=1).astype(np.int64),
+            counts=noisy[kept],
+            made_by=self.name,
+            epsilon=epsilon,
+            caution=self.caution(schema, epsilon, rows),
+        )

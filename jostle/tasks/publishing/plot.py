@@ -1,0 +1,42 @@
+"""Draw published data: its marginals beside the noisy counts they were made from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle.errors import OptionError
+
+if TYPE_CHECKING:
+    from jostle.tasks.publishing.published import Published
+
+__all__ = ["plot_marginals"]
+
+ACROSS = 3
+MOST_NAMED = 20
+"""Groups of a column that are named below their bars."""
+
+
+def plot_marginals(published: Published) -> Any:
+    """Return a matplotlib figure with a panel for each column."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
+    except ImportError:
+        raise OptionError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
+    count = len(published.columns)
+    down = -(-count // ACROSS)
+    figure = Figure(figsize=(4.2 * min(count, ACROSS), 0.6 + 2.9 * down), layout="tight")
+    figure.suptitle(published.made_by)
+    for place, column in enumerate(published.columns):
+        axes = figure.add_subplot(down, min(count, ACROSS), place + 1)
+        places = np.arange(len(column.counts))
+        axes.bar(places, published.marginal(column.name), width=0.8, color="#9ebcda", label="published rows")
+        axes.plot(places, column.counts, "o", color="#8c2d04", markersize=3, label="noisy counts")
+        axes.set_title(column.name, fontsize=9)
+        axes.tick_params(labelsize=6)
+        if len(places) <= MOST_NAMED:
+            axes.set_xticks(places, published.group_names(column.name), rotation=60, ha="right")
+        if not place:
+            axes.legend(fontsize=6)
+    return figure

@@ -1,0 +1,190 @@
+"""Published data: rows in place of private ones, made of released numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.privacy.amounts import show_amount
+from jostle.tables.columns import MISSING, Numeric
+from jostle.tables.schema import Schema
+
+__all__ = ["Published", "PublishedColumn"]
+
+Integers = NDArray[np.int64]
+Frames = Literal["pyarrow", "pandas", "polars"]
+
+SPREAD_SEED = 0
+"""Which value of a group a row gets is drawn anew, but the same each time: it says nothing of the rows."""
+SHOWN_ROWS = 10
+PARQUET = (".parquet", ".pq")
+
+
+@frozen(eq=False, repr=False)
+class PublishedColumn:
+    """What is published of one column: which codes go together, and the noisy counts that the rows were made from."""
+
+    name: str
+    groups: Integers
+    """The group of each of the column's codes, from 0 up."""
+    counts: NDArray[np.float64]
+    """The noisy number of rows of each group, as it was released or as sums of what was."""
+
+
+@frozen(eq=False, repr=False, kw_only=True)
+class Published:
+    """Rows in place of private ones, with original column names and values.
+
+    It holds the schema, which is public, and numbers released by mechanisms or computed from such, so all that is made
+    of it is covered by the privacy claim of the run that made it, however often it is used.
+    """
+
+    schema: Schema
+    columns: tuple[PublishedColumn, ...]
+    """The columns that are published: some of the schema's, in its order."""
+    cells: Integers
+    """Different rows, as groups of codes, a column for each that is published."""
+    counts: Integers
+    """How often each of them is there, from 1 up."""
+    made_by: str = ""
+    """The Option, with its parameters."""
+    epsilon: Fraction | None = field(default=None)
+    caution: str = ""
+    """Where rows times epsilon are too few for the columns: that they are; else nothing."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns' names."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return int(self.counts.sum())
+
+    @property
+    def privacy(self) -> str:
+        """Return which claim covers the rows, and what they cost."""
+        spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
+        return (
+            "These rows, and all that is made of them, are computed from numbers that "
+            f"{self.made_by or 'an Option'} released at {spent} under {self.schema.neighbours}, and from public facts."
+        )
+
+    def codes(self) -> Integers:
+        """Return a row of codes for each row: of a group of several, one of them by chance, all alike likely."""
+        random = np.random.default_rng(SPREAD_SEED)
+        groups = np.repeat(self.cells, self.counts, axis=0)
+        codes = np.empty_like(groups)
+        for place, column in enumerate(self.columns):
+            order = np.argsort(column.groups, kind="stable")
+            sizes = np.bincount(column.groups, minlength=len(column.counts))
+            starts = np.cumsum(sizes) - sizes
+            own = groups[:, place]
+            codes[:, place] = order[starts[own] + random.integers(0, np.maximum(sizes[own], 1))]
+        return codes
+
+    def to_frame(self, library: Frames = "pyarrow") -> Any:
+        """Return the rows as a frame: values as the schema declares them, the middle of a bin for a number.
+
+        A number that is in no bin, and an empty cell that is a value, are empty cells.
+        """
+        codes = self.codes()
+        arrow = pa.table({name: self._values(place, codes[:, place]) for place, name in enumerate(self.names)})
+        if library == "pyarrow":
+            return arrow
+        wrapped = nw.from_native(arrow, eager_only=True)
+        try:
+            return wrapped.to_pandas() if library == "pandas" else wrapped.to_polars()
+        except ModuleNotFoundError:
+            raise OptionError(f"{library} is not installed", fix=f"pip install {library}, or to_frame()") from None
+
+    def _values(self, place: int, codes: Integers) -> pa.Array:
+        released = self.columns[place]
+        column = self.schema[released.name]
+        if not isinstance(column, Numeric):
+            labels = pa.array([None if label == MISSING else label for label in column.labels], pa.string())
+            return labels.take(pa.array(codes))
+        middles = np.full(column.size, np.nan)
+        cuts, binned = column.cut_points, released.groups[: column.bin_count]
+        for group in np.unique(binned).tolist():
+            bins = np.flatnonzero(binned == group)
+            middles[bins] = (cuts[bins[0]] + cuts[bins[-1] + 1]) / 2
+        return pa.array(middles[codes], from_pandas=True)
+
+    def write(self, path: str | Path) -> None:
+        """Write the rows to a file: Parquet if it is called so, else CSV."""
+        frame = self.to_frame()
+        if Path(path).suffix.lower() in PARQUET:
+            pa_parquet.write_table(frame, path)
+        else:
+            pa_csv.write_csv(frame, path)
+
+    def marginal(self, name: str) -> Integers:
+        """Return how many of the rows there are of each group of a column's codes."""
+        place = self.names.index(name)
+        held = np.zeros(len(self.columns[place].counts), dtype=np.int64)
+        np.add.at(held, self.cells[:, place], self.counts)
+        return held
+
+    def group_names(self, name: str) -> tuple[str, ...]:
+        """Return what each group of a column's codes is called."""
+        released = self.columns[self.names.index(name)]
+        labels = self.schema[name].labels
+        return tuple(
+            _joined([labels[code] for code in np.flatnonzero(released.groups == group)])
+            for group in range(len(released.counts))
+        )
+
+    def text(self) -> str:
+        """Return what it is, and its first rows, for people."""
+        head = f"{self.rows:,} rows of {len(self.columns)} of {len(self.schema.names)} columns"
+        frame = self.to_frame().slice(0, SHOWN_ROWS)
+        rows = [list(frame.column_names), *([_cell(row[name]) for name in row] for row in frame.to_pylist())]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        more = self.rows - SHOWN_ROWS
+        left = [f"... and {more:,} more rows"] if more > 0 else []
+        return "\n".join([head, *([self.caution] if self.caution else []), self.privacy, "", *lines, *left])
+
+    def data(self) -> dict[str, Any]:
+        """Return the different rows, and how often each is there, as plain data."""
+        return {
+            "columns": list(self.names),
+            "groups": {name: list(self.group_names(name)) for name in self.names},
+            "cells": self.cells.tolist(),
+            "counts": self.counts.tolist(),
+            "made_by": self.made_by,
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+        }
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure: each column's counts among the rows beside the noisy ones; needs `report`."""
+        from jostle.tasks.publishing.plot import plot_marginals  # noqa: PLC0415 - matplotlib is an extra
+
+        return plot_marginals(self)
+
+    def __repr__(self) -> str:
+        return f"<Published: {self.rows:,} rows of {len(self.columns)} columns, by {self.made_by or 'an Option'}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _joined(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}" if labels else "none"
