@@ -31,6 +31,7 @@ from jostle.privacy.events import (
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
+from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
@@ -51,6 +52,7 @@ from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -139,6 +141,17 @@ def discernibility(chance: Chance) -> dict[str, Any]:
     base, candidates = chance.choice([((), ("b", "c")), (("b",), ("c",)), ((), ("c",)), (("c",), ("b",))])
     groups = [some_groups(chance, SIZES[name]) for name in (*base, *candidates)] if chance.random() < 0.5 else []
     return {"base": base, "candidates": candidates, "groups": groups}
+
+
+def pool(chance: Chance) -> dict[str, Any]:
+    columns = chance.sample(("b", "c"), chance.randint(0, 2))
+    levels = [np.array([[0] * SIZES[name], some_groups(chance, SIZES[name]) or range(SIZES[name])]) for name in columns]
+    taken = [[chance.randrange(2) for _ in columns] for _ in range(chance.randint(1, 3))]
+    return {
+        "columns": columns,
+        "levels": levels,
+        "taken": np.array(taken, dtype=np.int64).reshape(len(taken), len(columns)),
+    }
 
 
 def box(chance: Chance) -> dict[str, Any]:
@@ -365,6 +378,8 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     FeatureSums: feature_sums,
     Margins: margins,
     MarginLevels: lambda chance: {"margins": Margins(**margins(chance))},
+    Pool: pool,
+    GridCounts: lambda chance: {"pool": made(chance, Pool)},
     Layer: layer,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: vars_of(a_routing(chance)),
@@ -383,6 +398,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)
     },
     Halves: halves,
+    GridQuality: lambda chance: {"pool": made(chance, Pool), "scale": chance.choice(["1/3", 1, Fraction(7, 2), 900])},
     SplitScore: split_score,
     MixedSplitScore: mixed_score,
     LeafMajority: lambda chance: {"routing": a_routing(chance)},
