@@ -173,7 +173,7 @@ def hits(chance: Chance) -> dict[str, Any]:
     terms = [Points(**points(chance)) for _ in range(chance.randint(0, 2))]
     if routing is not None and len(routing.leaves) > 1:
         terms.append(Points(**points(chance, len(routing.leaves))))
-    return {"terms": terms, "routing": routing}
+    return {"terms": terms, "routing": routing, "misses": chance.random() < 0.5}
 
 
 def margins(chance: Chance) -> dict[str, Any]:
