@@ -173,7 +173,7 @@ def hits(chance: Chance) -> dict[str, Any]:
     terms = [Points(**points(chance)) for _ in range(chance.randint(0, 2))]
     if routing is not None and len(routing.leaves) > 1:
         terms.append(Points(**points(chance, len(routing.leaves))))
-    return {"terms": terms, "routing": routing, "misses": chance.random() < 0.5}
+    return {"terms": terms, "routing": routing}
 
 
 def margins(chance: Chance) -> dict[str, Any]:
@@ -386,7 +386,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},
     Points: points,
-    Hits: hits,
+    Hits: lambda chance: {**hits(chance), "misses": chance.random() < 0.5},
     Regions: regions,
     Haar: lambda chance: {"columns": some_names(chance)},
     Box: box,
