@@ -43,6 +43,9 @@ def main() -> None:
         db = jostle.protect(table, epsilon=1, vault=Path(folder) / "survey.vault", trace=trace)
 
         print(f"about {db.count('0.1')} people answered")
+        age = db.mean("age", epsilon="0.05")
+        low, high = age.interval(0.95)
+        print(f"they are {age} years old on average: {low:.1f} to {high:.1f}, with 95% confidence")
         print(f"most of them live in the {db.commonest('region', '0.1')}")
         for part, region in zip(db.parts("region"), SCHEMA["region"].labels, strict=True):
             no, yes = part.histogram("smokes", epsilon="0.3")  # regions share nobody: together these cost 0.3
@@ -51,7 +54,7 @@ def main() -> None:
             db.histogram("age", "smokes", epsilon="0.6")
         except jostle.JostleError as refusal:
             print(f"refused: {refusal}")
-        print(f"smokers by age: {db.histogram('age', 'smokes', epsilon='0.2')[:, 1].tolist()}")
+        print(f"smokers by age: {db.histogram('age', 'smokes', epsilon='0.15')[:, 1].tolist()}")
         choice = jostle.pretrained("classification")  # learned from rehearsals on public tables
         print(choice(db, epsilon="0.3"))  # who smokes: the model of the Option that should do best
 

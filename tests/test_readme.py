@@ -36,8 +36,8 @@ def test_python_blocks_run_one_after_the_other(tmp_path: Path, monkeypatch: pyte
     assert len(code) == 3
     for block in code:
         exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - this is the test
-    assert names["db"].spent == Fraction("0.8")
-    assert names["clf"].account().left == Fraction("0.2") - 5 * Fraction("0.025")
+    assert names["db"].spent == Fraction("0.85")
+    assert names["clf"].account().left == Fraction("0.15") - 5 * Fraction("0.025")
     assert set(names["model"].predict(frame)) <= {"no", "yes"}
 
 

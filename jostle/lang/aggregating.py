@@ -12,7 +12,7 @@ from jostle.lang.listing import all_numbers, items, number
 from jostle.lang.lowering import aggregated
 from jostle.lang.stops import Stop
 from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, TableValue, common, numbered
-from jostle.privacy.expressions import Expression, largest, mean_of, smallest
+from jostle.privacy.expressions import Expression, largest, mean_of_cells, smallest
 from jostle.privacy.nodes import Sum
 
 __all__ = ["aggregate", "best"]
@@ -54,7 +54,7 @@ def _mean(listed: list[Any]) -> Any:
 _SEVERAL = {
     "max": _several("max", largest),
     "min": _several("min", smallest),
-    "mean": _several("mean", mean_of),
+    "mean": _several("mean", mean_of_cells),
     "sum": _several("sum", lambda expressions: Sum(tuple(expressions)) if len(expressions) > 1 else expressions[0]),
 }
 _PUBLIC: dict[str, Callable[[list[Any]], Any]] = {

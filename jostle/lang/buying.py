@@ -28,7 +28,7 @@ def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any
     """Return how many rows a table has, or a private number, noised."""
     budget = epsilon if type(epsilon) is Fraction else _epsilon(frame, epsilon)
     if isinstance(table, TableValue):
-        found = table.probe.count(budget, site=site)
+        found = table.probe.count(budget, site=site).value
         table.bought_rows = (found, budget)
         return frame.program.bought(site, found)
     table = numbered(table)

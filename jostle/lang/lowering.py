@@ -22,7 +22,7 @@ from jostle.privacy.expressions import (
     cells,
     deviation,
     largest,
-    mean_of,
+    mean_of_cells,
     occupied,
     rows,
     smallest,
@@ -265,7 +265,7 @@ def _of_cells(
             "cells that do not meet the condition would be taken for empty ones",
             "leave the condition out, or use count(values)",
         )
-    return {"max": largest, "min": smallest, "mean": mean_of, "stddev": deviation}[query.aggregate](every)
+    return {"max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[query.aggregate](every)
 
 
 def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
@@ -319,5 +319,5 @@ def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
             "it is one number already; several are given by groupby",
             "select count() from db groupby region",
         )
-    made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of, "stddev": deviation}[name]
+    made = {"sum": total, "max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[name]
     return PrivateNumber(number.table, made(number.expression))

@@ -42,7 +42,7 @@ __all__ = [
     "far_from_flat",
     "known_of",
     "largest",
-    "mean_of",
+    "mean_of_cells",
     "occupied",
     "one_rule",
     "rows",
@@ -111,7 +111,7 @@ def smallest(of: Expressions, *more: Expression) -> Expression:
     return Extreme(_listed(of, more), "min")
 
 
-def mean_of(of: Expressions, *more: Expression) -> Expression:
+def mean_of_cells(of: Expressions, *more: Expression) -> Expression:
     """Return the mean of all cells of all that is given."""
     return Mean(_listed(of, more))
 

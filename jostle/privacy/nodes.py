@@ -62,7 +62,7 @@ class Expression(ABC):
             raise ExpressionError(
                 f"the expression has {nodes:,} parts, nested {depth} deep",
                 why=f"at most {MOST_NODES:,} parts are looked at, nested at most {MOST_DEPTH} deep",
-                fix="buy several expressions, or use mean_of and largest on a list",
+                fix="buy several expressions, or use mean_of_cells and largest on a list",
             )
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "depth", depth)

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError
+from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
+from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
-from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
+from jostle.tables.kernels import DenseKernel, SparseCounts
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen
 
@@ -82,15 +84,41 @@ class Probe:
         """Return the answer of one of the known mechanisms."""
         return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
 
-    def count(self, epsilon: Amount, *, site: str = "count") -> int:
+    def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
         """Return the number of rows, noised."""
-        return int(self.measure(Counts.of(), epsilon, site=site)[0])
+        return statistics.count(self, epsilon, site)
 
-    def histogram(self, *columns: str, epsilon: Amount, site: str = "histogram") -> NDArray[np.int64]:
+    def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
+        """Return the sum of a column's numbers, noised."""
+        return statistics.number_sum(self, column, epsilon, site)
+
+    def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
+        """Return the mean of a column's numbers, give or take noise."""
+        return statistics.mean(self, column, epsilon, site)
+
+    def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
+        """Return the variance of a column's numbers, give or take noise."""
+        return statistics.variance(self, column, epsilon, site)
+
+    def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
+        """Return the number that a share of a column's numbers is no greater than, give or take noise."""
+        return statistics.quantile(self, column, share, epsilon, site)
+
+    def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
+        """Return the number that half of a column's numbers are no greater than, give or take noise."""
+        return statistics.quantile(self, column, Fraction(1, 2), epsilon, site)
+
+    def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
         """Return the number of rows for each combination of the columns' codes, noised, one axis per column."""
-        schema = self.schema
-        shape = tuple(schema[name].size for name in columns)
-        return self.measure(Counts.of(*columns), epsilon, site=site).reshape(shape)
+        return statistics.histogram(self, columns, epsilon, site)
+
+    def crosstab(self, down: str, across: str, *, epsilon: Amount, site: str = "crosstab") -> MeasuredCells:
+        """Return the number of rows for each pair of two columns' values, noised."""
+        return statistics.histogram(self, (down, across), epsilon, site)
+
+    def top_k(self, column: str, k: int, *, epsilon: Amount, site: str = "top_k") -> MeasuredTop:
+        """Return the k commonest values of a column with their counts, noised."""
+        return statistics.top_k(self, column, k, epsilon, site)
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
         """Return a tally with exact discrete-Laplace noise on every cell.

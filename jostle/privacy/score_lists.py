@@ -10,6 +10,7 @@ from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
+from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.scores import Fullest
 from jostle.privacy.split_scores import LeafMajority, SplitScore
 from jostle.tables.closed import Closed
@@ -19,7 +20,11 @@ __all__ = ["GROUP_SCORES", "SCORES"]
 WHY = "a score sees un-noised tallies, so only those proved beforehand may be used"
 
 SCORES = Closed(
-    "score", (Discernibility, FeatureScore, Fullest, GridQuality, Misfit), why=WHY, error=ProbeError, types=TYPES
+    "score",
+    (Discernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
+    why=WHY,
+    error=ProbeError,
+    types=TYPES,
 )
 """Scores of which one candidate is picked."""
 GROUP_SCORES = Closed(

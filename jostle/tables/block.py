@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
+from jostle.errors import TableError
+from jostle.tables.columns import Numeric
 from jostle.tables.features import Bits, BitsColumns
+from jostle.tables.grain import Grain
 from jostle.tables.schema import Schema
 
-__all__ = ["Block", "Codes", "Where", "code_type"]
+__all__ = ["Block", "Codes", "Where", "code_type", "grain_in"]
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -35,6 +38,8 @@ class Block:
     """How many records each row stands for; None means one each."""
     bits: Bits | None = None
     """Which sparse features the rows have, where the schema declares any: they are columns too, by their names."""
+    steps: Mapping[str, Codes] = field(factory=dict)
+    """Of columns of numbers, each row's step on the column's grain."""
 
     def __attrs_post_init__(self) -> None:
         """Let features be found among the columns."""
@@ -58,7 +63,17 @@ class Block:
             len(places),
             None if self.multiplicity is None else self.multiplicity[places],
             None if self.bits is None else self.bits.rows(places),
+            {name: steps[places] for name, steps in self.steps.items()},
         )
+
+    def numbers(self, name: str, schema: Schema) -> NDArray[np.int64]:
+        """Return each row's step on the grain of a column; its bin's middle, where all that is known is a bin.
+
+        So it is in a grid, whose records are cells. Of bins that are one wide, as there, it is the lower end.
+        """
+        if name in self.steps:
+            return self.steps[name].astype(np.int64)
+        return _steps_of_bins(self.columns[name], schema, name)
 
     def keys(self, names: tuple[str, ...], schema: Schema) -> Codes:
         """Return each row's place among all combinations of the named columns' codes, in row-major order.
@@ -74,3 +89,38 @@ class Block:
             keys *= kind.type(schema[name].size)
             keys += self.columns[name]
         return keys
+
+
+def grain_in(schema: Schema, name: str) -> Grain:
+    """Return the grain of a column of numbers; refuse any other."""
+    column = _numeric(schema, name)
+    if column.grain is None:
+        raise TableError(
+            f"the bounds of {name!r}, {column.low:g} and {column.high:g}, are too close for numbers of their size",
+            fix="declare the column as numbers from a public starting point",
+        )
+    return column.grain
+
+
+def _numeric(schema: Schema, name: str) -> Numeric:
+    column = schema[name]
+    if not isinstance(column, Numeric):
+        raise TableError(
+            f"{name!r} is a column of categories, not of numbers",
+            fix=f'db.histogram("{name}", epsilon=0.1) counts each of them',
+        )
+    return column
+
+
+def _steps_of_bins(codes: Codes, schema: Schema, name: str) -> NDArray[np.int64]:
+    column, grain = _numeric(schema, name), grain_in(schema, name)
+    bins = np.minimum(codes.astype(np.int64), column.bin_count - 1)
+    if column.edges:
+        edges = np.array(column.edges)
+        left, right = edges[bins], edges[bins + 1]
+    else:
+        width = (float(column.high) - float(column.low)) / column.bins
+        left, right = float(column.low) + width * bins, float(column.low) + width * (bins + 1)
+    steps = grain.steps(np.where(right - left == 1, left, (left + right) / 2))
+    steps[codes >= column.bin_count] = grain.none
+    return steps

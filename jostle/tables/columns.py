@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, shown
+from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
 from jostle.visible import steers
 
@@ -176,6 +177,9 @@ class Numeric:
     no number counts as an empty cell."""
     missing: MissingPolicy = "outside"
     """What becomes of an empty cell: one extra value, or as outside says (with clamp, its row is dropped)."""
+    unit: float | None = field(default=None, converter=_number)
+    """What sums, means and quantiles round each number to a multiple of: 1 for whole numbers, 0.01 for cents. Without
+    one, a power of ten that is far below what noise hides."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse declarations that contradict themselves."""
@@ -191,6 +195,17 @@ class Numeric:
             self._check_bins()
         _check_policy("outside", self.outside, OutsideNumeric)
         _check_policy("missing", self.missing, MissingPolicy)
+        if self.unit is not None:
+            self._check_unit(self.unit)
+
+    def _check_unit(self, unit: float) -> None:
+        _check_number("unit", unit, "unit=1")
+        if unit <= 0 or grain_of(self.low, self.high, unit) is None:
+            raise SchemaError(
+                f"unit={unit} does not fit low={self.low} and high={self.high}",
+                why="at least two of its multiples lie between the bounds, and none is beyond 2**30 units",
+                fix="unit=1 for whole numbers, unit=0.01 for cents, or no unit",
+            )
 
     def _check_edges(self) -> None:
         for edge in self.edges:
@@ -220,6 +235,11 @@ class Numeric:
         low, width = float(self.low), float(self.high) - float(self.low)
         inner = (low + width * index / self.bins for index in range(1, self.bins))
         return (low, *inner, float(self.high))
+
+    @property
+    def grain(self) -> Grain | None:
+        """Unit and multiples of it that sums are made of; None where bounds are too close to each other for any."""
+        return finest_grain(self.low, self.high) if self.unit is None else grain_of(self.low, self.high, self.unit)
 
     @property
     def bin_count(self) -> int:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jostle.tables.block import Block, code_type
+from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.features import Bits
@@ -30,6 +30,8 @@ Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
 Signed = NDArray[np.int32]
 """Codes that may be DROPPED, or say of a number that it was moved to an end (see `_moved`)."""
 
+Coded = TypeVar("Coded", bound=np.integer[Any])
+
 DROPPED = -1
 WIDEST_TABLE = 1 << 10
 """Whole numbers no farther apart than this are looked up in a table."""
@@ -42,10 +44,13 @@ def encode_block(
 
     Sparse features are read from the column of texts that the schema names, unless they are given.
     """
-    encoded = {}
+    encoded, steps = {}, {}
     keep = np.ones(length, dtype=np.bool_)
     for name, column in schema.columns:
-        marked = _encode_column(columns[name], column, name)
+        if isinstance(column, Numeric):
+            marked, steps[name] = _encode_numbers(columns[name], column, name)
+        else:
+            marked = _encode_column(columns[name], column, name)
         encoded[name] = codes = _unmarked(marked)
         here = codes != DROPPED
         keep &= here
@@ -59,7 +64,8 @@ def encode_block(
         texts = schema.features.column
         bits = schema.features.bits_of(texts_of(columns[texts], texts))
     narrow = {name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}
-    block = Block(narrow, length, bits=bits)
+    kept = {name: places for name, places in steps.items() if places is not None}
+    block = Block(narrow, length, bits=bits, steps=kept)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 
@@ -90,41 +96,83 @@ def encode_column(values: Cells, column: Column, name: str = "") -> Signed:
 
 def _encode_column(values: Cells, column: Column, name: str) -> Signed:
     """Return the codes, numbers that were moved being marked."""
+    if isinstance(column, Numeric):
+        return _encode_numbers(values, column, name)[0]
     if isinstance(values, list):
         codes = np.full(len(values), _or_dropped(column.missing_code), dtype=np.int32)
         for places, cells in by_type(values):
             codes[places] = _encode_column(cells, column, name)
         return codes
-    check_readable(name, values.type, numeric=isinstance(column, Numeric))
+    check_readable(name, values.type, numeric=False)
     encoded = [_encode(plain(chunk), column) for chunk in chunks(values)]
     return encoded[0] if len(encoded) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *encoded])
 
 
-def _encode(values: pa.Array, column: Column) -> Signed:
+def _encode_numbers(values: Cells, column: Numeric, name: str) -> tuple[Signed, Codes | None]:
+    """Return the codes of numbers, those that were moved being marked, and their steps on the column's grain."""
+    if isinstance(values, list):
+        numbers = np.full(len(values), np.nan)
+        for places, cells in by_type(values):
+            check_readable(name, cells.type, numeric=True)
+            numbers[places] = as_numbers(cells)
+        return _bin(numbers, column), _steps(numbers, column)
+    check_readable(name, values.type, numeric=True)
+    encoded = [_bins_and_steps(plain(chunk), column) for chunk in chunks(values)]
+    if len(encoded) == 1:
+        return encoded[0]
+    codes = np.concatenate([np.empty(0, dtype=np.int32), *(bins for bins, _ in encoded)])
+    if column.grain is None:
+        return codes, None
+    kept = [steps for _, steps in encoded if steps is not None]
+    return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
+
+
+def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | None]:
+    if not pa.types.is_dictionary(values.type):
+        numbers = as_numbers(values)
+        return _bin(numbers, column), _steps(numbers, column)
+    bins, steps = _bins_and_steps(plain(values.dictionary), column)
+    codes = _by_table(bins, values.indices, _or_dropped(column.missing_code))
+    if column.grain is None or steps is None:
+        return codes, None
+    return codes, _by_table(steps, values.indices, column.grain.none)
+
+
+def _steps(numbers: NDArray[np.float64], column: Numeric) -> Codes | None:
+    """Return the numbers' steps on the column's grain: its end for one that is moved there, none for one left out."""
+    grain = column.grain
+    if grain is None:
+        return None
+    steps = grain.steps(numbers)
+    if column.outside != "clamp":
+        steps[(numbers < column.low) | (numbers > column.high)] = grain.none
+    return steps.astype(code_type(grain.none + 1))
+
+
+def _encode(values: pa.Array, column: Categorical) -> Signed:
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _by_table(_encode(plain(values.dictionary), column), values.indices, column)
-    if isinstance(column, Numeric):
-        return _bin(as_numbers(values), column)
+        empty = _or_dropped(column.missing_code)
+        return _by_table(_encode(plain(values.dictionary), column), values.indices, empty)
     if pa.types.is_integer(kind):
         return _encode_integers(values, column)
     if pa.types.is_floating(kind):
         distinct = values.dictionary_encode()
-        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, column)
+        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, _or_dropped(column.missing_code))
     return _look_up(values, column)
 
 
-def _by_table(table: Signed, places: pa.Array, column: Column) -> Signed:
-    """Return each place's code in the table, an empty place's as that of an empty cell.
+def _by_table(table: NDArray[Coded], places: pa.Array, empty: int) -> NDArray[Coded]:
+    """Return what each place has in the table; *empty* for an empty place.
 
     A place outside the table, which only a damaged file has, is an empty cell as well: an error would tell of a row.
     """
     if places.null_count == 0:
         numbers = places.to_numpy()
         if not numbers.size or (numbers.min() >= 0 and numbers.max() < len(table)):
-            found: Signed = table[numbers]
+            found: NDArray[Coded] = table[numbers]
             return found
-    codes = np.full(len(places), _or_dropped(column.missing_code), dtype=np.int32)
+    codes = np.full(len(places), empty, dtype=table.dtype)
     present = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
     numbers = places.drop_null().to_numpy()
     there = (numbers >= 0) & (numbers < len(table))
@@ -138,10 +186,11 @@ def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
     low, high = bounds["min"], bounds["max"]
     if low is None or high - low >= WIDEST_TABLE:
         distinct = values.dictionary_encode()
-        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, column)
+        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, _or_dropped(column.missing_code))
     wide = pa.uint64() if low >= 0 else pa.int64()
     table = _look_up(pa.array(list(range(low, high + 1)), wide), column)
-    return _by_table(table, pc.subtract(pc.cast(values, wide), pa.scalar(low, wide)), column)
+    places = pc.subtract(pc.cast(values, wide), pa.scalar(low, wide))
+    return _by_table(table, places, _or_dropped(column.missing_code))
 
 
 @lru_cache(maxsize=4096)

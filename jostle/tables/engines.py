@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -87,6 +87,8 @@ class MemorySource:
     multiplicity: NDArray[np.int64] | None = None
     identity: bytes = b""
     bits: Bits | None = None
+    steps: Mapping[str, Codes] = field(factory=dict)
+    """Of columns of numbers, each row's step on the column's grain, where it is known."""
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
@@ -110,6 +112,7 @@ class MemorySource:
                 rows.stop - rows.start,
                 None if self.multiplicity is None else self.multiplicity[rows],
                 None if self.bits is None else self.bits.part(rows.start, rows.stop),
+                {name: steps[rows] for name, steps in self.steps.items()},
             )
 
 

@@ -50,7 +50,7 @@ def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> Me
     columns = _columns(frame)
     cells = _named(columns, schema.sources)
     block = encode_block(cells, schema, columns.length, census)
-    return MemorySource(schema, block.columns, block.length, identity=_identity(columns), bits=block.bits)
+    return _in_memory(schema, block, _identity(columns))
 
 
 def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
@@ -63,7 +63,11 @@ def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None
         )
     block = encode_block(_named(columns, schema.names), schema, columns.length, census, bits)
     identity = hashlib.blake2b(_identity(columns) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
-    return MemorySource(schema, block.columns, block.length, identity=identity.digest(), bits=block.bits)
+    return _in_memory(schema, block, identity.digest())
+
+
+def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:
+    return MemorySource(schema, block.columns, block.length, identity=identity, bits=block.bits, steps=block.steps)
 
 
 def _bits(matrix: Any, schema: Schema) -> Bits:

@@ -7,6 +7,7 @@ from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
@@ -28,6 +29,9 @@ KERNELS = Closed(
         MarginLevels,
         Margins,
         Marks,
+        Moments,
+        NumberSum,
+        Ranks,
         Refinements,
         Regions,
         SparseCounts,

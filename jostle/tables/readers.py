@@ -14,7 +14,7 @@ from attrs import frozen
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, Place, path_of
-from jostle.tables.block import Block, Where
+from jostle.tables.block import Block, Codes, Where
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
@@ -97,16 +97,18 @@ def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
     )
     for block in source.blocks(census=census):
         sparse = 0 if block.bits is None else block.bits.found.nbytes + block.bits.ends.nbytes
-        memory.take(sum(codes.nbytes for codes in block.columns.values()) + sparse)
+        memory.take(sum(codes.nbytes for held in (block.columns, block.steps) for codes in held.values()) + sparse)
         blocks.append(block)
-    columns = {
-        name: np.concatenate([block.columns[name] for block in blocks]) if blocks else np.empty(0, dtype=np.uint8)
-        for name in source.schema.names
-    }
+    columns = {name: _joined([block.columns[name] for block in blocks]) for name in source.schema.names}
+    steps = {name: _joined([block.steps[name] for block in blocks]) for name in (blocks[0].steps if blocks else ())}
     length = sum(block.length for block in blocks)
     facts = source.schema.features
     bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
-    return MemorySource(source.schema, columns, length, identity=source.identity, bits=bits)
+    return MemorySource(source.schema, columns, length, identity=source.identity, bits=bits, steps=steps)
+
+
+def _joined(parts: list[Codes]) -> Codes:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
 
 def header(place: Place) -> tuple[str, ...]:

@@ -202,7 +202,7 @@ class Schema:
             blocks.append("\n".join(["[features]", *lines]))
         for name, column in self.columns:
             kind = "categorical" if isinstance(column, Categorical) else "numeric"
-            facts = asdict(column)
+            facts = {key: value for key, value in asdict(column).items() if value is not None}
             if isinstance(column, Numeric):
                 del facts["bins" if column.edges else "edges"]
             elif not column.taxonomy:

@@ -53,7 +53,7 @@ EXPRESSIONS = {
     "parts_together": 'len(db[ill = "yes"][x = 0]) + len(db[x = 1])',
     "sum_of_parts": "sum([len(db[ill = v]) for v in db.ill])",
     "sum_of_parts_and_all": "sum([len(db[x = v]) for v in [0, 1]] + [len(db)])",
-    "mean_of": "mean([len(db), 3 * len(db[x = 0]), 0 - len(db[x = 1])])",
+    "mean_of_cells": "mean([len(db), 3 * len(db[x = 0]), 0 - len(db[x = 1])])",
     "least_of": 'min([len(db), 2 * len(db[ill = "no"])])',
     "largest_of_scaled": 'max([0 - 3 * len(db[x = 0]), len(db[ill = "yes"]) / 2])',
     "two_queries_by_group": (

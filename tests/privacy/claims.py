@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from attrs import Attribute, evolve, fields
+from attrs import Attribute, fields
 from numpy.typing import NDArray
-from some_expressions import ROWS, SIZES, Row, by_table, changes, tiny, within
+from some_expressions import ROWS, SIZES, Row, by_table, changes, within
 
 from jostle.audit.exact import privacy_loss
 from jostle.audit.forks import enumerated_runs, permute_and_flip_chances
@@ -90,17 +90,17 @@ def _is_plain(value: Any) -> bool:
 
 
 @cache
-def source(rows: Rows, relation: Neighbours, label: str | None) -> MemorySource:
+def source(rows: Rows, schema: Schema) -> MemorySource:
     """Return the rows as the tables keep them."""
     columns = {
         name: np.array([row[place] for row in rows], dtype=code_type(SIZES[name])) for place, name in enumerate(SIZES)
     }
-    return MemorySource(evolve(tiny(relation), label=label), columns, len(rows))
+    return MemorySource(schema, columns, len(rows))
 
 
 def tally(kernel: Any, rows: Rows, schema: Schema, where: Where = ()) -> Any:
     """Return what a kernel finds, by the code that runs."""
-    return source(rows, schema.neighbours, schema.label).tally(kernel, where)
+    return source(rows, schema).tally(kernel, where)
 
 
 def added(kernel: Any, row: Row, schema: Schema, where: Where) -> Tallied:

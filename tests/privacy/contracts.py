@@ -31,7 +31,7 @@ from claims import (
 )
 from guises import guise, spoilt
 from making import PLAUSIBLE
-from some_expressions import tiny
+from some_expressions import tiny, tiny_numbers
 
 from jostle.errors import JostleError
 from jostle.options.classification.select_privately import TriedClassifiers
@@ -43,12 +43,14 @@ from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove
 from jostle.privacy.nodes import Expression
 from jostle.privacy.partition import PickPartition
+from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import NOTES
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
@@ -66,6 +68,8 @@ LISTS: Mapping[str, Closed] = {
     "records of choices": NOTES,
 }
 SCHEMAS = tuple(tiny(relation) for relation in get_args(Neighbours))
+NUMBERS = tuple(tiny_numbers(relation) for relation in get_args(Neighbours))
+"""The same with a column of numbers, for what is about numbers."""
 ONE_CLASS = tuple(evolve(schema, label="c") for schema in SCHEMAS)
 """The same with a label of a single value: there, kernels have the fewest cells."""
 
@@ -133,7 +137,9 @@ def attempt(member: type, seed: str) -> Outcome:
     found = list(impurities(value, known))
     assert not found, found
     held = 0
-    for schema in (*SCHEMAS, *ONE_CLASS) if known is KERNELS else SCHEMAS:
+    about = getattr(value, "tallied", getattr(value, "score", value))
+    schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
+    for schema in (*schemas, *ONE_CLASS) if known is KERNELS else schemas:
         try:
             check_beforehand(value, schema)
         except JostleError:

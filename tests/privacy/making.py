@@ -41,6 +41,7 @@ from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum
 from jostle.privacy.partition import PickPartition
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest
@@ -52,6 +53,7 @@ from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
@@ -237,6 +239,10 @@ def mixed_score(chance: Chance) -> dict[str, Any]:
     return {**facts, "utilities": by}
 
 
+def some_ranks(chance: Chance) -> dict[str, Any]:
+    return {"column": "b", "starts": [0, *sorted(chance.sample(range(1, 7), chance.randint(0, 3)))]}
+
+
 def misfit(chance: Chance) -> dict[str, Any]:
     columns = some_names(chance)
     boxes = [box(chance) for _ in range(chance.randint(1, 3))]
@@ -390,7 +396,19 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Regions: regions,
     Haar: lambda chance: {"columns": some_names(chance)},
     Box: box,
+    NumberSum: lambda chance: {"column": "b", "origin": chance.choice([0, 1, 3, -2, 10**6, 2**30 - 1])},
+    Moments: lambda chance: {
+        "column": "b",
+        "degree": chance.choice([1, 2]),
+        "most": chance.choice([1, 2, 5, 12, 2**15 - 1, 2**30 - 1]),
+    },
+    Ranks: some_ranks,
     # Scores
+    QuantileScore: lambda chance: {
+        **some_ranks(chance),
+        "part": chance.choice([0, 1, 2, 5]),
+        "of": chance.choice([2, 5, 2**20]),
+    },
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
     Discernibility: discernibility,

@@ -30,6 +30,7 @@ from jostle.privacy import opening
 from jostle.privacy.amounts import Amount
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.levels import AddNoiseByLevel
+from jostle.privacy.measured import Measured
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick, SparseAnswer
 from jostle.privacy.noise import LARGEST, Noise, SeededBits
 from jostle.privacy.partition import PickPartition, deviations
@@ -365,6 +366,15 @@ def _seen_error(error: BaseException) -> Any:
 def seen(thing: Any, depth: int = 0) -> Any:  # noqa: PLR0911 - one per kind
     """Return all that can be seen of an answer, as plain values that compare: kinds, shapes, bytes."""
     kind = type(thing).__name__
+    if isinstance(thing, Measured):
+        return (
+            kind,
+            str(thing),
+            seen(thing.value, depth + 1),
+            thing.scale,
+            thing.cost,
+            _outcome(partial(_intervals, thing)),
+        )
     if thing is None or isinstance(thing, bool | int | float | str | bytes | Fraction):
         return kind, repr(thing)
     if isinstance(thing, np.ndarray):
@@ -397,6 +407,10 @@ def _outcome(ask: Callable[[], Any]) -> Any:
         return seen(ask(), 1)
     except JostleError as refusal:
         return _seen_error(refusal)
+
+
+def _intervals(thing: Measured) -> Any:
+    return thing.interval(), thing.interval(0.9, population=True)
 
 
 def _method(thing: Any, name: str) -> Any:

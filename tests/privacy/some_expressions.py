@@ -14,7 +14,7 @@ from attrs import frozen
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jostle import Categorical, Schema
+from jostle import Categorical, Numeric, Schema
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.changes import Change
 from jostle.privacy.expressions import cells, sums
@@ -35,6 +35,12 @@ Array = NDArray[Any]
 def tiny(neighbours: Neighbours = "add_remove") -> Schema:
     """Return a schema with six different rows."""
     columns = {name: Categorical([f"{name}{code}" for code in range(size)]) for name, size in SIZES.items()}
+    return Schema(columns, label="a", neighbours=neighbours)
+
+
+def tiny_numbers(neighbours: Neighbours = "add_remove") -> Schema:
+    """Return the same, but that the second column is of numbers: 0 or 1, or none."""
+    columns = {**dict(tiny().columns), "b": Numeric(0, 1.5, edges=[0, 1, 1.5], missing="value", unit=0.25)}
     return Schema(columns, label="a", neighbours=neighbours)
 
 

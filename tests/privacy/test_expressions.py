@@ -50,7 +50,7 @@ from jostle.privacy.expressions import (
     far_from_flat,
     known_of,
     largest,
-    mean_of,
+    mean_of_cells,
     occupied,
     one_rule,
     rows,
@@ -124,7 +124,7 @@ TIGHT: dict[str, tuple[Expression, Fraction | int, Fraction | int]] = {
     "one rule": (one_rule("b", "a"), 1, 1),
     "the best rule": (largest(RULES), 1, 1),
     "the worst rule": (smallest(*RULES), 1, 1),
-    "the mean of rules": (mean_of(RULES), 1, 1),
+    "the mean of rules": (mean_of_cells(RULES), 1, 1),
     "the fullest cell": (largest(cells("a", "b")), 1, 1),
     "the emptiest cell": (smallest(cells("a")), 1, 1),
     "occupied cells": (occupied(cells("a", "b")), 1, 1),
@@ -216,7 +216,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a number": (lambda: float(rows()), "a private value is compared, or looked at"),
     "a rounded number": (lambda: round(rows()), "a private value is compared, or looked at"),
     "a division by nothing": (lambda: rows() / 0, "a private value is divided by 0"),
-    "a mean of nothing": (lambda: mean_of([]), "there is nothing to compute from"),
+    "a mean of nothing": (lambda: mean_of_cells([]), "there is nothing to compute from"),
     "a total of a number": (lambda: total(3), "int is not a private expression"),  # type: ignore[arg-type]
     "a fractional weight": (lambda: sums("b", [0.5, 1, 1], 1), "the weight 0.5 is not a whole number"),  # type: ignore[list-item]
     "a bound that is none": (lambda: sums("b", [1, 1, 1], 0), "most is 0, but must be a whole number from 1 up"),
@@ -278,7 +278,7 @@ def test_trees_too_large_to_walk_are_refused() -> None:
         nested(abs, 60)
     with pytest.raises(ExpressionError, match="32,769 parts, nested 2 deep"):
         nested(lambda x: x + x, 40)
-    assert sensitivity(mean_of([rows()] * 1000), tiny()) == 1
+    assert sensitivity(mean_of_cells([rows()] * 1000), tiny()) == 1
     flat = sum([rows()] * 500, start=rows())
     assert flat.depth == 2
 
@@ -328,7 +328,7 @@ NOTHING_SPENT: dict[str, tuple[Callable[[Probe], object], type[JostleError]]] = 
     "too many cells": (lambda db: db.release(total(cells(*["age"] * 8)), "0.1"), ExpressionError),
     "far too many cells": (lambda db: db.release(total(cells(*["age"] * 30)), "0.1"), TableError),
     "too many denominators": (
-        lambda db: db.release(mean_of([rows() / (2**200 + odd) for odd in range(1, 99, 2)]), "0.1"),
+        lambda db: db.release(mean_of_cells([rows() / (2**200 + odd) for odd in range(1, 99, 2)]), "0.1"),
         ExpressionError,
     ),
     "no expression": (lambda db: db.release(3, "0.1"), ExpressionError),  # type: ignore[arg-type]
@@ -409,7 +409,7 @@ def test_a_release_costs_epsilon_and_is_traced_in_units(neighbours: Neighbours) 
 UNITS: dict[str, tuple[Expression, Fraction, Fraction]] = {
     "a count": (rows(), Fraction(1), Fraction(1)),
     "a third": (rows() / 3, Fraction(1, 3), Fraction(1)),
-    "a mean of rules": (mean_of(RULES), Fraction(1, 2), Fraction(2)),
+    "a mean of rules": (mean_of_cells(RULES), Fraction(1, 2), Fraction(2)),
     "a deviation": (deviation(cells("a")), Fraction(1, 2**20), Fraction(2**19)),
 }
 

@@ -55,6 +55,7 @@ from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Sh
 from jostle.privacy.partition import PickPartition
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
@@ -67,6 +68,7 @@ from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
@@ -190,6 +192,9 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Regions: (Regions(PLANE, LINE, (LINE, np.array([0, 6]))),),
     Haar: (Haar(PLANE),),
     Box: (Box(PLANE, (0, 0), (2, 2)),),
+    NumberSum: (NumberSum("size"), NumberSum("size", 10**6)),
+    Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100)),
+    Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
     Discernibility: (
@@ -200,6 +205,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
     GridQuality: (GridQuality(POOL, Fraction(3, 2)),),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
+    QuantileScore: (QuantileScore("size", [0, 10**6, 3 * 10**6], 1, 2), QuantileScore("size", [0, 10], 0, 1)),
 }
 MAY = np.ones((2, 3), dtype=np.bool_)
 GROUP_SCORE_CASES: dict[type, tuple[GroupScore, ...]] = {
@@ -285,8 +291,32 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.count("1e-30"),
         lambda db: db.count(-1),
     ),
+    "sum": (
+        lambda db: db.sum("size", epsilon=1),
+        lambda db: db.where("ill", "no").sum("size", epsilon=1),
+        lambda db: db.sum("colour", epsilon=1),
+        lambda db: db.sum("size", epsilon=1).interval(population=True),
+    ),
+    "mean": (
+        lambda db: db.mean("size", epsilon=1),
+        lambda db: [part.mean("size", epsilon=1) for part in db.parts("ill")],
+        lambda db: db.mean("height", epsilon=1),
+    ),
+    "variance": (lambda db: db.variance("size", epsilon=1), lambda db: db.variance("size", epsilon="1e-30")),
+    "quantile": (
+        lambda db: db.quantile("size", "1/10", epsilon=1),
+        lambda db: db.where("colour", "red").quantile("size", 1, epsilon=1),
+        lambda db: db.quantile("size", 2, epsilon=1),
+    ),
+    "median": (lambda db: db.median("size", epsilon=1), lambda db: db.median("odd", epsilon=1)),
+    "crosstab": (
+        lambda db: db.crosstab("colour", "ill", epsilon=1),
+        lambda db: db.crosstab("colour", "height", epsilon=1),
+    ),
+    "top_k": (lambda db: db.top_k("odd", 2, epsilon=1), lambda db: db.top_k("odd", 9, epsilon=1)),
     "histogram": (
         lambda db: db.histogram("colour", "ill", epsilon=1),
+        lambda db: db.histogram(["colour", "ill"], epsilon=1),
         lambda db: db.histogram(epsilon=1),
         lambda db: db.histogram("height", epsilon=1),
     ),

@@ -289,7 +289,7 @@ BAD_TOML = [
     ),
     (
         '[columns.a]\nkind = "numeric"\nlow = 0\nhigh = 1\nstep = 2',
-        "column 'a' has an unknown entry 'step'\n  fix: one of bins, edges, high, low, missing, outside",
+        "column 'a' has an unknown entry 'step'\n  fix: one of bins, edges, high, low, missing, outside, unit",
     ),
     (
         '[columns.a]\nkind = "numeric"\nlow = 0',

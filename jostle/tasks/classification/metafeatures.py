@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from jostle.privacy.expressions import Expression, cells, largest, mean_of, one_rule
+from jostle.privacy.expressions import Expression, cells, largest, mean_of_cells, one_rule
 from jostle.tables.columns import Numeric
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 
@@ -67,7 +67,7 @@ def classes_of(label: str) -> Expression:
 def rules(attributes: tuple[str, ...], label: str, kind: str) -> Expression:
     """Return how many rows the rules from one attribute get right: the best one, or all on average."""
     scores = [one_rule(name, label) for name in attributes]
-    return largest(scores) if kind == "best" else mean_of(scores)
+    return largest(scores) if kind == "best" else mean_of_cells(scores)
 
 
 def class_counts(db: View) -> np.ndarray:

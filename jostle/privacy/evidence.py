@@ -1,0 +1,332 @@
+"""What was released about a statistic, and what that says of it: post-processing of released numbers alone.
+
+Each kind of evidence knows the statistic's best value and, for any chance to miss, where the statistic of the table
+lies, and where that of a population lies of which the rows are independent draws. Chances to miss add up over what has
+to hold together; where several released numbers say one thing, their noise is looked at together.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from itertools import product
+
+from attrs import frozen
+
+from jostle.errors import ProbeError
+from jostle.privacy.sampling import count_from, mean_from, rank_apart
+from jostle.privacy.tails import bisected, combined_reach, reach
+
+__all__ = [
+    "CountEvidence",
+    "Evidence",
+    "MeanEvidence",
+    "QuantileEvidence",
+    "SumEvidence",
+    "VarianceEvidence",
+]
+
+Ends = tuple[float, float]
+USUAL_MISS = math.exp(-1)
+"""How often Laplace noise goes beyond its scale."""
+FOR_NOISE, FOR_ROWS = 0.45, 0.05
+"""Parts of the chance to miss that go to noise and to the number of rows, where there is sampling as well."""
+
+
+class Evidence(ABC):
+    """Released numbers that say something of one statistic."""
+
+    cost: Fraction
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """Best value of the statistic."""
+
+    @property
+    def scale(self) -> float:
+        """How far the value is usually off: a distance that it keeps to with chance 1 - 1/e, as noise to its scale."""
+        low, high = self.own(USUAL_MISS)
+        return (high - low) / 2
+
+    @abstractmethod
+    def own(self, miss: float) -> Ends:
+        """Where the table's statistic lies, but for this chance."""
+
+    @abstractmethod
+    def population(self, miss: float) -> Ends:
+        """Where the statistic of a population lies that the rows were drawn from, but for this chance."""
+
+
+@frozen
+class CountEvidence(Evidence):
+    """A count of rows, noised."""
+
+    noisy: int
+    noise: Fraction
+    """Scale of the noise."""
+    cost: Fraction
+    among: int = 1
+    """Of so many counts, it was looked for as one of the largest: all of them are to be covered."""
+
+    @property
+    def value(self) -> float:
+        """The count."""
+        return self.noisy
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise."""
+        return float(self.noise)
+
+    def own(self, miss: float) -> Ends:
+        """The count, as far as noise goes; not below 0."""
+        far = reach(self.noise, miss / self.among)
+        return max(0, self.noisy - far), max(0, self.noisy + far)
+
+    def population(self, miss: float) -> Ends:
+        """What such a count is expected to be."""
+        low, high = self.own(miss / 2)
+        each = miss / 4 / self.among
+        return count_from(low, each, upward=False), count_from(high, each, upward=True)
+
+
+@frozen
+class SumEvidence(Evidence):
+    """A sum of whole numbers of units, noised."""
+
+    units: int
+    unit: Fraction
+    noise: Fraction
+    """Scale of the noise, in units."""
+    cost: Fraction
+
+    @property
+    def value(self) -> float:
+        """The sum."""
+        return float(self.units * self.unit)
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise."""
+        return float(self.noise * self.unit)
+
+    def own(self, miss: float) -> Ends:
+        """The sum, as far as noise goes."""
+        far = reach(self.noise, miss)
+        return float((self.units - far) * self.unit), float((self.units + far) * self.unit)
+
+    def population(self, miss: float) -> Ends:  # noqa: ARG002 - refused, whatever it is
+        """Refuse."""
+        raise ProbeError(
+            "a population's sum is asked for",
+            why="it is as large as the population, of which the rows do not tell the size",
+            fix="db.mean(column, epsilon=...).interval(0.95, population=True)",
+        )
+
+
+@frozen
+class MeanEvidence(Evidence):
+    """How far numbers are from the least and from the greatest they can be, added up and noised.
+
+    With A the sum of distances from the greatest and B of those from the least, the mean lies B / (A + B) of the way. A
+    place p is that of the mean if (1 - p) B = p A; what is released of (1 - p) B - p A has a known noise for each p,
+    and all p at which it is no farther from 0 than that noise goes are an interval that covers exactly as often.
+    """
+
+    from_high: int
+    from_low: int
+    noise: Fraction
+    """Scale of the noise on each."""
+    most: int
+    """What a row adds to both together."""
+    low: Fraction
+    """Least number there can be."""
+    high: Fraction
+    cost: Fraction
+    known: int | None = None
+    """Number of rows, where it is public: then only B was released, and A is what is left."""
+
+    @property
+    def value(self) -> float:
+        """The mean; the middle, where noise is all there is."""
+        return self._number(self._place)
+
+    def own(self, miss: float) -> Ends:
+        """Numbers that could be the mean."""
+        low, high = self._places(miss)
+        return self._number(low), self._number(high)
+
+    def population(self, miss: float) -> Ends:
+        """Numbers that could be the mean of what rows were drawn from."""
+        low, high = self._places(miss * FOR_NOISE)
+        far = 0.0 if self.known else combined_reach([1, 1], float(self.noise), 2 * miss * FOR_ROWS)
+        rows = max(0.0, (self.from_low + self.from_high - far) / self.most)
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        return (
+            self._number(mean_from(low, rows, each, upward=False)),
+            self._number(mean_from(high, rows, each, upward=True)),
+        )
+
+    @property
+    def _place(self) -> float:
+        total = self.from_low + self.from_high
+        return min(1.0, max(0.0, self.from_low / total)) if total > 0 else 0.5
+
+    def _number(self, place: float) -> float:
+        return float(self.low) + place * float(self.high - self.low)
+
+    def _places(self, miss: float) -> Ends:
+        scale = float(self.noise)
+
+        def beyond(place: float) -> bool:
+            apart = (1 - place) * self.from_low - place * self.from_high
+            return abs(apart) > combined_reach([1] if self.known else [1 - place, place], scale, miss) + 0.5
+
+        here = self._place
+        low = 0.0 if not beyond(0.0) else here - bisected(lambda down: beyond(here - down), 0.0, here)
+        high = 1.0 if not beyond(1.0) else bisected(beyond, here, 1.0)
+        return low, high
+
+
+@frozen
+class VarianceEvidence(Evidence):
+    """Three sums of products, noised, of which number, mean and variance are made (see `Moments`).
+
+    With C0, C1, C2 and their sum N, the variance is (C0 C2 - C1**2 / 4) / N**2 of the squared width.
+    """
+
+    cells: tuple[int, int, int]
+    noise: Fraction
+    """Scale of the noise on each."""
+    most: int
+    """What a row adds to all."""
+    width: Fraction
+    """From the least number to the greatest."""
+    rounding: float
+    """How far, of the width, a number may be from what stands for it in the products."""
+    cost: Fraction
+
+    @property
+    def value(self) -> float:
+        """The variance; that of numbers spread evenly, where noise is all there is."""
+        share = _variance(*map(float, self.cells)) if sum(self.cells) > 0 else 1 / 12
+        return min(0.25, max(0.0, share)) * float(self.width) ** 2
+
+    def own(self, miss: float) -> Ends:
+        """All variances of cells that could be."""
+        low, high = self._deviations(miss)
+        return self._square(low), self._square(high)
+
+    def population(self, miss: float) -> Ends:
+        """Variance of what rows were drawn from.
+
+        With m the population's mean, it is that of (u - m)**2, of which the rows have the mean V + (mean - m)**2. That
+        lies between V and V + d**2, with d how far the sample's mean can be from m, and is a mean of bounded numbers.
+        """
+        low, high = self._deviations(miss * FOR_NOISE)
+        far = combined_reach([1, 1, 1], float(self.noise), 2 * miss * FOR_ROWS)
+        rows = max(0.0, (sum(self.cells) - far) / self.most)
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
+        square = min(1.0, math.log(1 / each) / (2 * max(rows, 1e-9)))
+        return (
+            self._square(math.sqrt(mean_from(low * low, rows, each, upward=False))),
+            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), rows, each, upward=True)))),
+        )
+
+    def _square(self, deviation: float) -> float:
+        return (deviation * float(self.width)) ** 2
+
+    def _deviations(self, miss: float) -> Ends:
+        far = reach(self.noise, miss / 3)
+        boxes = [(max(0.0, float(cell - far)), max(0.0, float(cell + far))) for cell in self.cells]
+        low, high = _variances(*boxes)
+        return max(0.0, math.sqrt(low) - self.rounding), min(0.5, math.sqrt(high) + self.rounding)
+
+
+def _variance(first: float, second: float, third: float) -> float:
+    return (first * third - second * second / 4) / (first + second + third) ** 2
+
+
+def _variances(first: Ends, second: Ends, third: Ends) -> Ends:
+    """Least and greatest variance of cells within these ends.
+
+    It falls with the second cell. In the first it rises up to third + second + second**2 / (2 third) and falls from
+    there, and likewise in the third: so it is least at corners, and greatest at one, or where one of both is at that
+    place.
+    """
+    most = 0.25
+    if first[1] + second[1] + third[1] == 0 or first[0] + second[0] + third[0] == 0:
+        return 0.0, most
+    least = min(_variance(one, second[1], three) for one, three in product(first, third))
+    places = [
+        *product(first, third),
+        *((_peak(second[0], there, first), there) for there in third),
+        *((there, _peak(second[0], there, third)) for there in first),
+    ]
+    greatest = max(_variance(one, second[0], three) for one, three in places if one + second[0] + three > 0)
+    return min(most, max(0.0, least)), min(most, max(0.0, greatest))
+
+
+def _peak(second: float, other: float, ends: Ends) -> float:
+    return min(ends[1], max(ends[0], other + second + second * second / (2 * other) if other else ends[1]))
+
+
+@frozen
+class QuantileEvidence(Evidence):
+    """An interval picked for a quantile, and counts of how many numbers lie in intervals around it, noised.
+
+    A place is beyond the quantile if more numbers lie below than the quantile says, by more than noise goes. Places are
+    gone through from the ends inwards, up to the first that is not surely beyond: the walk goes too far only if it is
+    misled at the first place past the quantile, so chances to miss are those of a single place.
+    """
+
+    picked: Fraction
+    share: Fraction
+    """Which quantile: 1/2 is the median."""
+    counts: tuple[int, ...]
+    ends: tuple[tuple[Fraction, Fraction], ...]
+    """Least and greatest number of each interval."""
+    noise: Fraction
+    """Scale of the noise on each count."""
+    cost: Fraction
+
+    @property
+    def value(self) -> float:
+        """The number that was picked."""
+        return float(self.picked)
+
+    def own(self, miss: float) -> Ends:
+        """Numbers that could be the quantile."""
+        share = float(self.share)
+        return self._ends(share, share, miss)
+
+    def population(self, miss: float) -> Ends:
+        """Numbers that could be the quantile of what rows were drawn from."""
+        far = combined_reach([1] * len(self.counts), float(self.noise), 2 * miss * FOR_ROWS)
+        rows = max(0.0, sum(self.counts) - far)
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        share = float(self.share)
+        low, high = (rank_apart(share, rows, each, upward=upward) for upward in (False, True))
+        return self._ends(low, high, miss * FOR_NOISE)
+
+    def _ends(self, low_share: float, high_share: float, miss: float) -> Ends:
+        low, high = self.ends[0][0], self.ends[-1][1]
+        for place in range(1, len(self.counts)):
+            if not self._surplus(place, low_share) < -self._reach(place, low_share, miss):
+                break
+            low = self.ends[place][0]
+        for place in range(len(self.counts) - 1, 0, -1):
+            if not self._surplus(place, high_share) > self._reach(place, high_share, miss):
+                break
+            high = self.ends[place - 1][1]
+        return float(min(low, self.picked)), float(max(high, self.picked))
+
+    def _surplus(self, place: int, share: float) -> float:
+        """How many more numbers lie before a place than the share of all."""
+        return sum(self.counts[:place]) - share * sum(self.counts)
+
+    def _reach(self, place: int, share: float, miss: float) -> float:
+        weights = [1 - share] * place + [share] * (len(self.counts) - place)
+        return combined_reach(weights, float(self.noise), miss)

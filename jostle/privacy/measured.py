@@ -1,0 +1,271 @@
+"""Answers to statistics: numbers that also say how far noise may have taken them, and what they cost.
+
+An answer is a number of Python's, or an array of numpy's, and computes as one; what is computed from it is a plain
+number, since what noise it has is another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, isfinite, log10
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError, shown
+from jostle.privacy.evidence import CountEvidence, Evidence
+
+__all__ = ["Measured", "MeasuredCells", "MeasuredCount", "MeasuredNumber", "MeasuredTop"]
+
+MOST_SHOWN = 40
+"""Lines of a table that is printed."""
+
+
+class Measured(ABC):
+    """What a statistic gave: a value, and how sure it is."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def value(self) -> Any:
+        """The value by itself, as a plain number, array or tuple."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """How far noise usually takes the value: the scale of Laplace noise that would take it as far."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Fraction:
+        """Epsilon that was spent."""
+
+    @abstractmethod
+    def interval(self, level: float = 0.95, *, population: bool = False) -> Any:
+        """Least and greatest value that the table's own statistic could have, at a level of confidence.
+
+        With *population*, of a population that the rows were drawn from, one by one.
+        """
+
+
+class _Single(Measured):
+    """A number with the evidence for it."""
+
+    evidence: Evidence
+
+    @property
+    def scale(self) -> float:
+        """How far noise usually takes the value."""
+        return self.evidence.scale
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon that was spent."""
+        return self.evidence.cost
+
+    def interval(self, level: float = 0.95, *, population: bool = False) -> Any:
+        """Least and greatest value that the statistic could have, at a level of confidence."""
+        miss = _miss(level)
+        return self.evidence.population(miss) if population else self.evidence.own(miss)
+
+
+class MeasuredCount(int, _Single):
+    """A count of rows: a whole number, which noise may take below 0."""
+
+    def __new__(cls, evidence: CountEvidence) -> Self:
+        """Make one of its evidence."""
+        made = super().__new__(cls, evidence.noisy)
+        made.evidence = evidence
+        return made
+
+    @property
+    def value(self) -> int:
+        """The count by itself."""
+        return int(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MeasuredCount, (self.evidence,)
+
+
+class MeasuredNumber(float, _Single):
+    """A sum, mean, variance or quantile."""
+
+    def __new__(cls, evidence: Evidence) -> Self:
+        """Make one of its evidence."""
+        made = super().__new__(cls, evidence.value)
+        made.evidence = evidence
+        return made
+
+    @property
+    def value(self) -> float:
+        """The number by itself."""
+        return float(self)
+
+    def __str__(self) -> str:
+        """The number, to the digit that noise leaves some of."""
+        return _rounded(float(self), self.scale)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MeasuredNumber, (self.evidence,)
+
+
+class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
+    """Counts of rows for each combination of the values of some columns: an array with one axis per column."""
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    """What the places along each axis stand for."""
+    _whole: bool
+    _noise: Fraction
+    _cost: Fraction
+
+    @classmethod
+    def of(
+        cls,
+        counts: NDArray[np.int64],
+        columns: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+        *,
+        noise: Fraction,
+        cost: Fraction,
+    ) -> MeasuredCells:
+        """Make one of noisy counts."""
+        made = counts.view(cls)
+        made.columns, made.labels = columns, labels
+        made._whole, made._noise, made._cost = True, noise, cost  # noqa: SLF001 - it is of this class
+        return made
+
+    def __array_finalize__(self, source: object) -> None:
+        """Know nothing of the noise in what was made from it: a part, another shape."""
+        self._whole = False
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        """Compute with plain arrays."""
+        return getattr(ufunc, method)(*map(_plain, inputs), **{key: _plain(each) for key, each in kwargs.items()})
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Compute with plain arrays."""
+        return _plain(super().__array_function__(function, types, args, kwargs))
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.value[place]
+
+    @property
+    def value(self) -> NDArray[np.int64]:
+        """The counts by themselves."""
+        return np.asarray(self).view(np.ndarray)
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise on each count."""
+        return float(self.noise)
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon that was spent on all of them."""
+        self._check_whole()
+        return self._cost
+
+    def interval(
+        self, level: float = 0.95, *, population: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and greatest value of each count; each of them is covered by itself at this level."""
+        miss, noise = _miss(level), self.noise
+        ends = {}
+        for count in np.unique(self.value).tolist():
+            evidence = CountEvidence(count, noise, self._cost)
+            ends[count] = evidence.population(miss) if population else evidence.own(miss)
+        found = np.array([ends[count] for count in self.value.ravel().tolist()], dtype=np.float64).reshape(-1, 2)
+        return found[:, 0].reshape(self.shape), found[:, 1].reshape(self.shape)
+
+    @property
+    def noise(self) -> Fraction:
+        """Exact scale of the noise on each count."""
+        self._check_whole()
+        return self._noise
+
+    def _check_whole(self) -> None:
+        if not self._whole:
+            raise ProbeError(
+                "these are parts of an answer, or in another shape",
+                why="what noise there is was said of the answer",
+                fix="ask the answer itself: db.histogram(...).interval(0.95)",
+            )
+
+    def __reduce__(self) -> Any:
+        return self.value.__reduce__()
+
+    def __str__(self) -> str:
+        """A table, where there are one or two columns that fit; else the array."""
+        sides = tuple(map(len, self.labels)) if self._whole else ()
+        if sides != self.shape or not 1 <= len(sides) <= 2 or sides[0] > MOST_SHOWN or sides[-1] > MOST_SHOWN:
+            return str(self.value)
+        head = ["", *self.labels[1]] if len(sides) == 2 else []
+        rows = [
+            [label, *map(str, np.atleast_1d(row).tolist())] for label, row in zip(self.labels[0], self, strict=True)
+        ]
+        return _table([head, *rows] if head else rows)
+
+
+class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
+    """The commonest values of a column with their counts, in order."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> tuple[str, ...]:
+        """The values by themselves."""
+        return tuple(label for label, _ in self)
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise on each count."""
+        return self[0][1].scale
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon that was spent on all of them."""
+        return self[0][1].cost
+
+    def interval(self, level: float = 0.95, *, population: bool = False) -> Mapping[str, tuple[float, float]]:
+        """Least and greatest value of each count; all of them are covered together at this level."""
+        return {label: count.interval(level, population=population) for label, count in self}
+
+    def __str__(self) -> str:
+        return _table([[label, str(int(count))] for label, count in self])
+
+
+def _miss(level: object) -> float:
+    given = level if isinstance(level, float | int | Fraction | Decimal) and not isinstance(level, bool) else None
+    if given is None or not 0 < given < 1:
+        raise ProbeError(
+            f"the level of an interval is {shown(level)}", why="it is a chance between 0 and 1", fix="interval(0.95)"
+        )
+    return 1 - float(given)
+
+
+def _rounded(number: float, scale: float) -> str:
+    if not isfinite(scale) or scale <= 0:
+        return float.__repr__(number)
+    digits = 1 - floor(log10(scale))
+    return f"{number:.{digits}f}" if digits > 0 else f"{round(number, digits):.0f}"
+
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, tuple | list):
+        return type(given)(map(_plain, given))
+    return given.value if isinstance(given, MeasuredCells) else given
+
+
+def _table(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        for first, *cells in rows
+    )
+    return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -1,0 +1,210 @@
+"""Statistics of a table, bought through a probe: counts, sums, means, variances, quantiles, histograms.
+
+Each is a few questions to a probe, and post-processing of what they release. What a statistic costs is what it is asked
+with, to the last digit: the ledger has one charge for it, and the answer says the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import ProbeError, shown
+from jostle.privacy.amounts import Amount, epsilon_amount, exact
+from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
+from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
+from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.quantile_score import MOST_PARTS, QuantileScore
+from jostle.privacy.scores import Score
+from jostle.tables.block import grain_in
+from jostle.tables.fields import name, names
+from jostle.tables.grain import Grain
+from jostle.tables.kernels import LARGEST_WEIGHT, Counts, DenseKernel
+from jostle.tables.number_kernels import Moments, NumberSum, Ranks
+from jostle.tables.schema import Schema
+
+__all__ = ["Asks", "count", "histogram", "mean", "number_sum", "quantile", "top_k", "variance"]
+
+FINE = 2**15 - 1
+"""Steps are scaled up to this many where that is exact; products of two of them still fit what a row may add."""
+MOST_INTERVALS = 2**14
+"""A quantile is picked among so many intervals: more would take the noise farther than they bring it nearer."""
+
+
+class Asks(Protocol):
+    """What statistics ask: a probe."""
+
+    @property
+    def schema(self) -> Schema:
+        """Return the public facts about the table."""
+
+    def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> NDArray[np.int64]:
+        """Return a tally with noise on every cell."""
+
+    def pick(self, score: Score, epsilon: Amount, *, site: str) -> int:
+        """Return the index of a candidate with a high score."""
+
+    def allot(self, epsilon: Amount, *, site: str) -> Self:
+        """Return a probe on the same rows with a budget of its own, spent here at once."""
+
+
+def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
+    """How many rows there are."""
+    kernel, cost = Counts.of(), epsilon_amount(epsilon)
+    (noisy,) = db.measure(kernel, cost, site=site).tolist()
+    return MeasuredCount(CountEvidence(noisy, sensitivity(kernel, db.schema) / cost, cost))
+
+
+def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
+    """Sum of a column's numbers.
+
+    Where their number is public, what is noised is their sum less the least number times it, of which one row that
+    becomes another changes less.
+    """
+    schema, cost = db.schema, epsilon_amount(epsilon)
+    grain, rows = grain_in(schema, name(column)), _known_rows(schema, column)
+    kernel = NumberSum(column, 0 if rows is None else grain.first)
+    (noisy,) = db.measure(kernel, cost, site=site).tolist()
+    units = noisy + kernel.origin * (rows or 0)
+    return MeasuredNumber(SumEvidence(units, grain.unit, sensitivity(kernel, schema) / cost, cost))
+
+
+def mean(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
+    """Mean of a column's numbers."""
+    schema, cost = db.schema, epsilon_amount(epsilon)
+    grain, rows = grain_in(schema, name(column)), _known_rows(schema, column)
+    low, high = grain.number(0), grain.number(grain.span)
+    if rows:
+        kernel = NumberSum(column, grain.first)
+        (noisy,) = db.measure(kernel, cost, site=site).tolist()
+        noise, most = sensitivity(kernel, schema) / cost, grain.span
+        return MeasuredNumber(MeanEvidence(rows * most - noisy, noisy, noise, most, low, high, cost, rows))
+    moments = Moments(column, 1, _scaled(grain, LARGEST_WEIGHT))
+    from_high, from_low = db.measure(moments, cost, site=site).tolist()
+    noise = sensitivity(moments, schema) / cost
+    return MeasuredNumber(MeanEvidence(from_high, from_low, noise, moments.most, low, high, cost))
+
+
+def variance(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
+    """Variance of a column's numbers: the mean square of how far they are from their mean."""
+    schema, cost = db.schema, epsilon_amount(epsilon)
+    grain = grain_in(schema, name(column))
+    kernel = Moments(column, 2, _scaled(grain, FINE))
+    first, second, third = db.measure(kernel, cost, site=site).tolist()
+    return MeasuredNumber(
+        VarianceEvidence(
+            (first, second, third),
+            sensitivity(kernel, schema) / cost,
+            kernel.bound(schema),
+            grain.number(grain.span) - grain.number(0),
+            0.0 if kernel.most % grain.span == 0 else 0.5 / kernel.most,
+            cost,
+        )
+    )
+
+
+def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -> MeasuredNumber:
+    """Number that this share of a column's numbers is no greater than: of 1/2, the median.
+
+    One half of epsilon picks one of many intervals, the other counts the numbers in a few intervals around it, each
+    twice as wide as the one before: that says where the quantile could be.
+    """
+    schema, cost = db.schema, epsilon_amount(epsilon)
+    grain, part = grain_in(schema, name(column)), _checked_share(share)
+    starts = _even_starts(grain)
+    inner = db.allot(cost, site=site)
+    score = QuantileScore(column, starts, part.numerator, part.denominator)
+    picked = inner.pick(score, cost / 2, site="pick")
+    first, end = int(starts[picked]), int([*starts[1:], grain.span + 1][picked])
+    around = _starts_around(first, end, grain)
+    kernel = Ranks(column, around)
+    counts = inner.measure(kernel, cost / 2, site="ranks").tolist()
+    lasts = [*(around[1:] - 1).tolist(), grain.span]
+    return MeasuredNumber(
+        QuantileEvidence(
+            _roundest(grain.number(first), grain.number(end - 1), grain.unit),
+            part,
+            tuple(counts),
+            tuple((grain.number(low), grain.number(high)) for low, high in zip(around.tolist(), lasts, strict=True)),
+            sensitivity(kernel, schema) / (cost / 2),
+            cost,
+        )
+    )
+
+
+def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount, site: str) -> MeasuredCells:
+    """Number of rows for each combination of the columns' values or bins, named one by one or in a list."""
+    schema, cost = db.schema, epsilon_amount(epsilon)
+    given = tuple(each for group in columns for each in names(group))
+    kernel = Counts.of(*given)
+    labels = tuple(schema[each].labels for each in given)
+    counts = db.measure(kernel, cost, site=site).reshape(tuple(map(len, labels)))
+    return MeasuredCells.of(counts, given, labels, noise=sensitivity(kernel, schema) / cost, cost=cost)
+
+
+def top_k(db: Asks, column: str, most: int, epsilon: Amount, site: str) -> MeasuredTop:
+    """The commonest values of a column, with their counts: of all counts, noised, the largest."""
+    size = db.schema[name(column)].size
+    if type(most) is not int or not 1 <= most <= size:
+        raise ProbeError(
+            f"the {shown(most)} commonest values of {column!r} are asked for",
+            why=f"it has {size} values or bins",
+            fix=f'db.top_k("{column}", {min(3, size)}, epsilon=0.1)',
+        )
+    found = histogram(db, (column,), epsilon, site)
+    counts, noise = found.value, found.noise
+    order = np.argsort(-counts, kind="stable")[:most].tolist()
+    (labels,) = found.labels
+    return MeasuredTop(
+        (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, found.cost, among=size)))
+        for place in order
+    )
+
+
+def _known_rows(schema: Schema, column: str) -> int | None:
+    """Number of rows with a number in a column, where that is public: declared, and none without one."""
+    return schema.rows if schema[column].missing_code is None and schema[column].other_code is None else None
+
+
+def _scaled(grain: Grain, most: int) -> int:
+    """What steps are scaled to, exactly where it can be: noise on whole numbers is finer, the larger they are."""
+    return FINE // grain.span * grain.span if grain.span <= FINE else min(grain.span, most)
+
+
+def _checked_share(given: Amount) -> Fraction:
+    share = exact(given, "the quantile").limit_denominator(MOST_PARTS)
+    if not 0 <= share <= 1:
+        raise ProbeError(
+            f"the quantile {shown(given)} is asked for", why="it is a share of the rows, from 0 to 1", fix="0.5"
+        )
+    return share
+
+
+def _even_starts(grain: Grain) -> NDArray[np.int64]:
+    steps = grain.span + 1
+    intervals = min(steps, MOST_INTERVALS)
+    return np.arange(intervals, dtype=np.int64) * steps // intervals
+
+
+def _starts_around(first: int, end: int, grain: Grain) -> NDArray[np.int64]:
+    """Steps where intervals around a given one begin, each twice as wide as the one before."""
+    widths = [(end - first) << power for power in range(grain.span.bit_length() + 1)]
+    places = [0, first, end, *(first - width for width in widths), *(end + width for width in widths)]
+    return np.array(sorted({place for place in places if 0 <= place <= grain.span}), dtype=np.int64)
+
+
+def _roundest(low: Fraction, high: Fraction, unit: Fraction) -> Fraction:
+    """Multiple of the greatest power of ten that rounds to a number between two: 62, rather than 61.998."""
+    least, most = low - unit / 2, high + unit / 2
+    power = len(str(math.ceil(max(abs(least), abs(most)))))
+    while True:
+        step = Fraction(10) ** power
+        multiple = round((least + most) / 2 / step) * step
+        if least <= multiple <= most:
+            return min(max(multiple, low), high)
+        power -= 1
