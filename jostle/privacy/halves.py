@@ -44,7 +44,7 @@ class Halves(GroupScore):
     def check(self, schema: Schema) -> None:  # noqa: ARG002 - its kernel looks at the schema
         """Refuse stretches that are none, or have nothing to pick."""
         intervals = len(self.margins.cuts) + 1
-        if len(self.ends) < 2 or self.ends[0] < 0 or self.ends[-1] > intervals:
+        if len(self.ends) < 2 or self.ends.min() < 0 or self.ends.max() > intervals:
             raise ProbeError(f"stretches lie outside of the {intervals} intervals, or there are none")
         if np.any(np.diff(self.ends) < 2):
             raise ProbeError("a stretch of fewer than two intervals has no cut inside")

@@ -18,6 +18,7 @@ from jostle.errors import JostleError
 from jostle.privacy.events import price
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
+from jostle.privacy.halves import Halves
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, Pick
 from jostle.privacy.misfit import Misfit
@@ -30,6 +31,7 @@ from jostle.tables.closed import Closed
 from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, whole, wholes
 from jostle.tables.kernels import Counts, DenseKernel, Marks, Sums
+from jostle.tables.margins import Margins
 from jostle.tables.regions import Haar, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.stacks import Layer, Stack
@@ -250,3 +252,10 @@ def test_shares_too_small_for_their_noise_are_refused_before_the_charge() -> Non
         db.perform(AddNoiseByLevel(kernel, [least, 1 - least]), 1, site="levels")
     assert db.spent == 0
     assert price(AddNoiseByLevel(kernel, [Fraction(1, 2)] * 2).event(Fraction(1)), "add_remove") == 1
+
+
+def test_stretches_whose_differences_run_over_are_refused() -> None:
+    """From the least number on, the next one seems to be two or more on: then it was looked up, after the charge."""
+    margins = Margins(terms=(), positive=0, cuts=[0, 1, 2])
+    with pytest.raises(JostleError):
+        Halves(margins, [2, -(2**63), 4]).check(ADDED)
