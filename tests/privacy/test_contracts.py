@@ -255,7 +255,7 @@ def test_shares_too_small_for_their_noise_are_refused_before_the_charge() -> Non
 
 
 def test_stretches_whose_differences_run_over_are_refused() -> None:
-    """From the least number on, the next one seems to be two or more on: then it was looked up, after the charge."""
+    """The least number less two is a large one: a stretch seemed to end there, and was looked up after the charge."""
     margins = Margins(terms=(), positive=0, cuts=[0, 1, 2])
     with pytest.raises(JostleError):
-        Halves(margins, [2, -(2**63), 4]).check(ADDED)
+        Halves(margins, [2, -(2**63)]).check(ADDED)
