@@ -17,7 +17,7 @@ from jostle.options.classification import (
     select_privately,
     sulq_id3,
 )
-from jostle.options.publishing import privpfc, projected_histogram
+from jostle.options.publishing import privbayes, privpfc, projected_histogram
 from jostle.options.ranges import (
     adaptive_grid,
     ahp,
@@ -55,6 +55,7 @@ __all__ = [
     "perturbed_histogram",
     "pooled_bayes",
     "pooled_tree",
+    "privbayes",
     "privelet",
     "privpfc",
     "projected_histogram",

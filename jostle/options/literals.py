@@ -42,6 +42,7 @@ GridName: TypeAlias = Literal[
     "UniformGrid",
 ]
 PublisherName: TypeAlias = Literal[
+    "PrivBayes",
     "PrivPfC",
     "ProjectedHistogram",
 ]

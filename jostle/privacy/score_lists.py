@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
+from jostle.privacy.dependence import Dependence
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
@@ -21,7 +22,7 @@ WHY = "a score sees un-noised tallies, so only those proved beforehand may be us
 
 SCORES = Closed(
     "score",
-    (Discernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
+    (Dependence, Discernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
     why=WHY,
     error=ProbeError,
     types=TYPES,

@@ -38,12 +38,14 @@ VARIANTS = (
     "BayesTree(depth=3)",
     "JostledTree(sizes_share=1/2, policies=published, trees=2)",
     "JostledTree(depth=2, numeric=ordered, prune=False, combine=mean)",
+    "PublishedTree(publisher=PrivBayes)",
     "PublishedTree(publisher=ProjectedHistogram)",
     "SuLQID3(utility=Max, depth=2)",
 )
 PUBLISHER_VARIANTS = (
     "ProjectedHistogram(k=1, gamma=1/3, bins=paper)",
     "PrivPfC(pool=5, grid_share=1/2)",
+    "PrivBayes(degree=1, theta=1.0)",
 )
 CLASSIFIERS = (*names("classification"), *VARIANTS)
 PUBLISHERS = (*names("publishing"), *PUBLISHER_VARIANTS)

@@ -16,6 +16,7 @@ from jostle import options
 from jostle.errors import JostleError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, Mean, Total
+from jostle.privacy.dependence import Dependence
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.events import (
     EVENTS,
@@ -411,6 +412,12 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
+    Dependence: lambda chance: {
+        "layers": [
+            Layer(names, [some_groups(chance, SIZES[name]) for name in names])
+            for names in (some_names(chance, least=1) for _ in range(chance.randint(1, 3)))
+        ]
+    },
     Discernibility: discernibility,
     FeatureScore: lambda chance: {
         each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)

@@ -39,6 +39,7 @@ from jostle.options.classification.select_privately import CANDIDATES, SelectPri
 from jostle.options.functions import function_option
 from jostle.privacy import opening
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
+from jostle.privacy.dependence import Dependence
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.expressions import NODES, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
@@ -197,6 +198,9 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
+    Dependence: (
+        Dependence((Layer(("size", "ill"), ((0, 0, 1, 1), ())), Layer(("odd", "colour", "ill"), ((), (), ())))),
+    ),
     Discernibility: (
         Discernibility((), ("size", "colour", "odd")),
         Discernibility(("odd",), ("size", "colour"), ((0, 0, 1), (0, 0, 1, 1), ())),

@@ -1,0 +1,202 @@
+"""PrivBayes: rows drawn from a Bayesian network of noisy counts.
+
+Zhang, Cormode, Procopiuc, Srivastava, Xiao. PrivBayes: private data release via Bayesian networks. SIGMOD 2014; ACM
+TODS 42, 2017, whose R is the score here, and whose *theta-usefulness* says how many cells a column and its parents may
+have. Columns keep their own values (the vanilla encoding); one of more values than can be told from noise is put
+together by its taxonomy, or bins by twos. The label is the first column, where the paper draws one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+from math import isqrt, prod
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option
+from jostle.options.classification.base import bought_rows, rows_share
+from jostle.options.publishing.base import Publisher, noise_scale, released
+from jostle.parameters import positive, share, whole
+from jostle.privacy.dependence import Dependence
+from jostle.privacy.probe import Probe
+from jostle.tables.kernels import MOST_CELLS
+from jostle.tables.schema import Schema
+from jostle.tables.stacks import Layer, Stack
+from jostle.tasks.publishing import Published
+
+__all__ = ["PrivBayes"]
+
+Integers = NDArray[np.int64]
+Groups = Mapping[str, tuple[int, ...]]
+Family = tuple[str, ...]
+"""A column, then its parents."""
+
+MOST_CANDIDATES = 300
+"""Pairs of a column and its parents that are picked from at once; of more, so many are drawn."""
+MOST_COUNTED = 2**22
+DRAW_SEED = 0
+"""Rows are drawn from released numbers, the same each time."""
+MOST_ROWS = 10**7
+
+
+@option
+@frozen(kw_only=True)
+class PrivBayes(Publisher):
+    """A network picked column by column, then the counts of each column with its parents.
+
+    Privacy: the number of rows by `AddNoise`, unless it is known; a pick by `Dependence` for each column but the label,
+    which share a part of epsilon; one tally of all families (a row adds 1 to each) by `AddNoise` at the rest. Which
+    candidates there are follows from public facts, the number of rows and earlier picks. In turn these cost epsilon,
+    under add_remove and replace_one.
+    """
+
+    theta: float = positive(4.0)
+    """How many times the noise a cell holds on average at least."""
+    degree: int = whole(3, least=1)
+    """The most parents that a column has."""
+    rows_share: Fraction = share("3/100")
+    """Part of epsilon that buys the number of rows, unless it is public."""
+    network_share: Fraction = share("3/10")
+    """Part of the rest that picks the network; the other counts its families."""
+    paper = "Zhang, Cormode, Procopiuc, Srivastava, Xiao, SIGMOD 2014"
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why this cannot run: no label, or more values in all columns than are counted at once."""
+        if schema.label is not None and sum(map(schema.size, schema.names)) > MOST_CELLS // 2:
+            return "the columns have more values than are counted at once"
+        return super().refuses(schema)
+
+    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+        """Return that most columns cannot be told from noise, if so."""
+        most = self._most_cells(schema, epsilon, rows)
+        lost = sum(len(set(groups)) == 1 and len(groups) > 1 for groups in _grouped(schema, most).values())
+        if most < 2 * len(schema.classes) or 2 * lost > len(schema.attributes):
+            return f"{rows:,} rows are few for {len(schema.names)} columns at this epsilon: most of them are left out"
+        return ""
+
+    def run(self, db: Probe, epsilon: Fraction) -> Published:
+        """Return rows drawn from the network."""
+        schema, label = db.schema, db.schema.label or ""
+        rows = bought_rows(db, epsilon, self.rows_share)
+        left = epsilon * (1 - rows_share(db.rows, self.rows_share))
+        most = self._most_cells(schema, epsilon, rows)
+        groups = _grouped(schema, most)
+        names = [name for name in schema.attributes if max(groups[name]) > 0]
+        families: list[Family] = [(label,)]
+        spent = Fraction(0)
+        # The last column is picked as well, with its parents; without columns, all goes to counting.
+        each = left * self.network_share / max(len(names), 1)
+        for place in range(len(names)):
+            candidates = self._candidates(db, groups, families, names, most)
+            picked = db.pick(
+                Dependence([_layer(groups, family) for family in candidates]), each, site=f"column {place + 1}"
+            )
+            families.append(candidates[picked])
+            names.remove(candidates[picked][0])
+            spent += each
+        noisy = db.measure(Stack([_layer(groups, family) for family in families]), left - spent, site="families")
+        drawn, marginals = _drawn(groups, families, noisy, min(rows, MOST_ROWS))
+        published = [name for name in schema.names if name in drawn]
+        codes = np.stack([drawn[name] for name in published], axis=1)
+        cells, counts = np.unique(codes, axis=0, return_counts=True)
+        return Published(
+            schema=schema,
+            columns=released(published, [groups[name] for name in published], [marginals[name] for name in published]),
+            cells=cells,
+            counts=counts.astype(np.int64),
+            made_by=self.name,
+            epsilon=epsilon,
+            caution=self.caution(schema, epsilon, rows),
+        )
+
+    def _most_cells(self, schema: Schema, epsilon: Fraction, rows: int) -> int:
+        counting = epsilon * (1 - rows_share(schema.rows, self.rows_share)) * (1 - self.network_share)
+        return int(rows / (self.theta * len(schema.names) * noise_scale(schema, counting)))
+
+    def _candidates(
+        self, db: Probe, groups: Groups, families: list[Family], left: list[str], most: int
+    ) -> list[Family]:
+        """Return columns with maximal sets of parents; where many, a draw that has nothing to do with rows."""
+        known = [family[0] for family in families]
+        found: list[Family] = []
+        for name in left:
+            room = most // (max(groups[name]) + 1)
+            found += [(name, *parents) for parents in _maximal(groups, known, room, self.degree)]
+        order = db.shuffled(len(found)).tolist() if len(found) > MOST_CANDIDATES else range(len(found))
+        kept: list[Family] = []
+        cells = 0
+        for place in order:
+            size = prod(max(groups[name]) + 1 for name in found[place])
+            if kept and (len(kept) == MOST_CANDIDATES or cells + size > MOST_COUNTED):
+                break
+            cells += size
+            kept.append(found[place])
+        return kept
+
+
+def _drawn(
+    groups: Groups, families: list[Family], noisy: Integers, count: int
+) -> tuple[dict[str, Integers], dict[str, NDArray[np.float64]]]:
+    """Return so many rows' groups, column by column, and each column's noisy counts."""
+    random = np.random.default_rng(DRAW_SEED)
+    drawn: dict[str, Integers] = {}
+    marginals: dict[str, NDArray[np.float64]] = {}
+    start = 0
+    for name, *parents in families:
+        sides = [max(groups[each]) + 1 for each in (name, *parents)]
+        table = noisy[start : start + prod(sides)].reshape(sides[0], -1)
+        start += table.size
+        marginals[name] = table.sum(axis=1).astype(np.float64)
+        place = np.zeros(count, dtype=np.int64)
+        for each, side in zip(parents, sides[1:], strict=True):
+            place = place * side + drawn[each]
+        drawn[name] = _values(table, place, random)
+    return drawn, marginals
+
+
+def _values(table: Integers, place: Integers, random: np.random.Generator) -> Integers:
+    """Return a value for each row, by its parents' place; where they have no count left, by the column's own counts."""
+    counts = np.maximum(table, 0).astype(np.float64)
+    own = np.maximum(table.sum(axis=1), 0).astype(np.float64)
+    own = own if own.any() else np.ones_like(own)
+    counts[:, ~counts.any(axis=0)] = own[:, None]
+    running = np.cumsum(counts / counts.sum(axis=0), axis=0)
+    uniform = random.random(len(place))
+    found = np.zeros(len(place), dtype=np.int64)
+    for value in range(len(table) - 1):
+        found += uniform >= running[value, place]
+    return found
+
+
+def _grouped(schema: Schema, most: int) -> Groups:
+    """Return each column's groups: its finest level that leaves room for a parent, or that at all has few enough."""
+    found = {schema.label or "": schema[schema.label or ""].levels[-1]}
+    for name in schema.attributes:
+        levels = schema[name].levels
+        fitting = [level for level in levels if max(level) + 1 <= max(most, 1)]
+        roomy = [level for level in fitting if max(level) + 1 <= isqrt(max(most, 1)) and max(level) > 0]
+        found[name] = (roomy or fitting or levels[:1])[-1]
+    return found
+
+
+def _layer(groups: Groups, family: Family) -> Layer:
+    return Layer(family, tuple(groups[name] for name in family))
+
+
+def _maximal(groups: Groups, known: list[str], room: int, degree: int) -> list[Family]:
+    """Return sets of at most so many parents that together have few enough values, and to which none can be added."""
+    sizes = {name: max(groups[name]) + 1 for name in known}
+    found: list[Family] = []
+    for count in range(min(degree, len(known)), -1, -1):
+        for parents in combinations(known, count):
+            taken = prod(sizes[name] for name in parents)
+            fits = taken <= room or not count
+            if fits and (
+                count == degree or not any(taken * sizes[name] <= room for name in known if name not in parents)
+            ):
+                found.append(parents)
+    return found
