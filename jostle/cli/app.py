@@ -24,7 +24,7 @@ from jostle.cli.options import options
 from jostle.cli.run import run
 from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, interrupted, report
 from jostle.cli.train import train
-from jostle.cli.trainable import SeveralEpsilons
+from jostle.cli.trainable import Evaluating, SeveralEpsilons, filled
 from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
 from jostle.visible import visible
 
@@ -59,7 +59,7 @@ app.add_typer(trace_app, name="trace")
 app.add_typer(vault_app, name="vault")
 
 app.command(cls=SeveralEpsilons)(train)
-app.command(cls=SeveralEpsilons)(evaluate)
+app.command(cls=Evaluating)(evaluate)
 app.command()(run)
 app.command()(check)
 app.command()(fmt)
@@ -97,9 +97,9 @@ def _common(
 
 
 def _wants_json(words: Sequence[str]) -> bool:
-    """Return whether mistakes are to be told in JSON; `evaluate` has a file after --json, and prints it for -."""
+    """Return whether mistakes are to be told in JSON; `evaluate` may have a file after --json, and prints it for -."""
     if words[:1] == ["evaluate"]:
-        return "--json=-" in words or any(pair == ("--json", "-") for pair in pairwise(words))
+        return "--json=-" in words or any(pair == ("--json", "-") for pair in pairwise(filled(words, "--json")))
     return "--json" in words
 
 

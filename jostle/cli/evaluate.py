@@ -33,7 +33,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     public: Public = None,
     with_: With = None,
     json_: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file; - prints it.")
+        str | None, typer.Option("--json", metavar="[FILE]", help="Print JSON, or write it to this file.")
     ] = None,
 ) -> None:
     """Measure how well a maker chooses on databases it was not trained on, everything it spends being charged.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, echo_lines, say, say_json
+from jostle.cli.saying import Json, echo, echo_lines, say, say_json
 
 __all__ = ["infer"]
 
@@ -23,6 +23,7 @@ def infer(
     from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
 
     schema = Schema.infer_public(data, label=label, bins=bins)
+    echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
         schema.write(out)
         say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)

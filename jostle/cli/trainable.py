@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-__all__ = ["Entry", "Maker", "Program", "Public", "SeveralEpsilons", "Workers", "spread"]
+__all__ = ["Entry", "Evaluating", "Maker", "Program", "Public", "SeveralEpsilons", "Workers", "filled", "spread"]
 
 AMOUNT = re.compile(r"\d[\d.]*(e-?\d+)?(/\d+)?%?|\.\d+")
 """What is a further value of --epsilon rather than the next argument."""
+PROGRAMS = (".jst", ".py")
 Program = Annotated[
     str,
     typer.Argument(
@@ -44,9 +45,32 @@ def spread(words: Sequence[str], flag: str) -> list[str]:
     return found
 
 
+def filled(words: Sequence[str], flag: str) -> list[str]:
+    """Return a command's words, with - after a flag that may have a file after it and has none.
+
+    >>> filled(["--json", "p.jst", "--trials", "2"], "--json")
+    ['--json', '-', 'p.jst', '--trials', '2']
+    """
+    found: list[str] = []
+    for place, word in enumerate(words):
+        found.append(word)
+        after = words[place + 1] if place + 1 < len(words) else "--"
+        if word == flag and after != "-" and (after.startswith("-") or after.endswith(PROGRAMS)):
+            found.append("-")
+    return found
+
+
 class SeveralEpsilons(TyperCommand):
     """A command whose --epsilon takes several values, after one flag or each after its own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words."""
         return super().parse_args(ctx, spread(args, "--epsilon"))
+
+
+class Evaluating(SeveralEpsilons):
+    """A command of that kind whose --json is a flag, like any other's, or has a file after it to be written."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words."""
+        return super().parse_args(ctx, filled(args, "--json"))

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PASSES", "WHOLE_PASSES", "Checked", "check"]
 
+UNDEFINED = "J101"
+"""A name that nothing defines."""
+
 Pass = Callable[[nodes.Module], Iterable[Diagnostic]]
 
 PASSES: tuple[Pass, ...] = (check_places, check_names, check_choices)
@@ -58,6 +61,9 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
     parsed = parse_text(source)
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *WHOLE_PASSES)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
+    unknown = {each.span for each in found if each.code == UNDEFINED}
+    # What a name may be that nothing defines, is not worth a mistake of its own.
+    found = {each for each in found if each.code == UNDEFINED or each.span not in unknown}
     if schema is not None and not parsed.diagnostics:
         places = {each.span for each in found}
         found |= {each for each in _found((on_schema(schema),), parsed.module) if each.span not in places}

@@ -95,6 +95,13 @@ class Option(ABC, Generic[Answer]):
     ) -> Answer:
         """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared."""
         budget = epsilon_amount(epsilon)
+        given: object = db
+        if not isinstance(given, Probe):
+            raise OptionError(
+                f"{self.name} is given a {type(given).__name__}, not a probe",
+                why="an Option asks a table within a budget, and never holds its rows",
+                fix="db = jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
+            )
         schema = db.schema
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
@@ -211,6 +218,11 @@ def get(name: str, *, task: Task[Any] | None = None) -> Option:
 
 
 def _made(name: str) -> Option:
+    given: object = name
+    if not isinstance(given, str):
+        raise OptionError(
+            f"{given!r:.40} is not the name of an Option", fix='options.get("NaiveBayes"); options.names() lists all'
+        )
     _load()
     match = CALL.fullmatch(name)
     if match and match[1] not in _registered:

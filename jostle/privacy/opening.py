@@ -17,9 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import evolve, frozen
 
-from jostle.errors import BudgetError, ProbeError, SchemaError
+from jostle.errors import BudgetError, ProbeError, SchemaError, shown
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
@@ -253,7 +254,10 @@ def rehearse(
     )
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     ledger = Ledger(promise, schema.neighbours)
-    room = Room(source, (), ledger, Noise(SeededBits(seed)), _trace(trace), private=False, probe=_probe_on)
+    given: object = seed
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
+        raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
+    room = Room(source, (), ledger, Noise(SeededBits(int(given))), _trace(trace), private=False, probe=_probe_on)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
 
 

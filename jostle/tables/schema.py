@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
@@ -254,7 +255,7 @@ def _features(facts: Any) -> SparseFeatures:
 def _column(name: str, facts: Any) -> Column:
     kind = next((kind for word, kind in KINDS.items() if isinstance(facts, dict) and facts.get("kind") == word), None)
     if kind is None:
-        raise SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
+        raise _no_kind(name, facts.get("kind") if isinstance(facts, dict) else None)
     given = {key: value for key, value in facts.items() if key != "kind"}
     known = {attribute.name for attribute in fields(kind)}
     if unknown := set(given) - known:
@@ -269,6 +270,17 @@ def _column(name: str, facts: Any) -> Column:
         raise SchemaError(f"column {shown(name)} is not complete", fix=f"give {needed}") from None
     except SchemaError as mistake:
         raise SchemaError(f"column {shown(name)}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
+
+
+def _no_kind(name: str, given: object) -> SchemaError:
+    known = " or ".join(f'kind = "{word}"' for word in KINDS)
+    if given is None:
+        return SchemaError(f"column {shown(name)} has no kind", fix=known)
+    alike = get_close_matches(str(given), KINDS, n=1)
+    return SchemaError(
+        f"column {shown(name)} is of kind {shown(given)}, which is not known",
+        fix=f'kind = "{alike[0]}"' if alike else known,
+    )
 
 
 def _toml(value: object) -> str:

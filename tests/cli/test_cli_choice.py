@@ -204,7 +204,9 @@ def test_evaluate_prints_a_table_or_json(
     said = capsys.readouterr().out
     assert "t20" in said
     assert f"regret: mean {facts['regret_mean']:.3f}" in said
-    assert run(monkeypatch, *given, "--json", "-") == 1
+    assert run(monkeypatch, *given, "--maker", "choice", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == facts
+    assert run(monkeypatch, *given, "--json") == 1
     assert "several choice makers" in json.loads(capsys.readouterr().out)["error"]["title"]
 
 
