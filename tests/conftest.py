@@ -24,6 +24,18 @@ settings.register_profile(
 settings.load_profile("jostle")
 
 
+LEAST = 7000
+"""Tests that there are at least, slow ones included: fewer mean that a file or a parameter got lost. To be raised."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse to go on where all tests are asked for and many are not found; before any are left out by their marks."""
+    asked = {Path(each).name for each in config.args}
+    if asked == set(config.getini("testpaths")) and len(items) < LEAST:
+        raise pytest.UsageError(f"{len(items)} tests were found, of at least {LEAST}: which have got lost?")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Return the folder of public data that is kept beside the project, or skip."""

@@ -20,6 +20,7 @@ import pytest
 import jostle
 
 ROOT = Path(jostle.__file__).parent
+TESTS = Path(__file__).parent
 
 ROOMS: Mapping[str, str] = {
     "jostle.reserved": "names of classes from above that rooms below keep a place for",
@@ -207,7 +208,46 @@ def test_a_class_has_a_name_of_its_own() -> None:
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
+def patched(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield where a test puts something else in a class of the package, and the module of the class."""
+    homes = {
+        alias.asname or alias.name: str(node.module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and lies_in(str(node.module), "jostle")
+        for alias in node.names
+        if alias.name[0].isupper()
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+            target = node.args[0] if node.args else None
+            if isinstance(target, ast.Name) and target.id in homes:
+                yield node.lineno, homes[target.id]
+
+
+def test_no_room_is_tested_by_putting_something_else_in_a_class_above_it() -> None:
+    """Such a test shows what the class above does, and breaks where that is changed."""
+    order = list(ROOMS)
+    above = []
+    for room in {room.split(".")[1] for room in ROOMS if lies_in(room, "jostle")}:
+        for path in (TESTS / room).rglob("*.py"):
+            for line, module in patched(ast.parse(path.read_text("utf-8"))):
+                if order.index(room_of(module)) > order.index(f"jostle.{room}"):
+                    above.append(f"{path}:{line} puts something else in a class of {module}")
+    assert above == []
+
+
 # The tests themselves
+
+
+def test_what_is_put_in_a_class_is_seen() -> None:
+    text = """
+from jostle.lang.running import Outcome
+from jostle.options import base
+def test_it(monkeypatch):
+    monkeypatch.setattr(base, "get", None)
+    monkeypatch.setattr(Outcome, "text", None)
+"""
+    assert list(patched(ast.parse(text))) == [(6, "jostle.lang.running")]
 
 
 def test_late_imports_imports_for_types_and_names_in_strings_are_seen() -> None:

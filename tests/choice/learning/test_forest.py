@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
@@ -96,14 +97,11 @@ def test_a_damaged_file_is_refused(name: str, value: object) -> None:
 
 
 @given(st.lists(st.integers(-3, 8), min_size=3, max_size=3), st.lists(st.integers(-3, 8), min_size=3, max_size=3))
+@example([1, 2, -1], [2, 2, -1])
 def test_whatever_the_links_are_a_walk_ends_or_is_refused(left: list[int], right: list[int]) -> None:
-    try:
-        forest = structured(
-            {**stump(), "feature": [0, 0, LEAF], "values": [[1.0]], "left": left, "right": right}, Forest
-        )
-    except DamageError:
-        return
-    assert forest.predict([[0.2], [0.9]])[0].tolist() == [[1.0], [1.0]]
+    facts = {**stump(), "feature": [0, 0, LEAF], "values": [[1.0]], "left": left, "right": right}
+    with suppress(DamageError):
+        assert structured(facts, Forest).predict([[0.2], [0.9]])[0].tolist() == [[1.0], [1.0]]
 
 
 def test_rows_of_another_shape_are_refused() -> None:

@@ -46,10 +46,10 @@ def test_the_first_split_is_the_best_there_is(cases: int, inputs: int, options: 
     best = max(possible.values(), default=0.0)
     if tree.feature[0] == LEAF:
         assert best < LEAST_GAIN + 1e-9
-        return
-    feature = int(tree.feature[0])
-    left = rows[:, feature] <= tree.threshold[0]
-    assert possible[feature, int(left.sum())] == pytest.approx(best, abs=1e-9)
+    else:
+        feature = int(tree.feature[0])
+        left = rows[:, feature] <= tree.threshold[0]
+        assert possible[feature, int(left.sum())] == pytest.approx(best, abs=1e-9)
 
 
 def test_a_planted_rule_is_found_and_its_leaves_hold_means_and_spreads() -> None:

@@ -50,10 +50,9 @@ def test_the_partition_is_the_cheapest_of_all_on_eight_cells(flat: list[int]) ->
     assert tuple(np.diff(starts, append=8).tolist()) == best
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.sampled_from([1, 2, 4, 8, 16, 32]))
-def test_deviations_are_distances_from_the_median(counts: list[int], length: int) -> None:
-    if length > len(counts):
-        return
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.data())
+def test_deviations_are_distances_from_the_median(counts: list[int], data: st.DataObject) -> None:
+    length = data.draw(st.sampled_from([length for length in (1, 2, 4, 8, 16, 32) if length <= len(counts)]))
     found = deviations(np.array(counts, dtype=np.int64), length)
 
     expected = []
