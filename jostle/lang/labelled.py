@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.functions import Function
-from jostle.lang.program_options import ProgramOption, needed_by
+from jostle.lang.program_options import ProgramOption, needed_by, version_of
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, TreeNode
@@ -54,7 +53,7 @@ def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None
 
 def mark_of(program: Program, name: str) -> str:
     """Return a mark of the text below a name; comments and layout are no part of it."""
-    return hashlib.blake2b(repr(needed_by(program, name)).encode(), digest_size=10).hexdigest()
+    return version_of(program, name, digest_bytes=10)
 
 
 def learned_policies(program: Program) -> Mapping[str, Policy]:

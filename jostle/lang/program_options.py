@@ -179,10 +179,14 @@ def needed_by(program: Program, name: str) -> list[nodes.Statement]:
     return [each for each in program.module.body if id(each) in found]
 
 
-def version_of(program: Program, name: str) -> str:
-    """Return a mark of what one of a program's names stands for: of its tree, and of what that uses."""
+def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
+    """Return a mark of what one of a program's names stands for: of its tree, and of what that uses.
+
+    What was learned is kept under it: a class of nodes that gets another name is written with the one that it had.
+    """
     # A tree as text has neither places nor comments.
-    return hashlib.blake2b(repr(needed_by(program, name)).encode(), digest_size=4).hexdigest()
+    text = repr(needed_by(program, name)).replace("ParameterNode(", "Parameter(")
+    return hashlib.blake2b(text.encode(), digest_size=digest_bytes).hexdigest()
 
 
 def learned_mark(program: Program, name: str) -> str:

@@ -265,4 +265,6 @@ def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
 
 def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
     protected()
-    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"knows", "open"}
+    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "knows", "open"}
+    anywhere = opening._registry.account(opening.Where())
+    assert anywhere is None, "an account is that of a file, or of tables with columns of given names"
