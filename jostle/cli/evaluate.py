@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jostle.choice.learning.regret import in_words
 from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
 from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
@@ -60,7 +60,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
-    for problem in found.problems:
+    for problem in (*found.problems, *found.failed):
         echo(f"warning: {problem}", err=True)
     if found.seen_before:
         echo(
@@ -109,16 +109,15 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 def _headline(found: Evaluation) -> str:
     figures = found.figures
-    gap = "there is no gap to hindsight" if math.isnan(figures.gap_closed) else f"{figures.gap_closed:.0%}"
     return (
-        f"regret: mean {figures.regret_mean:.3f}, 95th percentile {figures.regret_p95:.3f}, most "
-        f"{figures.regret_max:.3f}; gap closed: {gap}; worse than {found.single_best} by more than 2%: "
+        f"{in_words(figures, found.single_best)}; over {figures.regret_p95:.2f} times in one cell of 20, "
+        f"{figures.regret_max:.2f} times at most; more than 2% worse than always {found.single_best} in "
         f"{figures.worse_share:.0%} of {figures.cells} cells"
     )
 
 
 def _print_evaluation(found: Evaluation) -> None:
-    numbers = ("maker", "hindsight", "single best", "regret")
+    numbers = ("maker", "hindsight", f"always {found.single_best}", "regret")
     table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
     headline(_headline(found))
 

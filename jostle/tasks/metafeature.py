@@ -19,6 +19,7 @@ from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
+from jostle.privacy.changes import Known
 from jostle.privacy.expressions import Expression, known_of
 from jostle.tables.schema import Schema
 
@@ -96,9 +97,9 @@ class Metafeature:
         """A mark that changes with the function, so that what was learned with another one is not used."""
         return self._version or version_of(self.measure)
 
-    def purchases(self, schema: Schema) -> tuple[Expression, ...]:
-        """Return what it buys, found out without data."""
-        listing = Listing(schema)
+    def purchases(self, schema: Schema, known: dict[str, Known] | None = None) -> tuple[Expression, ...]:
+        """Return what it buys, found out without data; *known* is what was worked out for the schema before."""
+        listing = Listing(schema) if known is None else Listing(schema, known=known)
         self(View(schema, 1.0, listing))
         return tuple(listing.wanted.values())
 
@@ -169,11 +170,15 @@ class Listing(Market):
 
     schema: Schema
     wanted: dict[str, Expression] = field(factory=dict)
+    known: dict[str, Known] = field(factory=dict)
 
     def buy(self, wanted: Expression) -> Floats:
         """Return something of the right shape."""
-        self.wanted[key_of(wanted)] = wanted
-        return np.ones(known_of(wanted, self.schema).shape)
+        key = key_of(wanted)
+        self.wanted[key] = wanted
+        if key not in self.known:
+            self.known[key] = known_of(wanted, self.schema)
+        return np.ones(self.known[key].shape)
 
 
 def key_of(wanted: Expression) -> str:

@@ -203,7 +203,12 @@ def test_evaluate_prints_a_table_or_json(
     assert run(monkeypatch, *given, "--maker", "choice") == 0
     said = capsys.readouterr().out
     assert "t20" in said
-    assert f"regret: mean {facts['regret_mean']:.3f}" in said
+    said = " ".join(said.split())
+    assert (
+        f"mean loss {facts['loss_mean']:.4g}, where always {facts['single_best']} has {facts['single_mean']:.4g}"
+        in said
+    )
+    assert f"in hindsight {facts['hindsight_mean']:.4g}; in the mean of cases {facts['regret_mean']:.2f} times" in said
     assert run(monkeypatch, *given, "--maker", "choice", "--json") == 0
     assert json.loads(capsys.readouterr().out) == facts
     assert run(monkeypatch, *given, "--json") == 1

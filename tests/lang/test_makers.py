@@ -11,12 +11,17 @@ import pytest
 from small_tables import opened
 
 from jostle import Table, load, rehearse
+from jostle.choice.learning.judging import judge_of
 from jostle.choice.learning.markets import read_raw
+from jostle.choice.makers.making import Training
+from jostle.choice.makers.shipped import rehearsals_for
+from jostle.corpora.corpus import Corpus
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source, named
-from jostle.tasks import RANGES, make_instance
+from jostle.lang.quick_start import _tells
+from jostle.tasks import CLASSIFICATION, RANGES, make_instance
 from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Chosen, Trace
 
@@ -206,3 +211,38 @@ def test_the_default_entry_is_what_nothing_else_uses() -> None:
     assert load(PROGRAMS / "tree.jst").entry == "FriedmanSchuster"
     assert load_source(Source("p.jst", "def main():\n    return 1\n\ndef other():\n    return 2\n")).entry == "main"
     assert opened().spent == 0
+
+
+COMMON = """
+from classifiers import Majority, NaiveBayes
+from public import tableCorpus
+WHO
+choice = MkChoiceMaker among {Majority, NaiveBayes} INFORMED trained on tableCorpus
+
+def answer(db):
+    return choice(db)
+"""
+
+
+def test_a_first_run_learns_from_rehearsals_that_came_with_jostle_where_they_tell_all(home: Path) -> None:
+    program = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))
+    trained = program.makers["choice"].trained
+    assert not (home / "home" / "histories").exists(), "nothing was rehearsed"
+    assert trained.databases == len({known.database for known in rehearsals_for(CLASSIFICATION).instances.values()})
+    assert {name for name, _ in trained.metafeatures} <= {each.name for each in CLASSIFICATION.free}
+    before = sorted((home / "home" / "makers").iterdir())
+    again = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))
+    assert again.makers["choice"].trained.mark == trained.mark
+    assert sorted((home / "home" / "makers").iterdir()) == before, "what was learned was kept, and found"
+
+
+def test_what_did_not_come_with_jostle_is_not_learned_from_there(home: Path) -> None:
+    """An Option, a metafeature or a judge of the program's own: these were rehearsed with nowhere."""
+    own = "def crowd(db):\n    return {{ select count(*) from db }} / 7\n"
+    for who, informed in ((own, "informed by {crowd}"), ("", "informed by {}")):
+        program = load_source(Source("trees.jst", COMMON.replace("WHO", who).replace("INFORMED", informed)))
+        maker = program.makers["choice"]
+        assert _tells(Training(corpus=CLASSIFICATION.corpus()), maker) == (not who)
+        assert not _tells(Training(corpus=Corpus(CLASSIFICATION.corpus().databases[:3])), maker)
+    judged = Training(corpus=CLASSIFICATION.corpus(), judged_by=judge_of(lambda answers, truth: 0.5))
+    assert not _tells(judged, maker)

@@ -15,7 +15,7 @@ from jostle.corpora.databases import PublicGrid, PublicTable
 from jostle.corpora.parts import possible_rows
 from jostle.corpora.resized import coarsened
 from jostle.corpora.specs import GridSpec, TableSpec
-from jostle.errors import CorpusError
+from jostle.errors import CorpusError, OptionError
 from jostle.options import get
 from jostle.tables.engines import MemorySource
 from jostle.tasks import make_instance
@@ -260,3 +260,17 @@ def test_without_a_number_of_records_a_grid_is_taken_as_it_is() -> None:
     counts = np.array([3, 0, 5, 1])
     instance = grid_instance(PublicGrid.of("grid", counts), GridSpec())
     assert (instance.counts.tolist(), instance.rows) == (counts.tolist(), 9)
+
+
+def test_answers_about_other_tables_are_no_answers() -> None:
+    """They could be scored, and would be judged by what they do not know."""
+    table, other = (table_instance(numbered(rows), TableSpec()) for rows in (300, 900))
+    model = get("Majority")(jostle.rehearse(other.table, seed=1), epsilon=1)
+    assert other.loss(model) >= 0
+    with pytest.raises(OptionError, match="a model of another table"):
+        table.loss(model)
+    small, large = (grid_instance(PublicGrid.of(f"g{side}", np.ones(side)), GridSpec()) for side in (8, 16))
+    estimate = get("Identity")(jostle.rehearse(large.table, seed=1), *large.questions, epsilon=1)
+    assert large.loss(estimate) >= 0
+    with pytest.raises(OptionError, match="an estimate of 16 cells"):
+        small.loss(estimate)

@@ -18,13 +18,42 @@ from jostle.choice.learning.history import KnownInstance
 from jostle.choice.learning.markets import Replica, Stall, seeded
 from jostle.choice.learning.regret import LEAST, weights_of
 from jostle.tasks import Task
-from jostle.tasks.metafeature import Metafeature, View, distinct
+from jostle.tasks.metafeature import Metafeature, View
 
-__all__ = ["Cases"]
+__all__ = ["Cases", "Failed"]
 
 Floats = NDArray[np.float64]
 ARTIFICIAL = 0.25
 """What a generated database says, next to a real one."""
+
+
+MOST_FAILED = 0.05
+"""An Option that fails in a larger share of its rehearsals is not chosen."""
+
+
+@frozen
+class Failed:
+    """How often an Option failed in rehearsals."""
+
+    option: str
+    failed: int
+    foreseen: int
+    """Of these, how often the schema said so: a maker passes it over there, and no run is lost."""
+    runs: int
+    why: str
+    """One of the reasons."""
+
+    @property
+    def is_unfit(self) -> bool:
+        """Whether it fails too often to be chosen."""
+        return self.failed - self.foreseen > MOST_FAILED * (self.runs - self.foreseen)
+
+    def __str__(self) -> str:
+        said = f"{self.option} failed in {self.failed:,} of {self.runs:,} rehearsals"
+        said += f" ({self.why})" if self.why else ""
+        if self.is_unfit:
+            return f"{said}, and is not chosen"
+        return f"{said}, which count as worse than everything else"
 
 
 def _texts(values: Iterable[str]) -> NDArray[np.str_]:
@@ -54,6 +83,8 @@ class Cases:
     """Which cases are of databases that a generator made."""
     judge: str | None = None
     """Of the task's, by whose losses it goes; None for its own, or for a programmer's."""
+    failures: tuple[Failed, ...] = ()
+    """Of Options that failed somewhere."""
     stalls: dict[str, Stall] = field(factory=dict)
     """What was read off each instance, by its key, with what was worked out of it."""
 
@@ -109,7 +140,7 @@ class Cases:
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
             schema = stall.schema
-            bought = len(distinct(metafeatures, schema))
+            bought = len(stall.distinct(metafeatures))
             for place, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None
                 case = number * len(self.epsilons) + place
@@ -139,6 +170,7 @@ class Cases:
             self.databases[rows],
             self.artificial[rows],
             self.judge,
+            self.failures,
             self.stalls,
         )
 

@@ -9,19 +9,23 @@ repeats as it was run.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.cases import Cases, Failed
 from jostle.choice.learning.history import History, KnownInstance
+from jostle.choice.learning.regret import as_failed
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
+from jostle.tasks import Task
 
-__all__ = ["cases_of"]
+__all__ = ["budgets_of", "cases_of"]
 
 Floats = NDArray[np.float64]
 Versioned = tuple[str, int]
@@ -34,7 +38,9 @@ class Gathered:
 
     instance: KnownInstance
     losses: Floats
-    """Budgets by Options by repeats."""
+    """Budgets by Options by repeats; infinite where an Option failed."""
+    failed: NDArray[np.int64]
+    """Options by two: how often it was run, and how often of that it failed."""
 
 
 def cases_of(
@@ -42,11 +48,12 @@ def cases_of(
 ) -> Cases:
     """The cases of all instances on which all these Options were rehearsed, or could not be.
 
-    An Option that failed somewhere counts there as the worst of those that did not.
+    An Option that failed somewhere counts there as worse than all others; one that failed more often than in a few
+    rehearsals, everywhere, unless what its schema says is why, since then a maker passes it over.
     """
     names = tuple((option.name, option.version) for option in options)
     if epsilons is None:
-        wanted = _common(history, names, judge)
+        wanted = budgets_of(history, options, judge)
     else:
         wanted = tuple(str(Fraction(epsilon)) for epsilon in epsilons)
     cuts: dict[str, list[KnownInstance]] = {}
@@ -61,18 +68,58 @@ def cases_of(
             fix="train with databases: trained_on=..., or jostle train",
         )
     repeats = max(each.losses.shape[2] for each in found)
+    failures = _failures(history, found, options)
+    unfit = np.array([name in {each.option for each in failures if each.is_unfit} for name, _ in names])
+    floor = _floor(options[0].task, judge)
     databases = [history.databases[each.instance.database] for each in found]
     return Cases(
         options[0].task,
         tuple(name for name, _ in names),
         tuple(each.instance for each in found),
         wanted,
-        np.concatenate([_padded(each.losses, repeats) for each in found]),
+        np.concatenate([_padded(_counted(each.losses, unfit, floor), repeats) for each in found]),
         [database.group for database in databases for _ in wanted],
         [database.name for database in databases for _ in wanted],
         [database.artificial for database in databases for _ in wanted],
         judge=judge,
+        failures=failures,
     )
+
+
+def _floor(task: Task[Any], judge: str | None) -> float:
+    own = None if judge is None else task.judge(judge).floor
+    return task.floor if own is None else own
+
+
+def _failures(history: History, found: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
+    """Return which Options failed, how often, and why."""
+    failures = []
+    for place, option in enumerate(options):
+        runs, failed = (int(sum(each.failed[place, kind] for each in found)) for kind in range(2))
+        if not failed:
+            continue
+        foreseen = sum(
+            int(each.failed[place, 1])
+            for each in found
+            if each.failed[place, 1] and option.refuses(each.instance.schema) is not None
+        )
+        said = (history.failures.get((each.instance.key, option.name, option.version), ()) for each in found)
+        why = next((reason for reasons in said for reason in reasons), "")
+        failures.append(Failed(option.name, failed, foreseen, runs, why))
+    return tuple(failures)
+
+
+def _counted(losses: Floats, unfit: NDArray[np.bool_], floor: float) -> Floats:
+    """Return losses with what failures count as, and Options that are not to be chosen."""
+    ran = np.where(np.isinf(losses), np.nan, losses)
+    there = ~np.isnan(losses).any(axis=1, keepdims=True) & ~np.isnan(ran).all(axis=1, keepdims=True)
+    kept = np.where(unfit[None, :, None], np.nan, ran) if not unfit.all() else ran
+    kept = np.where(np.isnan(kept).all(axis=1, keepdims=True), ran, kept)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of repeats that are not there
+        worst = as_failed(ran, floor, axis=1)
+    found: Floats = np.where(there, np.where(np.isnan(kept), worst, kept), np.nan)
+    return found
 
 
 def _gathered(
@@ -85,14 +132,17 @@ def _gathered(
     """Return an instance's losses, or None if some budget was not rehearsed with all Options."""
     parts = [_losses(history, cut.key, names, wanted, judge) for cut in cuts]
     losses = parts[0] if len(parts) == 1 else np.stack([_mean(part) for part in parts], axis=2)
-    if not losses.size or np.isnan(losses[:, 0]).all(axis=1).any():
+    ran = np.asarray(np.isfinite(losses).any(axis=1))
+    if not losses.size or not ran.any(axis=1).all():
         return None
-    kept = ~np.isnan(losses).all(axis=(0, 1))
-    return Gathered(cuts[0], losses[:, :, kept])
+    runs = np.sum([(~np.isnan(part)).sum(axis=(0, 2)) for part in parts], axis=0)
+    failed = np.sum([np.isinf(part).sum(axis=(0, 2)) for part in parts], axis=0)
+    kept = ran.any(axis=0)
+    return Gathered(cuts[0], losses[:, :, kept], np.stack([runs, failed], axis=1))
 
 
 def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequence[str], judge: str | None) -> Floats:
-    """Return budgets by Options by repeats: NaN for a repeat that not all Options have, or in which all failed."""
+    """Return budgets by Options by repeats: NaN for a repeat that not all Options have, infinity for what failed."""
     known = [history.losses(key, name, version, judge) for name, version in names]
     repeats = max((repeat + 1 for losses in known for _, repeat in losses), default=0)
     found = np.full((len(wanted), len(names), repeats), np.nan)
@@ -103,13 +153,11 @@ def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequ
                     loss = losses[epsilon, repeat]
                     found[place, option, repeat] = np.inf if loss is None else loss
     found[np.broadcast_to(np.isnan(found).any(axis=1, keepdims=True), found.shape)] = np.nan
-    worst = np.max(np.where(np.isfinite(found), found, -np.inf), axis=1, keepdims=True)
-    worst = np.where(np.isfinite(worst), worst, np.nan)
-    return np.where(np.isinf(found), worst, found)
+    return found
 
 
 def _mean(losses: Floats) -> Floats:
-    """Return the means over the repeats there are, NaN where there are none."""
+    """Return the means over the repeats there are, NaN where there are none; what failed once, failed."""
     counts = (~np.isnan(losses)).sum(axis=2)
     sums = np.nansum(losses, axis=2)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
@@ -119,8 +167,9 @@ def _padded(losses: Floats, repeats: int) -> Floats:
     return np.pad(losses, ((0, 0), (0, 0), (0, repeats - losses.shape[2])), constant_values=np.nan)
 
 
-def _common(history: History, names: Sequence[Versioned], judge: str | None) -> tuple[str, ...]:
-    """Return the budgets that every Option was rehearsed at somewhere."""
+def budgets_of(history: History, options: Sequence[Option], judge: str | None = None) -> tuple[str, ...]:
+    """The budgets that every one of some Options, as it is now, was rehearsed at somewhere; they rise."""
+    names = [(option.name, option.version) for option in options]
     seen: dict[Versioned, set[str]] = {name: set() for name in names}
     for instance in history.instances.values():
         for name, version in names:

@@ -13,7 +13,8 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
-from jostle.privacy.expressions import Expression, known_of, sensitivity
+from jostle.privacy.changes import Known
+from jostle.privacy.expressions import Expression, known_of, sensitivity, sensitivity_of
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
 from jostle.privacy.probe import Probe
@@ -75,28 +76,41 @@ class Stall:
 
     read: Mapping[str, tuple[float, ...]]
     schema: Schema
-    worked_out: dict[int, tuple[Expression, Floats, Fraction]] = field(factory=dict)
-    """By the expression's identity; the expression is held with it, so that its place is not taken by another."""
+    known: dict[str, Known] = field(factory=dict)
+    """Of each purchase, by its key."""
+    worked_out: dict[str, tuple[Floats, Fraction]] = field(factory=dict)
+    listed: dict[int, tuple[Metafeature, dict[str, Expression]]] = field(factory=dict)
+    """By the metafeature's identity; it is held with it, so that its place is not taken by another."""
+
+    def distinct(self, metafeatures: Iterable[Metafeature]) -> dict[str, Expression]:
+        """Return what several metafeatures buy here together, each thing once."""
+        found: dict[str, Expression] = {}
+        for each in metafeatures:
+            if id(each) not in self.listed:
+                wanted = each.purchases(self.schema, self.known)
+                self.listed[id(each)] = (each, {key_of(expression): expression for expression in wanted})
+            found.update(self.listed[id(each)][1])
+        return found
 
     def values(self, wanted: Expression) -> tuple[Floats, Fraction]:
         """Return an expression's numbers, and its sensitivity."""
-        known = self.worked_out.get(id(wanted))
-        if known is None:
-            key = key_of(wanted)
+        key = key_of(wanted)
+        if key not in self.worked_out:
             if key not in self.read:
                 raise ChoiceError(
                     "what a metafeature buys was not read off all databases",
                     fix="train again, with the databases at hand",
                 )
-            values, shape = np.array(self.read[key]), known_of(wanted, self.schema).shape
-            if values.size != math.prod(shape):
+            if key not in self.known:
+                self.known[key] = known_of(wanted, self.schema)
+            known, values = self.known[key], np.array(self.read[key])
+            if values.size != math.prod(known.shape):
                 raise ChoiceError(
                     "what a metafeature buys has another length in the history than the database it was read off gives",
                     fix="put a copy of the history in its place, or train again, with the databases at hand",
                 )
-            known = (wanted, values.reshape(shape), sensitivity(wanted, self.schema))
-            self.worked_out[id(wanted)] = known
-        return known[1], known[2]
+            self.worked_out[key] = (values.reshape(known.shape), sensitivity_of(known, self.schema))
+        return self.worked_out[key]
 
 
 @frozen(eq=False)

@@ -12,6 +12,9 @@ from jostle.visible import visible
 
 __all__ = ["Progress", "Stage", "shown_progress", "silent"]
 
+MOST_SAID = 100
+"""Letters beside a bar."""
+
 
 @frozen(eq=False)
 class Stage:
@@ -19,16 +22,17 @@ class Stage:
 
     bar: Any = None
     task: Any = None
+    title: str = ""
 
     def at(self, done: int, total: int) -> None:
         """Say how much of it is done."""
         if self.bar is not None:
             self.bar.update(self.task, completed=done, total=total)
 
-    def note(self, text: str) -> None:
-        """Say what was found."""
+    def doing(self, text: str) -> None:
+        """Say what is being done."""
         if self.bar is not None:
-            self.bar.console.log(visible(text), highlight=False, markup=False)
+            self.bar.update(self.task, description=visible(f"{self.title}: {text}"[:MOST_SAID]))
 
 
 @frozen(eq=False)
@@ -56,7 +60,7 @@ class Progress:
             TimeRemainingColumn(),
         )
         with Bars(*columns, console=Console(stderr=True)) as bars:
-            yield Stage(bars, bars.add_task(visible(title), total=total))
+            yield Stage(bars, bars.add_task(visible(title), total=total), title)
 
 
 def silent() -> Progress:

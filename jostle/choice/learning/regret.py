@@ -7,6 +7,8 @@ is, and cannot be reached.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -14,11 +16,13 @@ from numpy.typing import NDArray
 from jostle.errors import ChoiceError
 from jostle.files.structure import AnyFloat
 
-__all__ = ["LEAST", "Figures", "figures", "honest_best", "weights_of"]
+__all__ = ["LEAST", "Figures", "as_failed", "figures", "honest_best", "in_words", "weights_of"]
 
 Floats = NDArray[np.float64]
 LEAST = 1e-9
 """Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
+FAILED = 2.0
+"""What fails is so many times as bad as the worst that does not: it never ties with anything."""
 WORSE = 0.02
 """A cell counts as worse than the single best Option where the loss is higher by more than this part of it."""
 
@@ -41,6 +45,23 @@ class Figures:
     loss_mean: float
     single_mean: float
     hindsight_mean: float
+    single_regret: AnyFloat = float("nan")
+    """The mean regret of the single best Option; NaN in files of before it was noted."""
+
+
+def in_words(found: Figures, single: str) -> str:
+    """Return how a maker does beside always running one Option, and beside hindsight, as a sentence.
+
+    >>> found = Figures(10, 1.03, 1.2, 1.5, 0.5, 0.09, 0.213, 0.22, 0.205, 1.06)
+    >>> in_words(found, "Majority")  # doctest: +ELLIPSIS
+    'mean loss 0.213, where always Majority has 0.22, ... 1.03 times the loss in hindsight, always Majority 1.06 times'
+    """
+    always = "" if math.isnan(found.single_regret) else f", always {single} {found.single_regret:.2f} times"
+    return (
+        f"mean loss {found.loss_mean:.4g}, where always {single} has {found.single_mean:.4g}, and the best Option of "
+        f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times the "
+        f"loss in hindsight{always}"
+    )
 
 
 def honest_best(losses: Floats) -> Floats:
@@ -64,6 +85,16 @@ def honest_best(losses: Floats) -> Floats:
     return np.where(counts >= 2, chosen.sum(axis=1) / np.maximum(counts, 1), np.nan)
 
 
+def as_failed(losses: Floats, floor: float, axis: int | None = None) -> Floats:
+    """Return what a failure counts as beside losses; NaN stands for losses that there are not.
+
+    >>> float(as_failed(np.array([0.2, 0.4]), 0.01)), float(as_failed(np.array([0.0]), 0.01))
+    (0.8, 0.02)
+    """
+    worst = np.nanmax(losses, axis=axis, keepdims=axis is not None)
+    return np.asarray(FAILED * np.maximum(worst, max(floor, LEAST)))
+
+
 def figures(
     chosen: Floats, single: Floats, hindsight: Floats, *, floor: float, weights: Floats | None = None
 ) -> Figures:
@@ -74,7 +105,7 @@ def figures(
     chosen, single, hindsight = chosen[known], single[known], hindsight[known]
     least = max(floor, LEAST)
     weight = np.ones(len(chosen)) if weights is None else weights[known]
-    regret = np.maximum(chosen, least) / np.maximum(hindsight, least)
+    regret, always = (np.maximum(losses, least) / np.maximum(hindsight, least) for losses in (chosen, single))
     means = [float(np.average(losses, weights=weight)) for losses in (chosen, single, hindsight)]
     # Losses without a floor have no common scale either: they are measured in units of what hindsight has.
     unit = np.ones(len(chosen)) if floor else np.maximum(hindsight, least)
@@ -92,6 +123,7 @@ def figures(
         loss_mean=means[0],
         single_mean=means[1],
         hindsight_mean=means[2],
+        single_regret=float(np.average(always, weights=weight)),
     )
 
 

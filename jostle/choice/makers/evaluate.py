@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from jostle.choice.learning.regret import Figures, figures, honest_best
+from jostle.choice.learning.regret import Figures, as_failed, figures, honest_best
 from jostle.choice.learning.rehearse import run_once, seed_of
 from jostle.choice.learning.workers import in_processes
 from jostle.choice.makers.maker import ChoiceMaker
@@ -54,6 +54,9 @@ class Result:
     """The loss of the Option that was best on average in training."""
     regret: float
     failures: tuple[str, ...] = field(default=(), converter=_names)
+    """Why, each reason once."""
+    failed: Mapping[str, int] = field(factory=dict)
+    """How often Options failed, and the maker."""
 
 
 @frozen(kw_only=True)
@@ -71,6 +74,20 @@ class Evaluation:
     """Databases that the maker was trained on: what is found there says little."""
     problems: tuple[str, ...] = field(default=(), converter=_names)
     """Why some files were left out."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """What failed, how often, and why: a sentence for each."""
+        runs = self.trials * len(self.cells)
+        counted: Counter[str] = Counter()
+        for cell in self.cells:
+            counted.update(cell.failed)
+        said = [failure for cell in self.cells for failure in cell.failures]
+        return tuple(
+            f"{name} failed in {count} of {runs} runs, which count as worse than everything else: "
+            + next(failure for failure in said if failure.startswith(f"{name} ")).removeprefix(f"{name} ")
+            for name, count in counted.items()
+        )
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as plain data: the figures at the top level, and a list of cells."""
@@ -100,6 +117,7 @@ def _cell_data(cell: Result) -> dict[str, Any]:
         "hindsight": cell.hindsight,
         "single_best": cell.single,
         "failures": list(cell.failures),
+        "failed": dict(cell.failed),
     }
 
 
@@ -258,13 +276,14 @@ def _cell(
     *,
     floor: float,
 ) -> Result | None:
-    """Return what the trials show; what failed counts as the worst that did not. None if nothing ran."""
+    """Return what the trials show; what failed counts as worse than all that did not. None if nothing ran."""
     raw = np.array([outcome.losses for outcome in outcomes], dtype=np.float64).T
     if np.isnan(raw).all():
         return None
-    worst = float(np.nanmax(raw))
+    own = [outcome.loss for outcome in outcomes]
+    worst = float(as_failed(np.append(raw, np.array(own, dtype=np.float64)), floor))
     losses = np.where(np.isnan(raw), worst, raw)
-    answered = [worst if outcome.loss is None else outcome.loss for outcome in outcomes]
+    answered = [worst if each is None else each for each in own]
     hindsight = float(honest_best(losses[None])[0])
     loss = float(np.mean(answered))
     least = max(floor, np.finfo(np.float64).tiny)
@@ -272,6 +291,7 @@ def _cell(
     names = [option.name for option in maker.among]
     ran = [not np.isnan(row).all() for row in raw]
     means = losses.mean(axis=1)
+    failed = {name: int(np.isnan(row).sum()) for name, row in zip(names, raw, strict=True)} | {MAKER: own.count(None)}
     return Result(
         database=database,
         epsilon=epsilon,
@@ -282,4 +302,5 @@ def _cell(
         single=float(means[trained.single]),
         regret=max(loss, least) / max(hindsight, least),
         failures=dict.fromkeys(failure for outcome in outcomes for failure in outcome.failures),
+        failed={name: count for name, count in failed.items() if count},
     )

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.gathering import budgets_of, cases_of
 from jostle.choice.learning.history import History, histories_of, read_history, to_json
 from jostle.choice.learning.judging import Loss, judge_of
 from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
@@ -20,7 +20,7 @@ from jostle.choice.learning.progress import Progress, shown_progress
 from jostle.choice.learning.rehearse import EPSILONS, Plan, judge_in, rehearse_all
 from jostle.choice.makers.kept import identity_of, keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_for, rehearsals_of
 from jostle.choice.makers.trained import Trained, learn
 from jostle.choice.makers.training import SHARES
 from jostle.corpora.corpus import Corpus
@@ -40,7 +40,7 @@ from jostle.visible import visible
 
 __all__ = ["MkChoiceMaker", "Training"]
 
-LEARNING = 1
+LEARNING = 2
 """Of the code that learns: raised when the same rehearsals come to make another maker."""
 
 Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]
@@ -56,7 +56,8 @@ class Training:
     """What is known already; None for the history that is kept on this machine."""
     shares: tuple[Fraction, ...] = SHARES
     judged_by: Judge | None = None
-    epsilons: tuple[str, ...] = EPSILONS
+    epsilons: tuple[str, ...] | None = None
+    """Budgets; None for the usual ones, or for all that a history has. Of a history, those that it has of them."""
     repeats: int = 4
     engine: str = "processes"
     workers: int | None = None
@@ -84,8 +85,9 @@ class Training:
         judge = self.judged_by
         own = judge is None or judge.name == maker.task.judges[0].name
         yield None if own or judge is None else (judge.name, _code(judge.loss))
+        yield self.epsilons
         if self.corpus is not None:
-            yield self.epsilons, self.repeats, _code(self.jobs)
+            yield self.repeats, _code(self.jobs)
             for database in self.corpus:
                 yield database.name, database.group, identity_of(database)
         elif self.history is not None:
@@ -99,15 +101,19 @@ class Training:
         history = self.rehearsed(maker, progress)
         cases = self.cases(maker, history)
         learners = self.learners(maker)
-        with progress.stage("learning to choose", None) as said:
+        with progress.stage(f"{maker.label}: learning from {len(cases):,} rehearsals", None) as said:
             return learn(
-                cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.note
+                cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.doing
             )
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """Return what is learned from."""
-        epsilons = self.epsilons if self.corpus is not None else None
-        return cases_of(history, maker.among, epsilons=epsilons, judge=maker.task.other(self.judged_by))
+        judge = maker.task.other(self.judged_by)
+        epsilons = self.epsilons or EPSILONS
+        if self.corpus is None:
+            there = budgets_of(history, maker.among, judge)
+            epsilons = tuple(each for each in there if self.epsilons is None or each in self.epsilons)
+        return cases_of(history, maker.among, epsilons=epsilons, judge=judge)
 
     def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
         """Return who may learn: the programmer's own predictions as well, if there are any."""
@@ -121,8 +127,9 @@ class Training:
         if self.corpus is None:
             return self._judged(maker, self._known(maker))
         history = self.history if self.history is not None else History.open(histories_of(maker.task))
-        # Databases that share people are to be one group, whoever put them together.
-        jobs = [job for job in self.jobs(self.corpus.grouped()) if maker.task.takes(job[0])]
+        with progress.stage("reading public databases", None):
+            # Those that share people are to be one group, whoever put them together.
+            jobs = [job for job in self.jobs(self.corpus.grouped()) if maker.task.takes(job[0])]
         if not jobs:
             raise ChoiceError(
                 f"there is no public database of the task {maker.task.name!r} to learn from",
@@ -130,7 +137,7 @@ class Training:
             )
         plan = Plan(
             options=maker.among,
-            epsilons=self.epsilons,
+            epsilons=self.epsilons or EPSILONS,
             repeats=self.repeats,
             metafeatures=maker.informed_by,
             judged_by=self.judged_by,
@@ -143,7 +150,7 @@ class Training:
         """Return what is learned from where no databases are named."""
         if self.history is not None:
             return self.history
-        return rehearsals_of(maker.label) if maker.label in SHIPPED else shipped_history(maker.task)
+        return rehearsals_of(maker.label) if maker.label in SHIPPED else rehearsals_for(maker.task)
 
     def _judged(self, maker: ChoiceMaker, history: History) -> History:
         """The part of a history that was judged as this training judges."""
@@ -171,7 +178,8 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
 
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
-    rehearsals that came with Jostle, which have all built-in Options; it can be given databases, a folder of them, a
+    rehearsals that came with Jostle, which have all built-in Options, on databases that none of these was tuned on;
+    it can be given databases, a folder of them, a
     history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
     it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* says how bad an answer is: one
     of the task's judges by name ("auc"), or a function of two lists, the answers and the truth (see

@@ -19,7 +19,7 @@ from jostle.errors import ChoiceError
 from jostle.learned.places import shipped_folder
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 
-__all__ = ["SHIPPED", "Shipped", "rehearsals_of", "shipped_history", "shipped_maker"]
+__all__ = ["SHIPPED", "Shipped", "rehearsals_for", "rehearsals_of", "shipped_history", "shipped_maker"]
 
 
 @frozen
@@ -52,6 +52,7 @@ CLASSIFIERS = (
     "Jagannathan",
     "FletcherIslam",
     "PatilSingh",
+    "RandomForest",
     "RandomForest(trees=1)",
     "PooledBayes",
     "PooledTree",
@@ -109,16 +110,22 @@ def shipped_history(task: Task[Any]) -> History:
 def rehearsals_of(name: str) -> History:
     """Return the rehearsals that a maker which came with Jostle learned from."""
     shipped = _shipped(name)
-    history = shipped_history(shipped.task)
-    return history.of(key for key, instance in history.instances.items() if _is_for(shipped, instance))
+    return rehearsals_for(shipped.task, axes=shipped.axes, role=shipped.role)
 
 
-def _is_for(shipped: Shipped, instance: KnownInstance) -> bool:
-    """Whether a maker learns from an instance: of its kind, and of a database of its role."""
-    if shipped.axes and len(instance.sketch.columns) not in shipped.axes:
-        return False
+def rehearsals_for(task: Task[Any], *, axes: tuple[int, ...] = (), role: Role | None = "learn") -> History:
+    """Return the rehearsals of a task that came with Jostle, on databases of a role; on all that there are if None."""
+    history = shipped_history(task)
+    return history.of(
+        key
+        for key, instance in history.instances.items()
+        if (not axes or len(instance.sketch.columns) in axes) and (role is None or _role(instance) == role)
+    )
+
+
+def _role(instance: KnownInstance) -> Role | None:
     database = known().get(instance.database)
-    return shipped.role is None or (database is not None and database.role == shipped.role)
+    return None if database is None else database.role
 
 
 def _shipped(name: str) -> Shipped:

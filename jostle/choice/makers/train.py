@@ -46,6 +46,7 @@ class Learned:
             "learner": trained.learner,
             "metafeatures": [name for name, _ in trained.metafeatures],
             "share": str(trained.share),
+            "failures": {each.option: [each.failed, each.runs, each.why] for each in trained.failures},
             "rehearsals": trained.rehearsals,
             "databases": trained.databases,
             "groups": trained.groups,
@@ -62,11 +63,12 @@ class Learned:
         trained = self.trained
         looked_at = ", ".join(name for name, _ in trained.metafeatures) or "nothing"
         lines = [f"warning: {problem}" for problem in self.problems]
+        lines += [f"warning: {failure}" for failure in trained.failures]
         lines += [
             f"{self.maker.label}: {trained.summary}",
             f"  it looks at {looked_at}, spending {float(trained.share):.2%} of the budget",
             f"  its learner is called {trained.learner}",
-            f"  the single best Option is {trained.options[trained.single][0]}",
+            f"  the Option that does best if one is run always is {trained.options[trained.single][0]}",
         ]
         if self.history is not None:
             lines.append(f"  rehearsals are kept in {self.history}, and are not run again")

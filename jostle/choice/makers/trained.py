@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.cases import Cases, Failed
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
-from jostle.choice.learning.regret import Figures
+from jostle.choice.learning.regret import Figures, in_words
 from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
 from jostle.choice.makers.training import (
     DRAWS,
@@ -101,6 +101,8 @@ class Trained:
     """On databases left out of training."""
     judge: str | None = None
     """By which of the task's judges it learned; None for its own, or for a programmer's."""
+    failures: tuple[Failed, ...] = ()
+    """Of Options that failed in rehearsals."""
     declared: Trained | None = None
     """What it learned for tables whose schema declares the number of rows, if it was rehearsed on such."""
 
@@ -152,18 +154,12 @@ class Trained:
     @property
     def summary(self) -> str:
         """Return one line on where this was learned, and how well it does."""
-        gap = self.figures.gap_closed
-        closed = ""
-        if gap > 0:
-            closed = f"closes {gap:.0%} of the gap from the single best Option to hindsight"
-        elif gap <= 0:
-            closed = "is not clearly better than the single best Option, which it runs"
-        if closed:
-            closed = f"; on databases it had not seen it {closed}"
-        return (
-            f"learned from {self.rehearsals:,} rehearsals on {self.databases} public databases{closed}, "
-            f"with a mean regret of {self.figures.regret_mean:.2f}"
-        )
+        found = self.figures
+        best = self.options[self.single][0]
+        learned = f"learned from {self.rehearsals:,} rehearsals on {self.databases} public databases"
+        if self.learner == "single best":
+            return f"{learned}; nothing beats running {best} always"
+        return f"{learned}; on databases left out: {in_words(found, best)}"
 
     def check(self, options: Sequence[Option], metafeatures: Sequence[Metafeature]) -> tuple[Metafeature, ...]:
         """Refuse other Options than it was trained among, or other versions; return the metafeatures it looks at."""
@@ -212,6 +208,7 @@ class Trained:
             "groups": self.groups,
             "figures": {name: round(value, 4) for name, value in asdict(self.figures).items()},
             "single": self.single,
+            **({"failures": [asdict(each) for each in self.failures]} if self.failures else {}),
             "digests": self.digests,
             "reasons": self.reasons.facts(),
             "usual": [[float(f"{each:.4g}") for each in pair] for pair in self.usual],
@@ -262,6 +259,7 @@ class TrainedFacts:
     kind: str
     fitted: Mapping[str, Any]
     judge: str | None = None
+    failures: tuple[Failed, ...] = ()
     declared: TrainedFacts | None = None
     with_rows: Any = None
     """What earlier versions learned under add_remove as if the number of rows were public. There is no such table, and
@@ -307,6 +305,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         databases=len(set(cases.databases.tolist())),
         groups=len(set(cases.groups.tolist())),
         figures=judged if helps else tried[0].figures(cases, real if real.any() else None),
+        failures=cases.failures,
     )
 
 
@@ -337,6 +336,7 @@ def _trained(held: TrainedFacts, priors: tuple[Predict | None, ...]) -> Trained:
         databases=held.databases,
         groups=held.groups,
         figures=held.figures,
+        failures=held.failures,
         declared=None if held.declared is None else _trained(held.declared, priors),
     )
 

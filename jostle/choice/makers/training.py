@@ -20,7 +20,7 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import LEARNERS, MOST_LOG, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
-from jostle.tasks.metafeature import Metafeature, distinct
+from jostle.tasks.metafeature import Metafeature
 
 __all__ = [
     "LEADS",
@@ -304,10 +304,10 @@ def free_and_paid(
     cases: Cases, metafeatures: Sequence[Metafeature]
 ) -> tuple[list[Metafeature], list[tuple[Metafeature, ...]]]:
     """Return the free metafeatures, and the others in bundles that buy the same things."""
-    schema = cases.stall(cases.instances[0]).schema
+    stall = cases.stall(cases.instances[0])
     bundles: dict[tuple[str, ...], list[Metafeature]] = {}
     for each in metafeatures:
-        bundles.setdefault(tuple(sorted(distinct([each], schema))), []).append(each)
+        bundles.setdefault(tuple(sorted(stall.distinct([each]))), []).append(each)
     free = bundles.pop((), [])
     return free, _with_what_comes_along(bundles)
 

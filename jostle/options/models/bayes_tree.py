@@ -14,7 +14,7 @@ from jostle.files.damage import DamageError
 from jostle.files.structure import structured
 from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Schema
-from jostle.tasks.classification.model import Model, check_numbers
+from jostle.tasks.classification.model import Model, apart, check_numbers
 
 __all__ = ["BayesTreeModel"]
 
@@ -65,6 +65,17 @@ class BayesTreeModel(Model):
         for node in np.flatnonzero(routing.attribute >= 0)[::-1]:
             slots[node] = slots[routing.children[routing.first[node]]]
         return slots
+
+    def leads(self) -> NDArray[np.float64]:
+        """Return the least of the leaves' leads, each the sum of its start's and of those of its attributes."""
+        found = np.full((len(self.classes),) * 2, np.inf)
+        for start, weights in zip(self.start, self.weights, strict=True):
+            here, begin = apart(start[None, :]), 0
+            for name in self.schema.attributes:
+                end = begin + self.schema[name].size
+                here, begin = here + apart(weights[begin:end]), end
+            found = np.minimum(found, here)
+        return found
 
     def text(self) -> str:
         """Return the tree, and for each leaf how its start leans; the terms are too many to read."""

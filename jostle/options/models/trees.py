@@ -16,7 +16,7 @@ from jostle.files.structure import structured
 from jostle.options.models.plot import plot_tree
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
-from jostle.tasks.classification.model import Model, check_numbers
+from jostle.tasks.classification.model import Model, apart, check_numbers
 
 __all__ = ["TreeModel"]
 
@@ -86,6 +86,23 @@ class TreeModel(Model):
                 break
             node[going] = self.routing.children[self.routing.first[node[going]] + code[going]]
         return node
+
+    def leads(self) -> NDArray[np.float64]:
+        """Return the sums of the trees' least leads, each over its leaves; rows with unknown values are not told."""
+        scores = self.shares
+        if self.combine == "vote" and self.routing.trees > 1:
+            scores = np.eye(len(self.classes))[np.argmax(scores, axis=1)]
+        each = [apart(scores[self._leaves_below(int(root))]) for root in self.routing.roots]
+        return np.asarray(np.sum(each, axis=0))
+
+    def _leaves_below(self, root: int) -> Integers:
+        level, found = np.array([root], dtype=np.int64), [np.empty(0, dtype=np.int64)]
+        while level.size:
+            inner = self.routing.attribute[level] >= 0
+            found.append(level[~inner])
+            below = [self._children(node) for node in level[inner].tolist()]
+            level = np.unique(np.concatenate(below)) if below else found[0]
+        return np.concatenate(found)
 
     def text(self) -> str:
         """Return the trees written out, a line for each branch and class, indented by depth."""

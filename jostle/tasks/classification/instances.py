@@ -75,6 +75,12 @@ class TableInstance:
                 why="what is judged is a model or a tree",
                 fix="return one",
             )
+        if model.schema.columns != self.schema.columns or model.schema.label != self.schema.label:
+            raise OptionError(
+                "an answer is a model of another table",
+                why="it is judged by the rows of the table that was asked, by its attributes and classes",
+                fix="return one that was made from db",
+            )
         if not self._last or self._last[0][0] is not model:
             self._last[:] = [(model, model.chances(self.codes))]
         return self._last[0][1]

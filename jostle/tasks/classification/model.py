@@ -21,12 +21,14 @@ from jostle.privacy.amounts import show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 
-__all__ = ["Model", "check_numbers", "load_model"]
+__all__ = ["Model", "apart", "check_numbers", "load_model"]
 
 VERSION = 1
 MODEL = FileKind("model", OptionError, "save it anew with model.save(path)", version=VERSION)
 LARGEST = 1e100
 """Numbers that a model adds up: sums over all of its parts stay finite."""
+SURE = 1e-9
+"""A lead that is larger is none of rounding."""
 CODED_AT_ONCE = 1 << 18
 """Rows that are turned into chances at a time."""
 
@@ -85,6 +87,30 @@ class Model(ABC):
     @abstractmethod
     def text(self) -> str:
         """Return the model written out for people."""
+
+    @abstractmethod
+    def leads(self) -> NDArray[np.float64]:
+        """Return the least that each class can be ahead of each other one, for whatever row: classes by classes.
+
+        Or less than that. A lead of 0 is one of the class that is declared first.
+        """
+
+    @property
+    def only_class(self) -> str | None:
+        """Return the one class that is predicted for every row, whatever its values; None if that cannot be told."""
+        leads = self.leads()
+        number = len(self.classes)
+        first = np.arange(number)[:, None] < np.arange(number)[None, :]
+        ahead = (leads > SURE) | (first & (leads >= 0)) | np.eye(number, dtype=np.bool_)
+        always = np.flatnonzero(ahead.all(axis=1))
+        return self.classes[always[0]] if len(always) else None
+
+    def told(self) -> str:
+        """Return the model for people: its text, after a line that says so where it tells rows not apart."""
+        only = self.only_class
+        if only is None or len(self.classes) < 2:
+            return self.text()
+        return f"predicts {only!r} for every row: what was released tells no rows apart\n{self.text()}"
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
@@ -146,7 +172,7 @@ class Model(ABC):
         return f"<{type(self).__name__} of {self.made_by or 'an Option'} for {self.schema.label!r}>"
 
     def __str__(self) -> str:
-        return self.text()
+        return self.told()
 
 
 def load_model(path: str | Path) -> Model:
@@ -174,3 +200,13 @@ def check_numbers(array: NDArray[np.float64], name: str, *shape: int) -> None:
     """Refuse an array that is not of this shape, or has numbers that cannot be added up."""
     if array.shape != shape or (array.size and np.abs(array).max() > LARGEST):
         raise DamageError("does not fit the schema and the other parts", (name,))
+
+
+def apart(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least difference between each two columns, over all rows.
+
+    >>> apart(np.array([[3.0, 1.0], [2.0, 1.5]])).tolist()
+    [[0.0, 0.5], [-2.0, 0.0]]
+    """
+    columns = range(scores.shape[1])
+    return np.array([[float((scores[:, one] - scores[:, other]).min()) for other in columns] for one in columns])

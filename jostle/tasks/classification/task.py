@@ -76,7 +76,7 @@ CLASSIFICATION: Task[Model] = register(
         ),
         free=metafeatures.PUBLIC,
         bought=metafeatures.BOUGHT,
-        text=lambda model: model.text(),
+        text=lambda model: model.told(),
         data=lambda model: json.loads(model.to_json()),
         save=lambda model, path: model.save(path),
     )

@@ -72,6 +72,12 @@ class GridInstance:
                 why="what is judged is an estimate of the cells",
                 fix="return one",
             )
+        if estimate.shape != self.workload.shape:
+            raise OptionError(
+                f"an answer is an estimate of {' x '.join(map(str, estimate.shape))} cells",
+                why=f"the grid that was asked has {' x '.join(map(str, self.workload.shape))}",
+                fix="return one that was made from db",
+            )
         if not self._last or self._last[0][0] is not estimate:
             self._last[:] = [(estimate, estimate.answers(self.workload))]
         return self._last[0][1]

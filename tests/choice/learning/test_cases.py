@@ -6,17 +6,31 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from attrs import frozen
 from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
+from jostle.choice.makers.training import single_best
 from jostle.errors import ChoiceError
+from jostle.options.classification.majority import Majority
+from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES
 from jostle.tasks.metafeature import key_of
 
 AMONG = options()
+NAMES = tuple(each.name for each in AMONG)
 SKETCH = Sketch([("a", 3, False), ("label", 2, False)], "label")
+
+
+@frozen(kw_only=True)
+class Picky(Majority):
+    """An Option that refuses tables with few attributes."""
+
+    def refuses(self, schema: Schema) -> str | None:
+        """Return why it does not run."""
+        return "there are too few attributes" if len(schema.attributes) < 2 else None
 
 
 def history_of(*lines: Line) -> History:
@@ -52,11 +66,46 @@ def test_a_case_is_an_instance_and_a_budget() -> None:
     assert RANGES.floor == 0
 
 
-def test_what_failed_counts_as_the_worst_that_did_not() -> None:
-    cases = cases_of(four(one=(None, 0.2, None)), AMONG)
-    assert cases.losses[:3, 1, 0].tolist() == [0.5, 0.2, 0.3]
+def test_what_failed_is_worse_than_everything_that_did_not() -> None:
+    seldom = history_of(*(runs("two", option, *[0.3] * 3, repeat=repeat) for option in NAMES for repeat in range(20)))
+    cases = cases_of(four(one=(None, 0.2, None)) | seldom, AMONG)
+    assert cases.losses[:3, 1, 0].tolist() == [1.0, 0.2, 0.6], "twice the worst that did not fail"
+    (failed,) = cases.failures
+    assert (failed.option, failed.failed, failed.foreseen, failed.runs) == ("NaiveBayes", 2, 0, 63)
+    assert not failed.is_unfit
     everything = four(one=(None, 0.2, None)) | history_of(runs("one", "Majority", None, 0.4, 0.3))
     assert len(cases_of(everything, AMONG)) == 3, "where nothing ran, nothing is learned"
+
+
+def test_a_failure_does_not_tie_with_losses_that_count_as_nothing() -> None:
+    """Losses below the floor count as the floor: a failure beside such a loss is worse all the same."""
+    perfect = history_of(runs("one", "Majority", 0.0, 0.001, 0.0), runs("one", "NaiveBayes", None, None, None))
+    cases = cases_of(perfect, AMONG)
+    assert (cases.losses[:, 1] >= 2 * cases.floor).all()
+    for among in (AMONG, AMONG[::-1]):
+        cases = cases_of(perfect, among)
+        best = single_best(cases.mean, np.ones(len(cases)), cases.floor)
+        assert cases.options[best] == "Majority", "what always fails is never the single best"
+
+
+def test_what_fails_in_more_than_a_few_rehearsals_counts_as_failed_in_all() -> None:
+    cases = cases_of(four(two=(None, 0.1, 0.1)), AMONG)
+    assert cases.failures[0].is_unfit
+    assert cases.losses[:, 1, 0].tolist() == [1.2, 0.8, 0.6, 1.0, 1.0, 1.0]
+    assert "failed in 1 of 6 rehearsals" in str(cases.failures[0])
+    assert "is not chosen" in str(cases.failures[0])
+
+
+def test_what_its_schema_refuses_does_not_make_an_option_unfit() -> None:
+    """A maker passes it over where it refuses; elsewhere it may be the best."""
+    given = history_of(
+        runs("one", "Majority", 0.5, 0.4, 0.3),
+        runs("one", "Picky", None, None, None),
+        runs("two", "Majority", *[0.5] * 3),
+    )
+    cases = cases_of(given, (AMONG[0], Picky()))
+    assert (cases.failures[0].failed, cases.failures[0].foreseen) == (3, 3)
+    assert not cases.failures[0].is_unfit
 
 
 def test_instances_without_all_options_are_left_out() -> None:

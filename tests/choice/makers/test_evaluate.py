@@ -107,7 +107,7 @@ def test_what_was_trained_on_is_named() -> None:
     assert evaluate(maker, both, ["1"], trials=2, workers=1).seen_before == ("t0", "t1", "t2")
 
 
-def test_failures_count_as_the_worst_and_are_told() -> None:
+def test_failures_are_worse_than_everything_and_are_told() -> None:
     def crashes(db: Probe, *, epsilon: Fraction) -> Any:
         raise ZeroDivisionError("division by zero")
 
@@ -117,11 +117,15 @@ def test_failures_count_as_the_worst_and_are_told() -> None:
         return (0.1, 0.5, 0.4)
 
     maker = maker_of(among=among, trained_on=planted(crashing_wins, among))
-    (cell,) = evaluate(maker, tables(1), ["1"], trials=2, workers=1).cells
+    found = evaluate(maker, tables(1), ["1"], trials=2, workers=1)
+    (cell,) = found.cells
     assert cell.losses["crashes"] is None
     said = {name: loss for name, loss in cell.losses.items() if loss is not None}
     assert cell.chosen == {"crashes": 2}
-    assert cell.loss >= max(said.values()) - 1e-12
+    assert cell.loss > 1.5 * max(said.values())
+    assert cell.regret > 1.5
+    assert cell.failed == {"crashes": 2, "the maker itself": 2}
+    assert found.failed[0].startswith("crashes failed in 2 of 2 runs, which count as worse than everything else: crash")
     assert any("ZeroDivisionError" in failure for failure in cell.failures)
 
 
