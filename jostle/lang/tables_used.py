@@ -23,11 +23,14 @@ def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition)
     known: dict[str, set[str]] = {name: set() for name in functions}
     known.setdefault(definition.name, set())
     everything = {**functions, definition.name: definition}
+    options = _options(module)
+    inside = {name: list(nodes.walk(each)) for name, each in everything.items()}
     changed = True
     while changed:
         changed = False
         for name, each in everything.items():
-            found = set(_used(each, module, everything, known))
+            own = {parameter.name for parameter in each.parameters}
+            found = own & CALLED_SO | set(_used(inside[name], own, everything, known, options))
             if found - known[name]:
                 known[name] |= found
                 changed = True
@@ -35,15 +38,14 @@ def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition)
 
 
 def _used(
-    definition: nodes.FunctionDefinition,
-    module: nodes.Module,
+    inside: list[nodes.Node],
+    own: set[str],
     functions: dict[str, nodes.FunctionDefinition],
     known: dict[str, set[str]],
+    options: set[str],
 ) -> Iterator[str]:
-    own = {each.name for each in definition.parameters}
-    options = _options(module)
-    yield from own & CALLED_SO
-    for node in nodes.walk(definition):
+    """Yield which of a function's own parameters stand in it where a database does."""
+    for node in inside:
         for place in _places(node, functions, known, options):
             if isinstance(place, nodes.Name) and place.name in own:
                 yield place.name
