@@ -17,7 +17,7 @@ from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
-    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, quickly
+    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, private_roc_auc, quickly
     from jostle.lang.program import load
     from jostle.options.models import load_model
     from jostle.privacy.opening import protect, rehearse
@@ -45,6 +45,7 @@ __all__ = [
     "option",
     "options",
     "pretrained",
+    "private_roc_auc",
     "protect",
     "public",
     "quickly",
@@ -55,6 +56,7 @@ __all__ = [
 _HOMES = {
     "pretrained": "jostle.api",
     "free_facts": "jostle.api",
+    "private_roc_auc": "jostle.api",
     "quickly": "jostle.api",
     "option": "jostle.api",
     "metafeature": "jostle.api",
