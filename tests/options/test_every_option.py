@@ -115,8 +115,12 @@ def test_on_a_part_of_a_table_whose_rows_are_declared_it_spends_what_the_part_de
 
 
 def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
-    asked = {RANGES: _workload, EVALUATION: lambda db: scorer_of(db.schema, SCORE)}.get(option.task)
-    run = option.run(probe, budget) if asked is None else option.run(probe, asked(probe), budget)
+    asked: tuple[Any, ...] = ()
+    if option.task is RANGES:
+        asked = (_workload(probe),)
+    if option.task is EVALUATION:
+        asked = (scorer_of(probe.schema, SCORE),)
+    run = option.run(probe, *asked, budget)
     assert probe.spent == declared
     return run
 
