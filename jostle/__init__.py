@@ -17,6 +17,7 @@ from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
+    from jostle.advice import advise
     from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, private_roc_auc, quickly
     from jostle.lang.program import load
     from jostle.options.models import load_model
@@ -36,6 +37,7 @@ __all__ = [
     "SparseFeatures",
     "Table",
     "Trace",
+    "advise",
     "choose",
     "expressions",
     "free_facts",
@@ -54,6 +56,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advise": "jostle.advice",
     "pretrained": "jostle.api",
     "free_facts": "jostle.api",
     "private_roc_auc": "jostle.api",
