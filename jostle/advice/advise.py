@@ -231,6 +231,8 @@ def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: 
 
 
 def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
+    task = CLASSIFICATION if known.scale == "share" else RANGES
+    yield f"{known.judge}: {task.judge(known.judge).about}."
     yield (
         f"Four in five losses are expected in brackets, from rehearsals on {known.databases} public databases of "
         f"{known.groups} groups."
@@ -267,7 +269,12 @@ def _home(schema: Schema, task: Any, wanted: str | None = None) -> str:
     if wanted is not None:
         task = SHIPPED[wanted].task
     if not task.suits(schema):
-        raise ChoiceError(f"this schema is not one for an Option that {task.does}", fix='Schema(columns, label="...")')
+        raise ChoiceError(
+            f"this schema is not one for what {task.does}",
+            fix='Schema(columns, label="...")'
+            if task is CLASSIFICATION
+            else "a schema of one or two columns, no label",
+        )
     name = "classification" if task is CLASSIFICATION else MAKERS.get(len(schema.names))
     if name is None or task not in {CLASSIFICATION, RANGES}:
         raise ChoiceError(
@@ -281,7 +288,8 @@ def _home(schema: Schema, task: Any, wanted: str | None = None) -> str:
 
 def _known(asked: Iterable[str], known: Expectations) -> tuple[list[str], list[str]]:
     """Options of which something is known as they are now, and those of which nothing is."""
-    found, absent = [], []
+    found: list[str] = []
+    absent: list[str] = []
     for name in dict.fromkeys(asked):
         bands = known.options.get(name)
         (found if bands is not None and _is_current(name, bands, known) else absent).append(name)
