@@ -50,9 +50,10 @@ HEAD = """# Bands of expected losses
 
 What `jostle advise` says before anything is spent, beside what then happened. A band is to hold four losses in five.
 *Learn*: rehearsals on databases that makers learn from, each group in a band that was made without it; bands were
-calibrated there. *Judge*: each Option that the maker chooses among and the maker itself, run once at each budget on
-one database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are means: of the share of wrong
-predictions, and on grids of the decimal logarithm of the error, where 0.5 is from 0.56 to 1.78 times what is expected.
+calibrated there. *Judge*: each Option that the maker chooses among and the maker itself, run once at each budget on one
+database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are means: of the
+share of wrong predictions, and on grids of the decimal logarithm of the error, where 0.5 is from 0.56 to 1.78 times
+what is expected.
 """
 
 
@@ -112,7 +113,7 @@ def row(what: str, role: str, shares: list[float], width: float | None) -> str:
     """A line of the page."""
     low, high = interval(shares)
     said = "" if width is None else f"{width:.2f}"
-    return f"| {what} | {role} | {len(shares)} | {np.mean(shares):.0%} | {low:.0%} to {high:.0%} | {said} |"
+    return f"| {what} | {role} | {len(shares)} | {np.mean(shares):.1%} | {low:.1%} to {high:.1%} | {said} |"
 
 
 def of_learn(name: str, *, told: bool) -> list[float]:

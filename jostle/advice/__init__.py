@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from jostle.advice.advise import Advice, advise
+from jostle.advice.expected import Advice, advise
 
 __all__ = ["Advice", "advise"]

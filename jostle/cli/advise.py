@@ -31,7 +31,7 @@ def advise(  # noqa: PLR0917 - a command's options
     """Say which loss to expect of each Option and of the maker, by budget, from public facts. No data are read."""
     load_with(with_)
     from jostle.advice import advise as advice_on  # noqa: PLC0415 - commands load what they need
-    from jostle.advice.advise import EPSILONS  # noqa: PLC0415
+    from jostle.advice.expected import EPSILONS  # noqa: PLC0415
 
     found = advice_on(what, schema=schema, rows=rows, epsilons=epsilon or EPSILONS, loss=loss, commonest=commonest)
     if plot is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError, shown
 from jostle.tables.columns import Categorical, Column
+from jostle.tables.features import SparseFeatures
 from jostle.tables.private_files import check_public
 from jostle.tables.schema import Schema
 
@@ -19,6 +20,8 @@ __all__ = ["made_up", "write_made_up"]
 MOST_ROWS = 10_000_000
 TELLING = 1.5
 """How much values tell of the label, next to chance."""
+WORDS, MADE_UP_WORDS = 5, 1000
+"""Of a text, and to choose from where a schema names none."""
 EMPTY = 0.02
 """Of the cells of a column that may be empty."""
 
@@ -35,7 +38,10 @@ def made_up(schema: Schema, rows: int, *, seed: int = 0) -> pa.Table:
     codes = {name: _codes(schema[name], rows, chance) for name in schema.attributes}
     if schema.label is not None:
         codes[schema.label] = _told(schema, codes, rows, chance)
-    return pa.table({name: _cells(schema[name], codes[name], chance) for name in schema.names})
+    cells = {name: _cells(schema[name], codes[name], chance) for name in schema.names}
+    if schema.features is not None:
+        cells[schema.features.column] = _texts(schema.features, rows, chance)
+    return pa.table(cells)
 
 
 def write_made_up(schema: Schema, path: str | Path, rows: int, *, seed: int = 0) -> None:
@@ -50,6 +56,14 @@ def write_made_up(schema: Schema, path: str | Path, rows: int, *, seed: int = 0)
             pa_csv.write_csv(frame, file)
     except OSError as mistake:
         raise TableError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
+
+
+def _texts(features: SparseFeatures, rows: int, chance: np.random.Generator) -> pa.Array:
+    """Texts of a few words, those that are declared first being commoner."""
+    words = np.array(features.words or [f"word{number}" for number in range(MADE_UP_WORDS)], dtype=object)
+    weights = 1 / np.arange(1, len(words) + 1)
+    drawn = chance.choice(words, (rows, WORDS), p=weights / weights.sum())
+    return pa.array([" ".join(each) for each in drawn], pa.string())
 
 
 def _values(column: Column) -> int:
