@@ -17,7 +17,8 @@ from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
-    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, quickly
+    from jostle.advice import advise
+    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, private_roc_auc, quickly
     from jostle.lang.program import load
     from jostle.options.models import load_model
     from jostle.privacy.opening import protect, rehearse
@@ -36,6 +37,7 @@ __all__ = [
     "SparseFeatures",
     "Table",
     "Trace",
+    "advise",
     "choose",
     "expressions",
     "free_facts",
@@ -45,6 +47,7 @@ __all__ = [
     "option",
     "options",
     "pretrained",
+    "private_roc_auc",
     "protect",
     "public",
     "quickly",
@@ -53,8 +56,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advise": "jostle.advice",
     "pretrained": "jostle.api",
     "free_facts": "jostle.api",
+    "private_roc_auc": "jostle.api",
     "quickly": "jostle.api",
     "option": "jostle.api",
     "metafeature": "jostle.api",

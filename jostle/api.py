@@ -10,15 +10,19 @@ from jostle.choice.makers.making import MkChoiceMaker
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
 from jostle.options import base
+from jostle.options.evaluation.pri_roc import PriROC
 from jostle.options.functions import FunctionOption, Predict, function_option
+from jostle.privacy.amounts import Amount
+from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
+from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.metafeature import Metafeature, metafeature
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 
-__all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "quickly"]
+__all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "private_roc_auc", "quickly"]
 
 Kind = TypeVar("Kind", bound=type[base.Option])
 
@@ -76,3 +80,14 @@ def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
     ['log_epsilon', 'axes', 'log_cells']
     """
     return task_of(task).free
+
+
+def private_roc_auc(
+    db: Probe, scores: str | Model = "score", *, epsilon: Amount, positive: str | None = None
+) -> RocCurve:
+    """Return how well scores tell a class from the others, for epsilon: a ROC curve, with `auc` and `interval()`.
+
+    *scores* is a column of numbers that the schema declares with bounds, or a model, which is applied to the rows. Of
+    two classes *positive* is the second where nobody says.
+    """
+    return PriROC()(db, scores, positive, epsilon=epsilon)

@@ -48,6 +48,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.lang": "the language",
     "jostle.trees": "trees that a program grows, for users",
     "jostle.programs": "what a program holds that can be trained",
+    "jostle.advice": "losses to expect, before anything is spent",
     "jostle.sklearn": "estimators for scikit-learn",
     "jostle.api": "the package's own functions",
     "jostle.former_names": "modules by the names they had",

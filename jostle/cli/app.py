@@ -15,9 +15,11 @@ import typer
 from typer.core import TyperGroup
 
 from jostle.cli import ledger, schema, trace, vault
+from jostle.cli.advise import advise
 from jostle.cli.audit import audit
 from jostle.cli.check import check
 from jostle.cli.evaluate import evaluate
+from jostle.cli.example import example
 from jostle.cli.explain import explain
 from jostle.cli.fmt import fmt
 from jostle.cli.options import options
@@ -60,6 +62,8 @@ app.add_typer(vault_app, name="vault")
 
 app.command(cls=SeveralEpsilons)(train)
 app.command(cls=Evaluating)(evaluate)
+app.command(cls=SeveralEpsilons)(advise)
+app.command()(example)
 app.command()(run)
 app.command()(check)
 app.command()(fmt)

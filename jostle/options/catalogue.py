@@ -17,6 +17,7 @@ from jostle.options.classification import (
     select_privately,
     sulq_id3,
 )
+from jostle.options.evaluation import pri_roc
 from jostle.options.publishing import privbayes, privpfc, projected_histogram
 from jostle.options.ranges import (
     adaptive_grid,
@@ -55,6 +56,7 @@ __all__ = [
     "perturbed_histogram",
     "pooled_bayes",
     "pooled_tree",
+    "pri_roc",
     "privbayes",
     "privelet",
     "privpfc",

@@ -274,9 +274,9 @@ def _column(name: str, facts: Any) -> Column:
 
 def _no_kind(name: str, given: object) -> SchemaError:
     known = " or ".join(f'kind = "{word}"' for word in KINDS)
-    if given is None:
+    if not isinstance(given, str):
         return SchemaError(f"column {shown(name)} has no kind", fix=known)
-    alike = get_close_matches(str(given), KINDS, n=1)
+    alike = get_close_matches(given, KINDS, n=1)
     return SchemaError(
         f"column {shown(name)} is of kind {shown(given)}, which is not known",
         fix=f'kind = "{alike[0]}"' if alike else known,

@@ -2,11 +2,13 @@
 
 from jostle.tasks.base import TASKS, UNTOLD, Instance, Judge, Task, make_instance, register, task_of
 from jostle.tasks.classification import CLASSIFICATION
+from jostle.tasks.evaluation import EVALUATION
 from jostle.tasks.publishing import PUBLISHING
 from jostle.tasks.ranges import RANGES
 
 __all__ = [
     "CLASSIFICATION",
+    "EVALUATION",
     "PUBLISHING",
     "RANGES",
     "TASKS",

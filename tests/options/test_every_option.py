@@ -16,10 +16,13 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import Option, get, names
+from jostle.options.evaluation.scorers import scorer_of
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours
-from jostle.tasks import RANGES
+from jostle.tasks import EVALUATION, RANGES
 from jostle.tasks.classification.model import Model
+from jostle.tasks.evaluation import RocCurve
+from jostle.tasks.evaluation.instances import SCORE, scored_table
 from jostle.tasks.publishing import Published
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
@@ -47,14 +50,21 @@ PUBLISHER_VARIANTS = (
     "PrivPfC(pool=5, grid_share=1/2)",
     "PrivBayes(degree=1, theta=1.0)",
 )
+EVALUATION_VARIANTS = (
+    "PriROC(thresholds=FixedSpace, counts=Privelet, reading=rising)",
+    "PriROC(levels=7)",
+)
 CLASSIFIERS = (*names("classification"), *VARIANTS)
 PUBLISHERS = (*names("publishing"), *PUBLISHER_VARIANTS)
-EVERYONE = (*names(), *VARIANTS, *PUBLISHER_VARIANTS)
+EVERYONE = (*names(), *VARIANTS, *PUBLISHER_VARIANTS, *EVALUATION_VARIANTS)
 
 
 def tables(option: Option, relation: Neighbours, rows: int | None = None) -> list[Table]:
     """Return tables that the Option's task is about and that it does not refuse."""
-    if option.task is not RANGES:
+    if option.task is EVALUATION:
+        scores, labels = np.arange(120) % 17 / 10 - 0.8, (np.arange(120) % 17 > 9).astype(np.int64)
+        made = [scored_table(scores, labels, Numeric(-1, 1, bins=64), neighbours=relation, rows=rows and 120)]
+    elif option.task is not RANGES:
         schema, data = correlated(120, neighbours=relation, rows=rows and 120)
         made = [table_of(data, schema)]
     else:
@@ -69,7 +79,7 @@ def comparable(answer: Any) -> bytes:
     """Return an answer as bytes, the same for the same answer."""
     if isinstance(answer, Model):
         return answer.to_json().encode()
-    if isinstance(answer, Published):
+    if isinstance(answer, Published | RocCurve):
         return json.dumps(answer.data()).encode()
     if hasattr(answer, "cells"):
         return np.asarray(answer.cells).tobytes()
@@ -105,7 +115,12 @@ def test_on_a_part_of_a_table_whose_rows_are_declared_it_spends_what_the_part_de
 
 
 def _checked(option: Any, declared: Fraction, probe: jostle.Probe, budget: Fraction) -> object:
-    run = option.run(probe, _workload(probe), budget) if option.task is RANGES else option.run(probe, budget)
+    asked: tuple[Any, ...] = ()
+    if option.task is RANGES:
+        asked = (_workload(probe),)
+    if option.task is EVALUATION:
+        asked = (scorer_of(probe.schema, SCORE),)
+    run = option.run(probe, *asked, budget)
     assert probe.spent == declared
     return run
 

@@ -188,7 +188,7 @@ def halves(chance: Chance) -> dict[str, Any]:
     found = Margins(**margins(chance))
     intervals = len(found.cuts) + 1
     ends = [0, 2, 4] if intervals == 4 and chance.random() < 0.5 else [chance.randint(0, intervals - 2), intervals]
-    return {"margins": found, "ends": ends}
+    return {"margins": found, "begins": ends[:-1], "ends": ends[1:]}
 
 
 def feature_sums(chance: Chance) -> dict[str, Any]:

@@ -257,5 +257,6 @@ def test_shares_too_small_for_their_noise_are_refused_before_the_charge() -> Non
 def test_stretches_whose_differences_run_over_are_refused() -> None:
     """The least number less two is a large one: a stretch seemed to end there, and was looked up after the charge."""
     margins = Margins(terms=(), positive=0, cuts=[0, 1, 2])
-    with pytest.raises(JostleError):
-        Halves(margins, [2, -(2**63)]).check(ADDED)
+    for begins, ends in (([2], [-(2**63)]), ([0, 2**63 - 1, 2], [-(2**63), -(2**63) + 5, 4])):
+        with pytest.raises(JostleError):
+            Halves(margins, begins, ends).check(ADDED)

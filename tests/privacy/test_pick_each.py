@@ -103,8 +103,8 @@ SCORES = [
     *(split_score(utility, handicaps=(7, 0, 2**40)) for utility in UTILITIES),
     LeafMajority(SPLIT_BY_A),
     LeafMajority(TWO_TREES),
-    Halves(MARGINS, [0, 4]),
-    Halves(MARGINS, [0, 2, 4]),
+    Halves(MARGINS, [0], [4]),
+    Halves(MARGINS, [0, 2], [2, 4]),
 ]
 
 
@@ -224,26 +224,28 @@ def test_all_picks_together_cost_epsilon(score: GroupScore, relation: Neighbours
 
 
 @pytest.mark.parametrize(
-    ("ends", "fault"),
+    ("begins", "ends", "fault"),
     [
-        ([0], "outside"),
-        ([0, 5], "outside"),
-        ([-1, 4], "outside"),
-        ([0, 3, 4], "fewer than two"),
-        ([4, 0], "fewer than two"),
+        ([], [], "no stretches"),
+        ([0], [2, 4], "do not begin"),
+        ([0], [5], "outside"),
+        ([-1], [4], "outside"),
+        ([0, 1], [2, 4], "overlap"),
+        ([0, 3], [3, 4], "fewer than two"),
+        ([3], [0], "fewer than two"),
     ],
 )
-def test_stretches_that_have_no_median_are_refused(ends: list[int], fault: str) -> None:
+def test_stretches_that_have_no_median_are_refused(begins: list[int], ends: list[int], fault: str) -> None:
     with pytest.raises(ProbeError, match=fault):
-        Halves(MARGINS, ends).check(SCHEMA)
+        Halves(MARGINS, begins, ends).check(SCHEMA)
 
 
 def test_a_cut_scores_best_where_it_halves_the_rows() -> None:
     """Of margins 0, 0, 1, 4, 5, 5 in the intervals of 0, of 1, of 2 and 3, of 4 and 5."""
     rows = tuple((0, b, d, 0) for b, d in ((0, 0), (0, 0), (0, 1), (1, 1), (1, 2), (1, 2)))
 
-    assert scores(Halves(MARGINS, [0, 4]), rows).tolist() == [[-2, 0, 0]]
-    assert scores(Halves(MARGINS, [0, 2, 4]), rows).tolist() == [[-1, 0, 0], [0, 0, -3]]
+    assert scores(Halves(MARGINS, [0], [4]), rows).tolist() == [[-2, 0, 0]]
+    assert scores(Halves(MARGINS, [0, 2], [2, 4]), rows).tolist() == [[-1, 0, 0], [0, 0, -3]]
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))

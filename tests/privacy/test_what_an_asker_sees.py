@@ -86,6 +86,7 @@ PROGRAMS = Path(__file__).parents[2] / "programs"
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
 Call = Callable[[Any], Any]
 Row = tuple[Any, ...]
+Scored = tuple[float | None, str]
 
 # Neighbouring tables
 
@@ -143,10 +144,35 @@ def grids(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Tabl
     return one, other
 
 
+SCORE_PAIRS: dict[str, tuple[list[Scored], list[Scored]]] = {
+    "no row, and one": ([], [(0.3, "yes")]),
+    "one class, and two": ([(0.3, "no"), (0.9, "no")], [(0.3, "no"), (0.9, "no"), (0.9, "yes")]),
+    "scores missing, and one there": ([(None, "yes"), (None, "no")], [(0.1, "yes"), (None, "no")]),
+    "scores beyond their bounds": ([(0.2, "no"), (0.4, "yes")], [(0.2, "no"), (0.4, "yes"), (1e9, "yes")]),
+    "a row replaced": ([(0.1, "no"), (0.8, "yes"), (0.5, "yes")], [(0.1, "no"), (0.8, "yes"), (0.2, "no")]),
+}
+
+
+def scored_schema(neighbours: Neighbours = "add_remove") -> Schema:
+    columns = {"score": Numeric(0, 1, bins=32), "label": Categorical(["no", "yes"])}
+    return Schema(columns, label="label", neighbours=neighbours)
+
+
+def scored_frame(rows: list[Scored]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["score", "label"], dtype=object)
+
+
+def scored(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
+    """Return two tables of scores."""
+    one, other = (Table.from_frame(scored_frame(rows), scored_schema(neighbours)) for rows in SCORE_PAIRS[pair])
+    return one, other
+
+
 TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[str, ...]]] = {
     "classification": (people, tuple(PEOPLE)),
     "grid": (grids, tuple(GRIDS)),
     "publishing": (people, tuple(PEOPLE)),
+    "evaluation": (scored, tuple(SCORE_PAIRS)),
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
@@ -223,7 +249,7 @@ GROUP_SCORE_CASES: dict[type, tuple[GroupScore, ...]] = {
         ),
     ),
     LeafMajority: (LeafMajority(ROUTING),),
-    Halves: (Halves(MARGINS, [0, 4]), Halves(MARGINS, [0, 2, 4])),
+    Halves: (Halves(MARGINS, [0], [4]), Halves(MARGINS, [0, 2], [2, 4])),
 }
 COUNTS = cells("size", "ill")
 NODE_CASES: dict[type, tuple[Expression, ...]] = {
@@ -753,8 +779,12 @@ def _written(folder: Path, task: str, pair: str, which: int) -> tuple[Path, Path
         counts = GRIDS[pair][which] + 0
         np.save(folder / "data.npy", counts)
         return folder / "data.npy", None
-    frame(PEOPLE[pair][which]).to_csv(folder / "data.csv", index=False)
-    schema().write(folder / "schema.toml")
+    if task == "evaluation":
+        scored_frame(SCORE_PAIRS[pair][which]).to_csv(folder / "data.csv", index=False)
+        scored_schema().write(folder / "schema.toml")
+    else:
+        frame(PEOPLE[pair][which]).to_csv(folder / "data.csv", index=False)
+        schema().write(folder / "schema.toml")
     return folder / "data.csv", folder / "schema.toml"
 
 

@@ -19,7 +19,7 @@ from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import Training
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError, OptionError
-from jostle.tasks import CLASSIFICATION, RANGES, UNTOLD, Judge, Task, make_instance, register, task_of
+from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Judge, Task, make_instance, register, task_of
 from jostle.tasks.classification.losses import balanced_error, error, log_loss, one_less_auc
 
 CHANCE = np.random.default_rng(5)
@@ -137,7 +137,7 @@ def test_a_maker_is_told_its_judge_by_name() -> None:
     assert maker.trainer.judged_by is CLASSIFICATION.judge("auc")
     with pytest.raises(ChoiceError, match="answers to grid are not judged by 'auc'") as refusal:
         jostle.MkChoiceMaker(among=["Identity"], judged_by="auc")
-    assert refusal.value.fix == "one of l2, l1, relative, or a function of two lists"
+    assert refusal.value.fix == f"one of {', '.join(sorted(TASKS))}"
 
 
 def test_a_judge_of_three_values_is_told_how_sure_answers_are() -> None:
@@ -169,7 +169,7 @@ def test_tasks_are_known_by_their_names() -> None:
     assert pickle.loads(pickle.dumps(UNTOLD)) is UNTOLD
     with pytest.raises(OptionError, match="there is no task 'weather'") as refusal:
         task_of("weather")
-    assert refusal.value.fix == "one of classification, grid, publishing"
+    assert refusal.value.fix == f"one of {', '.join(sorted(TASKS))}"
     with pytest.raises(OptionError, match="there is a task 'ranges' already"):
         register(_named("ranges"))
 

@@ -21,7 +21,7 @@ from jostle.tables.routes import Routing
 from jostle.tables.rules import MOST_POINTS, Points
 from jostle.tasks.classification.model import Model
 
-__all__ = ["hits_of"]
+__all__ = ["UNIT", "hits_of", "rule_of"]
 
 UNIT = 2**30
 """Points for a chance of 1, or for a unit of log-odds."""
@@ -29,18 +29,19 @@ UNIT = 2**30
 
 def hits_of(model: Model, *, misses: bool = False) -> Hits:
     """Return the kernel that counts the rows a model predicts right; with *misses*, those it predicts wrong as well."""
-    return evolve(_right(model), misses=misses)
+    return Hits(*rule_of(model), misses=misses)
 
 
-def _right(model: Model) -> Hits:
+def rule_of(model: Model) -> tuple[tuple[Points, ...], Routing | None]:
+    """Return a model's rule: what gives each class points, and the trees that some of it goes by."""
     kind = type(model)
     if isinstance(model, TreeModel) and kind is TreeModel:
-        return Hits((Points((), _tree_points(model), by_leaf=True),), _whole(model.routing))
+        return (Points((), _tree_points(model), by_leaf=True),), _whole(model.routing)
     if isinstance(model, AdditiveModel) and kind is AdditiveModel:
         terms = (Points(term.columns, _rounded(term.weights)) for term in model.terms)
-        return Hits((Points((), _rounded(model.start[None, :])), *terms))
+        return (Points((), _rounded(model.start[None, :])), *terms), None
     if isinstance(model, BayesTreeModel) and kind is BayesTreeModel:
-        return Hits(_leaf_points(model), _whole(model.tree.routing))
+        return tuple(_leaf_points(model)), _whole(model.tree.routing)
     raise OptionError(
         f"there is no rule of whole numbers for a {kind.__name__}", why="trees and additive models can be scored"
     )

@@ -1,0 +1,171 @@
+"""Whether the bands of `jostle advise` hold what they say, and how wide they are: makes docs/benchmarks/advice.md.
+
+    python benchmarks/advice.py FOLDER
+
+FOLDER is the one that `benchmarks/roles.py` reads. Options and makers run on the databases whose role it is to be
+judged by, once at each budget, and each loss lies in the band that public facts gave beforehand, or not. Beside that
+stands how often losses of rehearsals lie in bands that were made without their group. Nothing in a band was set by what
+is measured here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from roles import database_of
+
+from jostle import advise, pretrained
+from jostle.advice.bands import left_out
+from jostle.advice.learning import lessons
+from jostle.choice.learning.rehearse import seed_of
+from jostle.choice.makers.shipped import SHIPPED
+from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.options import get
+from jostle.privacy.opening import rehearse
+from jostle.tasks.base import make_instance
+
+FOLDERS = {"classification": "tabular", "ranges-1d": "lines", "ranges-2d": "points"}
+EPSILONS = ("1/10", "1/2", "2")
+RECORDS = (1000, 100_000)
+SPECS: dict[str, tuple[tuple[Any, str], ...]] = {
+    "classification": tuple((TableSpec(seed=2000), epsilon) for epsilon in EPSILONS),
+    "ranges-1d": tuple((GridSpec(records=records, seed=7), "1/10") for records in RECORDS),
+    "ranges-2d": tuple((GridSpec(records=records, seed=7), "1/10") for records in RECORDS),
+}
+DRAWS = 2000
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "advice.md"
+HEAD = """# Bands of expected losses
+
+    python benchmarks/advice.py FOLDER_OF_PUBLIC_DATABASES
+
+What `jostle advise` says before anything is spent, beside what then happened. A band is to hold four losses in five.
+*Learn*: rehearsals on databases that makers learn from, each group in a band that was made without it; bands were
+calibrated there. *Judge*: each Option that the maker chooses among and the maker itself, run once at each budget on one
+database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are means: of the
+share of wrong predictions, and on grids of the decimal logarithm of the error, where 0.5 is from 0.56 to 1.78 times
+what is expected.
+"""
+
+
+@frozen
+class Ran:
+    """A loss beside its band."""
+
+    group: str
+    option: str
+    inside: bool
+    width: float
+
+
+def ran(name: str, database: PublicDatabase, group: str) -> list[tuple[bool, Ran]]:
+    """Losses on one database; and whether the band was told how common the commonest class is."""
+    ways: dict[str, Any] = {**{each: get(each) for each in SHIPPED[name].among}, name: pretrained(name)}
+    found = []
+    for spec, epsilon in SPECS[name]:
+        instance: Any = make_instance(database, spec)
+        schema, grid = instance.table.schema, name != "classification"
+        commonest = None if grid else float(np.bincount(instance.labels).max() / len(instance.labels))
+        said = {
+            told: {
+                each.option: each
+                for each in advise(
+                    name, schema=schema, rows=instance.rows, epsilons=[epsilon], commonest=commonest if told else None
+                ).expected
+            }
+            for told in ((False,) if grid else (False, True))
+        }
+        for option, way in ways.items():
+            db = rehearse(instance.table, epsilon=epsilon, seed=seed_of(instance.key, option, epsilon, 0))
+            loss = SHIPPED[name].task.judges[0].loss(instance, way(db, *instance.questions, epsilon=Fraction(epsilon)))
+            for told, by_option in said.items():
+                band = by_option[option]
+                width = float(np.log10(band.high / band.low)) if grid else band.high - band.low
+                found.append((told, Ran(group, option, band.low <= loss <= band.high, width)))
+    return found
+
+
+def interval(shares: list[float]) -> tuple[float, float]:
+    """90% interval of the mean over groups."""
+    draws = np.random.default_rng(0).choice(shares, (DRAWS, len(shares))).mean(axis=1)
+    low, high = np.quantile(draws, [0.05, 0.95])
+    return float(low), float(high)
+
+
+def by_group(runs: list[Ran]) -> list[float]:
+    """Of each group the share of losses in their bands."""
+    groups = defaultdict(list)
+    for each in runs:
+        groups[each.group].append(each.inside)
+    return [float(np.mean(each)) for each in groups.values()]
+
+
+def row(what: str, role: str, shares: list[float], width: float | None) -> str:
+    """A line of the page."""
+    low, high = interval(shares)
+    said = "" if width is None else f"{width:.2f}"
+    return f"| {what} | {role} | {len(shares)} | {np.mean(shares):.1%} | {low:.1%} to {high:.1%} | {said} |"
+
+
+def of_learn(name: str, *, told: bool) -> list[float]:
+    """Of each group the share of rehearsals that lie in bands made without it, over a maker's Options."""
+    known = lessons(name)
+    real = set(known.cases.groups[~known.cases.artificial].tolist())
+    found = [left_out(known.rehearsed(option, told=told)) for option in (*SHIPPED[name].among, name)]
+    return [float(np.mean([each[group] for each in found])) for group in sorted(real)]
+
+
+def one_of_each_group(given: Any, inside: str) -> list[Any]:
+    """The first database of every group that is to be judged by."""
+    judged = [each for each in given if (each["folder"], each["role"]) == (inside, "judge")]
+    return list({each["group"]: each for each in reversed(judged)}.values())
+
+
+def rows(folder: Path, given: Any) -> Iterator[str]:
+    """All lines of the page's table, then those of the Options."""
+    detail = []
+    for name, inside in FOLDERS.items():
+        judged = one_of_each_group(given, inside)
+        jobs = [(name, database_of(folder / inside, each["name"]), each["group"]) for each in judged]
+        runs: list[tuple[bool, Ran]] = []
+        for number, job in enumerate(jobs, start=1):
+            runs += ran(*job)
+            print(f"{name}: {number} of {len(jobs)}", flush=True)
+        for told in (False, True) if name == "classification" else (False,):
+            mine = [each for was_told, each in runs if was_told == told]
+            what = f"{name}, the commonest class's share known" if told else name
+            yield row(what, "learn", of_learn(name, told=told), None)
+            yield row(what, "judge", by_group(mine), float(np.mean([each.width for each in mine])))
+            for option in dict.fromkeys(each.option for each in mine):
+                of_option = [each for each in mine if each.option == option]
+                width = float(np.mean([each.width for each in of_option]))
+                detail.append(row(what, option, by_group(of_option), width))
+    yield "\n## By Option, on judge databases\n"
+    yield "| bands | Option | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
+    yield from detail
+
+
+def main() -> int:
+    """Run, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    with (folder / "roles.csv").open(newline="", encoding="utf-8") as file:
+        given = list(csv.DictReader(file))
+    head = "| bands | role | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
+    PAGE.write_text("\n".join([HEAD, head, *rows(folder, given)]) + "\n", encoding="utf-8")
+    print(PAGE.read_text(encoding="utf-8"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""Make what comes with Jostle for `jostle advise`: jostle/learned/shipped/advice.json, from the shipped rehearsals.
+
+python benchmarks/ship_advice.py
+"""
+
+from __future__ import annotations
+
+import sys
+
+from jostle.advice.kept import write_expectations
+from jostle.advice.learning import expectations
+from jostle.choice.makers.shipped import SHIPPED
+
+
+def main() -> int:
+    """Write the file."""
+    write_expectations({name: expectations(name) for name in SHIPPED})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

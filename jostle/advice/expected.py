@@ -1,0 +1,342 @@
+"""Advice on a budget before any of it is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from jostle.advice.bands import Band, from_scale, inputs_of
+from jostle.advice.kept import Expectations, OptionBands, kept_expectations
+from jostle.choice.makers.shipped import SHIPPED
+from jostle.errors import ChoiceError, shown
+from jostle.options import get
+from jostle.options.base import Option
+from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
+from jostle.programs import load_maker
+from jostle.tables.schema import Schema
+from jostle.tasks import CLASSIFICATION, RANGES
+
+__all__ = ["Advice", "Expected", "Needed", "advise"]
+
+EPSILONS = ("0.03", "0.1", "0.3", "1", "3")
+FINE = tuple(float(f"{10 ** (exponent / 20):.3g}") for exponent in range(-40, 21))
+"""Budgets that are tried for a wanted loss, from 0.01 to 10."""
+GAIN = 0.1
+"""On the bands' scale, how far an Option is to be ahead of guessing."""
+MAKERS = {1: "ranges-1d", 2: "ranges-2d"}
+
+
+@frozen
+class Expected:
+    """The loss to expect of an Option at a budget: four times in five it lies from *low* to *high*."""
+
+    option: str
+    epsilon: Fraction
+    loss: float
+    low: float
+    high: float
+
+
+@frozen
+class Needed:
+    """The least budget that a loss is reached at: as likely as not, and nine times in ten; None for above 10."""
+
+    option: str
+    likely: float | None
+    safe: float | None
+
+
+@frozen
+class Advice:
+    """What to expect of each Option and of the maker, from public facts and rehearsals on public databases."""
+
+    rows: int
+    judge: str
+    expected: tuple[Expected, ...]
+    wanted: float | None
+    needed: tuple[Needed, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Return the Options, the one of which least is expected to go wrong first."""
+        return tuple(dict.fromkeys(each.option for each in self.expected))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "rows": self.rows,
+            "judge": self.judge,
+            "expected": [
+                {"option": e.option, "epsilon": show_amount(e.epsilon), "loss": e.loss, "low": e.low, "high": e.high}
+                for e in self.expected
+            ],
+            "wanted": self.wanted,
+            "needed": [{"option": each.option, "likely": each.likely, "safe": each.safe} for each in self.needed],
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
+        cells = {(each.option, each.epsilon): _cell(each) for each in self.expected}
+        head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
+        lines = [head, *((option, *(cells[option, each] for each in epsilons)) for option in self.options)]
+        parts = [_aligned(lines)]
+        if self.wanted is not None:
+            asked = (f"ε for {self.judge} {self.wanted:g}", "as likely as not", "nine times in ten")
+            parts.append(_aligned([asked, *((n.option, _amount(n.likely), _amount(n.safe)) for n in self.needed)]))
+        parts += [f"warning: {each}" for each in self.warnings]
+        return "\n".join([*parts, *self.notes])
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Return a matplotlib figure of losses by budget, with the first Option's band; write it, if told where."""
+        try:
+            from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
+        except ImportError:
+            raise ChoiceError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
+        figure = Figure(figsize=(7, 4.5), layout="tight")
+        axes = figure.add_subplot()
+        for place, option in enumerate(self.options):
+            of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)
+            epsilons = [float(each.epsilon) for each in of_option]
+            (line,) = axes.plot(epsilons, [each.loss for each in of_option], marker="o", label=option)
+            if not place:
+                low, high = [each.low for each in of_option], [each.high for each in of_option]
+                axes.fill_between(epsilons, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        axes.set_xscale("log")
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel(self.judge)
+        axes.set_title(f"{self.rows:,} rows; the band holds four in five of {self.options[0]}'s")
+        axes.legend(fontsize=7)
+        if path is not None:
+            try:
+                figure.savefig(path)
+            except (OSError, ValueError) as mistake:
+                raise ChoiceError(
+                    f"cannot write {path}: {mistake}", fix="name a file that ends in .png or .svg"
+                ) from None
+        return figure
+
+
+def advise(
+    what: str | Option | None = None,
+    *,
+    schema: Schema | str | Path,
+    rows: int,
+    epsilons: Iterable[Amount] = EPSILONS,
+    loss: Amount | None = None,
+    commonest: Amount | None = None,
+) -> Advice:
+    """Return the loss to expect of an Option, or of each that a maker or a program chooses among, over budgets.
+
+    Nothing is asked of a table: *rows* is about how many there are, and *commonest* about which share of them has the
+    commonest class, where that is known from elsewhere; it makes bands half as wide. *loss* is wanted: the budget for
+    it is said.
+    """
+    schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
+    records = _whole(rows)
+    asked, name, notes = _asked(what, schema)
+    known = kept_expectations()[name]
+    options, absent = _known(asked, known)
+    notes += [f"{each} was not rehearsed, so nothing is known of it" for each in absent]
+    if not options:
+        raise ChoiceError(
+            f"nothing is known of {', '.join(absent)}",
+            why="losses are expected from rehearsals on public databases, which came with Jostle",
+            fix=f"one of {', '.join(known.options)}; or jostle train, and then jostle evaluate",
+        )
+    budgets = sorted({epsilon_amount(each) for each in epsilons})
+    if not budgets:
+        raise ChoiceError("there are no budgets to advise on", fix="epsilons=[0.1, 1]")
+    facts = _Facts(records, len(schema.classes) if known.scale == "share" else 0, _share(commonest, known))
+    found = {option: _over(facts, option, known, list(map(float, budgets))) for option in options}
+    order = sorted(options, key=lambda option: found[option][len(budgets) // 2][0])
+    wanted = None if loss is None else float(exact(loss, "loss"))
+    return Advice(
+        rows=records,
+        judge=known.judge,
+        expected=tuple(
+            Expected(option, budget, *numbers)
+            for option in order
+            for budget, numbers in zip(budgets, found[option], strict=True)
+        ),
+        wanted=wanted,
+        needed=() if wanted is None else tuple(_needed(facts, option, known, wanted) for option in order),
+        warnings=tuple(_warnings(facts, order, known, budgets)),
+        notes=(*notes, *_notes(facts, schema, known, budgets)),
+    )
+
+
+@frozen
+class _Facts:
+    """What is public."""
+
+    rows: int
+    classes: int
+    commonest: float | None
+
+    def inputs(self, epsilon: float, known: Expectations, *, told: bool) -> Any:
+        """What a band goes by, as far as was rehearsed."""
+        reach = min(max(math.log(self.rows * epsilon), known.least), known.most)
+        return inputs_of(reach, self.classes, self.commonest if told else None)
+
+
+def _over(
+    facts: _Facts, option: str, known: Expectations, epsilons: Sequence[float]
+) -> list[tuple[float, float, float]]:
+    """The expected loss and its band at each rising budget: more budget is never expected to do harm."""
+    bands = known.options[option]
+    told = bands.told if facts.commonest is not None else None
+    band = told or bands.plain
+    centres = [band.centre(facts.inputs(each, known, told=told is not None)) for each in epsilons]
+    lowest = accumulate(centres, min)
+    return [_loss_between(each, band, known) for each in lowest]
+
+
+def _loss_between(centre: float, band: Band, known: Expectations) -> tuple[float, float, float]:
+    loss, low, high = (from_scale(number, known.scale) for number in (centre, centre - band.below, centre + band.above))
+    return loss, low, high
+
+
+def _needed(facts: _Facts, option: str, known: Expectations, wanted: float) -> Needed:
+    found = _over(facts, option, known, FINE)
+    likely = next((epsilon for epsilon, (loss, _, _) in zip(FINE, found, strict=True) if loss <= wanted), None)
+    safe = next((epsilon for epsilon, (_, _, high) in zip(FINE, found, strict=True) if high <= wanted), None)
+    return Needed(option, likely, safe)
+
+
+def _warnings(facts: _Facts, options: Sequence[str], known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
+    """Say at which budgets nothing is expected to be worth more than a guess."""
+    too_small = [each for each in budgets if not _worth(facts, options, known, float(each))]
+    if too_small:
+        most = max(too_small)
+        yield (
+            f"rows times epsilon is too small up to epsilon {show_amount(most)} ({facts.rows * float(most):,.0f}): "
+            f"there, nothing is expected to do better than {known.guess}, which knows next to nothing"
+        )
+
+
+def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: float) -> bool:
+    inputs = facts.inputs(epsilon, known, told=False)
+    return any(known.options[each].beside_guess.centre(inputs) < -GAIN for each in options)
+
+
+def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
+    task = CLASSIFICATION if known.scale == "share" else RANGES
+    yield f"{known.judge}: {task.judge(known.judge).about}."
+    yield (
+        f"Four in five losses are expected in brackets, from rehearsals on {known.databases} public databases of "
+        f"{known.groups} groups."
+    )
+    if known.scale == "share" and facts.commonest is None:
+        yield "How common the commonest class is, if it is publicly known, makes them half as wide: commonest."
+    reach = [math.log(facts.rows * float(each)) for each in budgets]
+    if min(reach) < known.least - 0.1 or max(reach) > known.most + 0.1:
+        low, high = math.exp(known.least), math.exp(known.most)
+        yield f"Rehearsed was with rows times epsilon from {low:,.0f} to {high:,.0f}; beyond, figures stay the same."
+    cells = schema.size(*schema.names)
+    if known.cells and not known.cells[0] / 4 <= cells <= known.cells[-1] * 4:
+        yield f"Rehearsed was on grids of {_listed(known.cells)} cells, and this one has {cells:,}."
+
+
+def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, list[str]]:
+    """Options that are asked about, as whose task's they are known, and what is to be said of them."""
+    if what is None or (isinstance(what, str) and what in SHIPPED):
+        name = _home(schema, CLASSIFICATION if schema.label is not None else RANGES, wanted=what)
+        return [name, *SHIPPED[name].among], name, []
+    if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
+        maker = load_maker(what)
+        notes = [f"{maker.label} itself is expected to do about as the best of its Options does."]
+        return [each.name for each in maker.among], _home(schema, maker.task), notes
+    option = get(what) if isinstance(what, str) else what
+    if not isinstance(option, Option):
+        raise ChoiceError(f"{type(option).__name__} is no Option", fix='advise("PooledTree", schema=schema, rows=1000)')
+    name = _home(schema, option.task)
+    return [option.name, name], name, []
+
+
+def _home(schema: Schema, task: Any, wanted: str | None = None) -> str:
+    """Name of the maker with whose task's Options it belongs."""
+    if wanted is not None:
+        task = SHIPPED[wanted].task
+    if not task.suits(schema):
+        raise ChoiceError(
+            f"this schema is not one for what {task.does}",
+            fix='Schema(columns, label="...")'
+            if task is CLASSIFICATION
+            else "a schema of one or two columns, no label",
+        )
+    name = "classification" if task is CLASSIFICATION else MAKERS.get(len(schema.names))
+    if name is None or task not in {CLASSIFICATION, RANGES}:
+        raise ChoiceError(
+            f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",
+            fix="a schema with a label, or with one or two columns to ask ranges of",
+        )
+    if wanted is not None and task is RANGES and wanted != name:
+        raise ChoiceError(f"{wanted} is not for a schema of {len(schema.names)} columns", fix=name)
+    return name if wanted is None else wanted
+
+
+def _known(asked: Iterable[str], known: Expectations) -> tuple[list[str], list[str]]:
+    """Options of which something is known as they are now, and those of which nothing is."""
+    found: list[str] = []
+    absent: list[str] = []
+    for name in dict.fromkeys(asked):
+        bands = known.options.get(name)
+        (found if bands is not None and _is_current(name, bands, known) else absent).append(name)
+    return found, absent
+
+
+def _is_current(name: str, bands: OptionBands, known: Expectations) -> bool:
+    return name == known.maker or get(name).version == bands.version
+
+
+def _share(given: Amount | None, known: Expectations) -> float | None:
+    if given is None:
+        return None
+    share = float(exact(given, "commonest"))
+    if known.scale != "share" or not 0 < share < 1:
+        raise ChoiceError(
+            f"commonest is {given}" if known.scale == "share" else "a grid has no commonest class",
+            why="it is the share of the commonest class, where a label is predicted",
+            fix="commonest=0.7",
+        )
+    return share
+
+
+def _whole(rows: object) -> int:
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows < 2**63:
+        raise ChoiceError(f"rows is {shown(rows)}", why="it is about how many rows there are", fix="rows=10_000")
+    return int(rows)
+
+
+def _cell(expected: Expected) -> str:
+    return f"{_number(expected.loss)} ({_number(expected.low)} to {_number(expected.high)})"
+
+
+def _number(loss: float) -> str:
+    return f"{loss:.2f}" if loss >= 0.01 else f"{loss:.1e}"
+
+
+def _amount(epsilon: float | None) -> str:
+    return "above 10" if epsilon is None else f"{epsilon:g}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " to ".join(f"{each:,}" for each in dict.fromkeys((numbers[0], numbers[-1])))
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

@@ -1,0 +1,1 @@
+"""Options of the evaluation task: ROC curves on private rows."""

@@ -1,0 +1,71 @@
+"""Evaluation: say how well scores tell a class from the others, as a ROC curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jostle.corpora.databases import PublicDatabase, PublicTable
+from jostle.corpora.specs import Spec, TableSpec
+from jostle.tables.columns import Numeric
+from jostle.tables.schema import Schema
+from jostle.tasks.base import Judge, Task, register
+from jostle.tasks.classification.metafeatures import log_epsilon
+from jostle.tasks.classification.task import CLASSIFICATION
+from jostle.tasks.evaluation.curve import RocCurve
+from jostle.tasks.evaluation.instances import SCORE, ScoresInstance, scores_instance
+
+if TYPE_CHECKING:
+    from jostle.corpora.corpus import Corpus
+
+__all__ = ["EVALUATION"]
+
+
+def _suits(schema: Schema) -> bool:
+    return schema.label is not None and SCORE in schema.names and isinstance(schema[SCORE], Numeric)
+
+
+def _corpus() -> Corpus:
+    return CLASSIFICATION.corpus()
+
+
+def _example() -> tuple[PublicDatabase, Spec]:
+    return CLASSIFICATION.example()[0], TableSpec()
+
+
+def _between(instance: ScoresInstance, curve: RocCurve) -> float:
+    return instance.loss(curve)
+
+
+def _off(instance: ScoresInstance, curve: RocCurve) -> float:
+    return instance.area_off(curve)
+
+
+def _save(curve: RocCurve, path: Path) -> None:
+    curve.save(path)
+
+
+EVALUATION: Task[RocCurve] = register(
+    Task(
+        name="evaluation",
+        does="draws a ROC curve",
+        modules=("evaluation",),
+        answers=(RocCurve,),
+        gives="a ROC curve",
+        asked={"scores": object, "positive": str},
+        questions=lambda schema: (SCORE, None),  # noqa: ARG005 - of the name that it suits
+        suits=_suits,
+        database=PublicTable,
+        instance=scores_instance,
+        corpus=_corpus,
+        example=_example,
+        judges=(
+            Judge("between", _between, "the area between the curve and the true one", 0.001),
+            Judge("auc-error", _off, "how far the area under the curve is off", 0.001),
+        ),
+        free=(log_epsilon,),
+        text=lambda curve: curve.text(),
+        data=lambda curve: curve.data(),
+        save=_save,
+    )
+)
