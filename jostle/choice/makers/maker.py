@@ -69,6 +69,13 @@ class ChoiceMaker(Option[Answer]):
         """Refuse Options that do not answer one question."""
         if not self.among:
             raise ChoiceError("there are no Options to choose among", fix="among=[...]")
+        for option in self.among:
+            if not option.private:
+                raise ChoiceError(
+                    f"{option.name} is not private",
+                    why="whoever runs a maker does not see beforehand what it chooses",
+                    fix="leave it out: it runs on public data, by its name",
+                )
         tasks = sorted({option.task.name for option in self.among})
         if len(tasks) > 1:
             raise ChoiceError(
