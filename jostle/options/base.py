@@ -127,7 +127,8 @@ class Option(ABC, Generic[Answer]):
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )
-        return answer
+        known: Answer = self.task.of(schema, answer)
+        return known
 
 
 Registered = type[Option] | Option
