@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
-    from jostle.tables import Categorical, Numeric, Schema, SparseFeatures, Table
+    from jostle.tables import Categorical, Dates, Identifier, Numeric, Schema, SparseFeatures, Table
     from jostle.trace.records import Trace
 
 __all__ = [
     "Categorical",
+    "Dates",
+    "Identifier",
     "JostleError",
     "MkChoiceMaker",
     "Numeric",
@@ -65,6 +67,8 @@ _HOMES = {
     "metafeature": "jostle.api",
     "MkChoiceMaker": "jostle.api",
     "Categorical": "jostle.tables",
+    "Dates": "jostle.tables",
+    "Identifier": "jostle.tables",
     "Numeric": "jostle.tables",
     "Probe": "jostle.privacy.probe",
     "Schema": "jostle.tables",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
+from jostle.choice.makers.by_axes import MakersByAxes
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
 from jostle.options import base
@@ -15,7 +17,7 @@ from jostle.options.functions import FunctionOption, Predict, function_option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.tasks import Task, task_of
+from jostle.tasks import RANGES, Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
@@ -64,12 +66,18 @@ def pretrained(name: Literal["classification"]) -> ChoiceMaker[Model]: ...
 @overload
 def pretrained(name: Literal["ranges-1d", "ranges-2d"]) -> ChoiceMaker[Estimate | SparseEstimate]: ...
 @overload
-def pretrained(name: str) -> ChoiceMaker: ...
-def pretrained(name: str) -> ChoiceMaker:
-    """Return a maker that came with Jostle: "classification", "ranges-1d" or "ranges-2d".
+def pretrained(name: Literal["ranges"]) -> MakersByAxes[Estimate | SparseEstimate]: ...
+@overload
+def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
+def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
+    """Return a maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
+    "ranges" is "ranges-1d" on tables of one column, and "ranges-2d" on tables of two.
     """
+    if name == RANGES.also[0]:
+        grids = [each for each, shipped in SHIPPED.items() if shipped.task is RANGES and shipped.axes]
+        return MakersByAxes(label=name, makers=tuple(map(shipped_choice, grids)))
     return shipped_choice(name)
 
 

@@ -35,6 +35,7 @@ from jostle.audit.honest import HONEST
 from jostle.audit.own import own_subject
 from jostle.audit.probes import PROBES
 from jostle.audit.publishers import PUBLISHERS
+from jostle.audit.selectors import SELECTOR_CONTROLS, SELECTORS
 
 __all__ = [
     "CLASSIFIERS",
@@ -44,6 +45,8 @@ __all__ = [
     "HONEST",
     "PROBES",
     "PUBLISHERS",
+    "SELECTORS",
+    "SELECTOR_CONTROLS",
     "TREE_CONTROLS",
     "Bound",
     "Distribution",

@@ -26,7 +26,16 @@ from jostle.tables import Categorical, Schema, Table
 from jostle.tasks import CLASSIFICATION
 from jostle.tasks.classification.model import Model
 
-__all__ = ["CLASSIFIERS", "TREE_CONTROLS", "Labelled", "labelled_pairs", "labelled_table", "reduced", "subjects_of"]
+__all__ = [
+    "CLASSIFIERS",
+    "TREE_CONTROLS",
+    "Labelled",
+    "adjacent",
+    "labelled_pairs",
+    "labelled_table",
+    "reduced",
+    "subjects_of",
+]
 
 Labelled = tuple[tuple[str, str, str], ...]
 """A made-up table: two attributes and a label, row by row."""
@@ -35,7 +44,8 @@ RUNS = 2_000
 EVERY_CELL = np.array([[a, b] for a in range(2) for b in range(2)], dtype=np.int64)
 
 
-def _adjacent(first: Labelled, second: Labelled, relation: Relation) -> bool:
+def adjacent(first: Labelled, second: Labelled, relation: Relation) -> bool:
+    """Return whether two tables are neighbours."""
     gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
     changes = (gone.total(), come.total())
     return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
@@ -55,7 +65,7 @@ def labelled_pairs(relation: Relation) -> Pairs[Labelled]:
             yield Pair((("x", "u", "n"),), (("y", "v", "o"),), "the only row becomes its opposite")
             yield Pair(clear, (("y", "v", "o"), *clear[1:]), "two clear leaves; a row moves from one to the other")
 
-    return Pairs(relation=relation, make=make, neighbours=partial(_adjacent, relation=relation))
+    return Pairs(relation=relation, make=make, neighbours=partial(adjacent, relation=relation))
 
 
 @lru_cache

@@ -26,7 +26,7 @@ from jostle.audit.pairs import (
 )
 from jostle.audit.selections import GridChoice, NoisyMax, RunChoice, SmoothLeaf
 from jostle.audit.subjects import Fault, Subject, register
-from jostle.audit.thresholds import SparseVector, StopWithValue, threshold_testing, threshold_testing_chances
+from jostle.audit.thresholds import StopWithValue, ThresholdedAnswers, threshold_testing, threshold_testing_chances
 
 __all__ = ["CONTROLS"]
 
@@ -34,8 +34,8 @@ LYU = "Lyu, Su, Li, PVLDB 10(6), 2017"
 DING = "Ding, Wang, Wang, Zhang, Kifer, CCS 2018"
 
 _variant_3 = StopWithValue()
-_variant_4 = SparseVector(threshold_share=Fraction(1, 4), query_noise=1, positives=2)
-_variant_6 = SparseVector(threshold_share=Fraction(1, 2), query_noise=1, positives=None)
+_variant_4 = ThresholdedAnswers(threshold_share=Fraction(1, 4), query_noise=1, positives=2)
+_variant_6 = ThresholdedAnswers(threshold_share=Fraction(1, 2), query_noise=1, positives=None)
 _largest = NoisyMax(factor=1, value=True)
 _which = NoisyMax(factor=1)
 _flat_scale = ScaleEpsilon()

@@ -13,9 +13,9 @@ from jostle.audit.contingency import grid_pairs, table_pairs
 from jostle.audit.counting import NoisyCounts, OneLevelTree, SparseHistogram, TwoLevelCell
 from jostle.audit.forks import enumerated
 from jostle.audit.pairs import answer_pairs, histogram_pairs, key_pairs
-from jostle.audit.selections import GridChoice, NoisyMax, Peeling, RunChoice, SinglePick
+from jostle.audit.selections import GridChoice, NoisyMax, PeelingRounds, RunChoice, SinglePick
 from jostle.audit.subjects import Subject, register
-from jostle.audit.thresholds import SparseVector, balanced_share
+from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
 from jostle.privacy.aggregates import Deviation
 from jostle.privacy.expressions import cells, far_from_flat, occupied
 
@@ -28,12 +28,12 @@ _counts = NoisyCounts(sensitivity=1)
 _moved_counts = NoisyCounts(sensitivity=2)
 _select = SinglePick(monotone=False)
 _select_monotone = SinglePick(monotone=True)
-_peel = Peeling(rounds=2, monotone=False)
-_peel_monotone = Peeling(rounds=2, monotone=True)
+_peel = PeelingRounds(rounds=2, monotone=False)
+_peel_monotone = PeelingRounds(rounds=2, monotone=True)
 _noisy_max = NoisyMax(factor=2)
 _sparse = SparseHistogram(cells=4, threshold=2)
-_standard = SparseVector(threshold_share=balanced_share(2, monotone=False), query_noise=4, positives=2)
-_standard_monotone = SparseVector(threshold_share=balanced_share(2, monotone=True), query_noise=2, positives=2)
+_standard = ThresholdedAnswers(threshold_share=balanced_share(2, monotone=False), query_noise=4, positives=2)
+_standard_monotone = ThresholdedAnswers(threshold_share=balanced_share(2, monotone=True), query_noise=2, positives=2)
 _tree = OneLevelTree(leaf_share=Fraction(1, 2))
 _cell = TwoLevelCell(first_share=Fraction(1, 2), second_share=Fraction(1, 2))
 _unevenness = far_from_flat(cells(COUNTED))

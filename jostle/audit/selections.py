@@ -17,14 +17,17 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from jostle.audit.distributions import LEAST_CHANCE, Distribution, at_least, laplace_table, mass
+from jostle.audit.distributions import LEAST_CHANCE, Distribution, at_least, laplace, laplace_table, mass
+from jostle.audit.forks import permute_and_flip_chances
 from jostle.audit.pairs import Vector
 from jostle.audit.subjects import Sampler
 
 __all__ = [
+    "ClusterSums",
     "GridChoice",
+    "Mirrored",
     "NoisyMax",
-    "Peeling",
+    "PeelingRounds",
     "RunChoice",
     "SinglePick",
     "SmoothLeaf",
@@ -91,7 +94,7 @@ class SinglePick:
 
 
 @frozen(kw_only=True)
-class Peeling:
+class PeelingRounds:
     """Select *rounds* different candidates one after the other, each with an equal part of epsilon."""
 
     rounds: int
@@ -109,6 +112,45 @@ class Peeling:
                 picked[run, turn] = left[index]
                 left, scores = np.delete(left, index), np.delete(scores, index)
         return picked
+
+
+@frozen
+class Mirrored:
+    """Two picks by permute-and-flip, from the first and from the second half of the scores, each with epsilon.
+
+    Where the halves change places, log-ratios of the two picks are those of one pick and their negatives: in sum, at
+    most how far a pick's log-ratios lie apart.
+    """
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return both picks, per run."""
+        scores = np.array(data, dtype=np.int64).reshape(2, -1)
+        picks = [[noise.permute_and_flip(half, epsilon / 2) for half in scores] for _ in range(size)]
+        return np.array(picks, dtype=np.int64)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the chances of both picks."""
+        halves = np.array(data, dtype=np.int64).reshape(2, -1).tolist()
+        one, two = (permute_and_flip_chances(half, epsilon / 2) for half in halves)
+        return Distribution({(a, b): first * second for a, first in enumerate(one) for b, second in enumerate(two)})
+
+
+@frozen
+class ClusterSums:
+    """The sum of the counts of all features that count at least so many, with noise of scale 1/epsilon."""
+
+    cut: int
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Return the noisy sum, per run."""
+        return self._sum(data) + noise.discrete_laplace(1 / epsilon, size)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """Return the distribution of the noisy sum."""
+        return laplace(self._sum(data), 1 / epsilon)
+
+    def _sum(self, data: Vector) -> int:
+        return sum(count for count in data if count >= self.cut)
 
 
 @frozen

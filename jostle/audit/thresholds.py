@@ -22,7 +22,7 @@ from jostle.audit.distributions import Distribution, at_least, between, laplace_
 from jostle.audit.pairs import Vector
 from jostle.audit.subjects import Sampler
 
-__all__ = ["SparseVector", "StopWithValue", "balanced_share", "threshold_testing", "threshold_testing_chances"]
+__all__ = ["StopWithValue", "ThresholdedAnswers", "balanced_share", "threshold_testing", "threshold_testing_chances"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,7 +59,7 @@ def balanced_share(positives: int, *, monotone: bool) -> Fraction:
 
 
 @frozen(kw_only=True)
-class SparseVector:
+class ThresholdedAnswers:
     """Tell which answers are above a noisy threshold, each with noise of its own, until *positives* of them are.
 
     It is epsilon-private with query_noise = 2 * positives, or with query_noise = positives if a record can only

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.choice.learning.regret import in_words
 from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
 from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
@@ -108,6 +107,8 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 
 def _headline(found: Evaluation) -> str:
+    from jostle.choice.learning.regret import in_words  # noqa: PLC0415 - commands load what they need
+
     figures = found.figures
     return (
         f"{in_words(figures, found.single_best)}; over {figures.regret_p95:.2f} times in one cell of 20, "

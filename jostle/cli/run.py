@@ -156,7 +156,15 @@ def _tell_owner(note: str) -> None:
 
 
 def _check_place(out: Path) -> None:
-    """Refuse a place for the answer where none can be, before it is paid for."""
+    """Refuse a place where no answer can be, or an ending that none is written to, before it is paid for."""
+    from jostle.lang.answers import ENDINGS  # noqa: PLC0415 - commands load what they need
+
+    if out.suffix.lower() not in ENDINGS:
+        raise ChoiceError(
+            f"nothing is written to a file {out.suffix}",
+            why="the ending says what the answer is written as",
+            fix=f"--out a file that ends in {', '.join(each for each in ENDINGS if each)}",
+        )
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
     elif not os.access(out if out.exists() else out.parent, os.W_OK):

@@ -15,7 +15,10 @@ from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.tasks import TASKS, Task
 
-__all__ = ["as_data", "as_text", "write_answer"]
+__all__ = ["ENDINGS", "as_data", "as_text", "write_answer"]
+
+ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.endings)]))
+"""Of files that answers are written to, whatever they answer; without one, it is JSON."""
 
 
 def _task(answer: Any) -> Task[Any] | None:
@@ -87,8 +90,13 @@ def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
 
 def write_answer(answer: Any, path: Path) -> None:
     """Write an answer to a file, as its task does, and what answers no task as JSON."""
+    task = _task(answer)
+    endings = (".json",) if task is None else task.endings
+    if path.suffix and endings and path.suffix.lower() not in endings:
+        what = "this answer" if task is None else task.gives
+        raise JostleError(f"{what} is not written to a file {path.suffix}", fix=f"one of {', '.join(endings)}")
     try:
-        if (task := _task(answer)) is not None:
+        if task is not None:
             task.save(answer, path)
         else:
             path.write_text(json.dumps(as_data(answer), indent=2) + "\n", encoding="utf-8")

@@ -261,7 +261,12 @@ def literals() -> str:
     of_task: dict[str, list[str]] = {}
     for name, facts in made()["options"].items():
         of_task.setdefault(facts["task"], []).append(name)
-    kinds = {"classification": "ClassifierName", "grid": "GridName", "publishing": "PublisherName"}
+    kinds = {
+        "classification": "ClassifierName",
+        "grid": "GridName",
+        "publishing": "PublisherName",
+        "selection": "SelectorName",
+    }
     lines = [
         '"""The names of the built-in Options by task, as types."""',
         "",

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 from attrs import fields
 
 from jostle.errors import OptionError
-from jostle.options.literals import ClassifierName, GridName, PublisherName
+from jostle.options.literals import ClassifierName, GridName, PublisherName, SelectorName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.owner import asking
@@ -31,6 +31,7 @@ from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
 from jostle.tasks.publishing.published import Published
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.selection.selected import SelectedFeatures
 
 __all__ = [
     "Option",
@@ -57,6 +58,8 @@ class Option(ABC, Generic[Answer]):
     version: ClassVar[int] = 1
     """Raised whenever its answers' distribution changes, so that what was learned of it is learned anew."""
     paper: ClassVar[str] = ""
+    private: ClassVar[bool] = True
+    """Whether it keeps its claim; one that does not runs on public data alone, and no maker chooses it."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -124,7 +127,8 @@ class Option(ABC, Generic[Answer]):
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )
-        return answer
+        known: Answer = self.task.of(schema, answer)
+        return known
 
 
 Registered = type[Option] | Option
@@ -202,6 +206,8 @@ def get(name: ClassifierName) -> Option[Model]: ...
 def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
 @overload
 def get(name: PublisherName) -> Option[Published]: ...
+@overload
+def get(name: SelectorName) -> Option[SelectedFeatures]: ...
 @overload
 def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
 @overload

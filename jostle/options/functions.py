@@ -87,9 +87,8 @@ class FunctionOption(Option[Answer]):
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
         """Return what the function returns, given a probe with *epsilon* of the budget."""
-        return self.perform(
-            db, epsilon, lambda probe, budget: self.function(probe, *questions, epsilon=budget), site=site
-        )
+        asked = self.task.read(db.schema, questions)
+        return self.perform(db, epsilon, lambda probe, budget: self.function(probe, *asked, epsilon=budget), site=site)
 
 
 @lru_cache(maxsize=256)

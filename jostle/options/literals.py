@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["ClassifierName", "GridName", "PublisherName"]
+__all__ = ["ClassifierName", "GridName", "PublisherName", "SelectorName"]
 
 ClassifierName: TypeAlias = Literal[
     "BayesTree",
@@ -45,4 +45,13 @@ PublisherName: TypeAlias = Literal[
     "PrivBayes",
     "PrivPfC",
     "ProjectedHistogram",
+]
+SelectorName: TypeAlias = Literal[
+    "ClusterSelection",
+    "NoisyCut",
+    "Peeling",
+    "PrivateKD",
+    "PrivateThresholdTesting",
+    "ScorePerturbation",
+    "SparseVector",
 ]

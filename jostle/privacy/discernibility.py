@@ -41,7 +41,7 @@ from jostle.tables.kernels import SparseTally
 from jostle.tables.refinements import Refinements
 from jostle.tables.schema import Schema
 
-__all__ = ["Discernibility"]
+__all__ = ["FITTING", "GRID", "Discernibility"]
 
 GRID = 2**10
 """Scores are multiples of 1/GRID."""

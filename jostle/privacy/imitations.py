@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import MOST_THRESHOLD, FeatureTest
+from jostle.privacy.feature_tests import MOST_PLACES, MOST_THRESHOLD, FeatureTest
 from jostle.privacy.fields import TYPES
 from jostle.privacy.noise import Noise
 from jostle.tables.closed import Closed
@@ -53,6 +53,9 @@ class CompareWithNoisyThreshold(Imitation):
 
     score: FeatureScore = field(validator=Component((FeatureScore,)))
     threshold: int = field(converter=whole, validator=Within(-MOST_THRESHOLD, MOST_THRESHOLD))
+    """In the score's units."""
+    place: int = field(default=0, converter=whole, validator=Within(0, MOST_PLACES))
+    """In place of a threshold: the score of the best feature but so many, as it is; 0 for the threshold given."""
 
     @staticmethod
     def refusal() -> PrivateDataError:
@@ -70,8 +73,10 @@ class CompareWithNoisyThreshold(Imitation):
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
         """Return the features that reach the noisy threshold."""
-        passing = self.threshold * STEPS + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
-        return np.flatnonzero(self.score.values(tally, schema) * STEPS >= passing)
+        values = self.score.values(tally, schema)
+        threshold = int(np.sort(values)[-min(self.place, len(values))]) if self.place else self.threshold
+        passing = threshold * STEPS + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
+        return np.flatnonzero(values * STEPS >= passing)
 
 
 IMITATIONS = Closed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jostle.errors import ProbeError
 from jostle.privacy.dependence import Dependence
 from jostle.privacy.discernibility import Discernibility
+from jostle.privacy.feature_discernibility import FeatureDiscernibility
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
 from jostle.privacy.grid_quality import GridQuality
@@ -22,7 +23,7 @@ WHY = "a score sees un-noised tallies, so only those proved beforehand may be us
 
 SCORES = Closed(
     "score",
-    (Dependence, Discernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
+    (Dependence, Discernibility, FeatureDiscernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
     why=WHY,
     error=ProbeError,
     types=TYPES,

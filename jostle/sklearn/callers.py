@@ -7,13 +7,15 @@ and show the outcome as it is. Nothing but the call says that this is about to h
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 from attrs import frozen
+from sklearn.metrics._scorer import _BaseScorer
 
 from jostle.errors import PrivateDataError
 
-__all__ = ["FITTING", "SCORING", "VALIDATION", "Caller", "calling", "refuse"]
+__all__ = ["SCORING", "VALIDATION", "Caller", "calling", "refuse", "refuse_fitting"]
 
 
 @frozen
@@ -26,7 +28,7 @@ class Caller:
 
 
 OWN_SCORE = (
-    "leave scoring out: PrivateClassifier.score is private and charged; of public rows, "
+    'leave scoring out: PrivateClassifier.score is private and charged, scored_by="auc" as well; of public rows, '
     "take any measure of clf.predict_proba(X)"
 )
 VALIDATION = Caller(
@@ -51,15 +53,34 @@ FITTING = (
 def calling(*callers: Caller) -> Caller | None:
     """The innermost of these that is calling, if any is."""
     by_module = {caller.module: caller for caller in callers}
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see who calls
-    while frame is not None:
-        if found := by_module.get(frame.f_globals.get("__name__", "")):
-            return found
-        frame = frame.f_back
-    return None
+    return next((by_module[module] for module, _ in _frames() if module in by_module), None)
 
 
 def refuse(*callers: Caller) -> None:
     """Refuse to go on if one of these is calling."""
     if caller := calling(*callers):
-        raise PrivateDataError("this classifier was made for private rows", why=caller.does, fix=caller.fix)
+        raise _refusal(caller)
+
+
+def refuse_fitting() -> None:
+    """Refuse to fit for what would be refused once it has been paid for."""
+    refuse(*FITTING)
+    for module, frame in _frames():
+        if module == VALIDATION.module and frame.f_code.co_name == "_fit_and_predict":
+            raise _refusal(VALIDATION)
+        scorer = frame.f_locals.get("scorer") if module == VALIDATION.module else None
+        scorers = getattr(scorer, "_scorers", {"": scorer}).values()  # several, by name
+        if any(isinstance(each, _BaseScorer) for each in scorers):
+            raise _refusal(SCORING[0])
+
+
+def _frames() -> Iterator[tuple[str, FrameType]]:
+    """Yield who calls, from here outwards, by module."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to see who calls
+    while frame is not None:
+        yield frame.f_globals.get("__name__", ""), frame
+        frame = frame.f_back
+
+
+def _refusal(caller: Caller) -> PrivateDataError:
+    return PrivateDataError("this classifier was made for private rows", why=caller.does, fix=caller.fix)

@@ -7,25 +7,27 @@ import os
 import secrets
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jostle.choice.makers.shipped import SHIPPED
-from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError
+from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError, shown
 from jostle.options.base import Option, get
+from jostle.options.evaluation.pri_roc import PriROC
 from jostle.options.models.rules import hits_of
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.opening import account_of_parts, recognise, rehearse
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.sklearn.callers import FITTING, SCORING, VALIDATION, calling, refuse
+from jostle.sklearn.callers import SCORING, VALIDATION, calling, refuse, refuse_fitting
 from jostle.sklearn.labels import Labels, kind_of, labels_of
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
@@ -38,6 +40,7 @@ __all__ = ["PrivateClassifier"]
 
 SCORE_SHARE = Fraction(1, 4)
 """What a score costs, of what a fit costs, where nobody says."""
+ScoredBy = Literal["accuracy", "auc"]
 AUTO = "classification"
 LABEL = "y"
 """What labels are called where no schema says."""
@@ -74,6 +77,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         *,
         promise: Amount | None = None,
         score_epsilon: Amount | None = None,
+        scored_by: ScoredBy = "accuracy",
         public: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -83,6 +87,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.vault = vault
         self.promise = promise
         self.score_epsilon = score_epsilon
+        self.scored_by = scored_by
         self.public = public
         self.random_state = random_state
 
@@ -93,7 +98,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         if self.public:
             db, labels = self._rehearsal(X, y, epsilon)
         else:
-            refuse(*FITTING)
+            refuse_fitting()
             schema = self._declared()
             db, labels = self._opened(X, y, schema), labels_of(schema, kind_of(y))
             self._known_by(schema, X)
@@ -110,7 +115,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the chance of each of `classes_` for each row.
 
-        What the model says of a row was paid for, whoever's row it is. What is made of predictions together with rows
+        What the model says of a row was paid for, whosever row it is. What is made of predictions together with rows
         or labels that are private is as private as these; so scikit-learn's scorers are refused.
         """
         check_is_fitted(self)
@@ -122,19 +127,27 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return chances
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows predicted right: of public rows as it is, of private ones with noise, and charged.
+        """Return how well it predicts: of public rows as it is, of private ones with noise, and charged.
 
-        One question counts the rows that are predicted right and those that are not, of which a row changes one by 1.
-        Not-a-number where noise leaves none of either.
+        That is the share of rows predicted right or, *scored_by* "auc", the area under the ROC curve of two classes.
+        For the share, one question counts the rows that are predicted right and those that are not, of which a row
+        changes one by 1; not-a-number where noise leaves none of either.
         """
         check_is_fitted(self)
+        if self.scored_by not in get_args(ScoredBy):
+            raise OptionError(f"scored_by is {shown(self.scored_by)}", fix='scored_by="accuracy" or "auc"')
+        of_curve = self.scored_by == "auc"
         if self.public:
+            if of_curve:
+                return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             return float(np.mean(self.predict(X) == np.asarray(y)))
         given = SCORE_SHARE * epsilon_amount(self.epsilon) if self.score_epsilon is None else self.score_epsilon
         epsilon = epsilon_amount(given, "score_epsilon")
-        kernel = hits_of(self.model_, misses=True)
-        counts = self._opened(X, y, self._declared()).measure(kernel, epsilon, site="PrivateClassifier.score")
-        right, wrong = (max(0, int(each)) for each in counts)
+        kernel = None if of_curve else hits_of(self.model_, misses=True)
+        db = self._opened(X, y, self._declared())
+        if kernel is None:
+            return float(PriROC()(db, self.model_, epsilon=epsilon).auc)
+        right, wrong = (max(0, int(each)) for each in db.measure(kernel, epsilon, site="PrivateClassifier.score"))
         return right / (right + wrong) if right + wrong else math.nan
 
     def account(self) -> Account | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from datetime import date, datetime
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -17,11 +18,12 @@ from typing import Any, Literal, get_args
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, shown
+from jostle.tables.clock import Clock, moment_of
 from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
 from jostle.visible import steers
 
-__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Numeric", "check_text"]
+__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Dates", "Identifier", "Numeric", "check_text"]
 
 OTHER = "(other)"
 """How the extra value is called that stands for all undeclared ones."""
@@ -180,6 +182,8 @@ class Numeric:
     unit: float | None = field(default=None, converter=_number)
     """What sums, means and quantiles round each number to a multiple of: 1 for whole numbers, 0.01 for cents. Without
     one, a power of ten that is far below what noise hides."""
+    clock: Clock | None = None
+    """Of dates and times: what they are counted by. See `Dates`."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse declarations that contradict themselves."""
@@ -197,6 +201,8 @@ class Numeric:
         _check_policy("missing", self.missing, MissingPolicy)
         if self.unit is not None:
             self._check_unit(self.unit)
+        if not isinstance(self.clock, Clock | None):
+            raise SchemaError(f"clock is {shown(self.clock)}", fix='Dates("2020-01-01", "2024-12-31")')
 
     def _check_unit(self, unit: float) -> None:
         _check_number("unit", unit, "unit=1")
@@ -241,6 +247,12 @@ class Numeric:
         """Unit and multiples of it that sums are made of; None where bounds are too close to each other for any."""
         return finest_grain(self.low, self.high) if self.unit is None else grain_of(self.low, self.high, self.unit)
 
+    def moment(self, number: float) -> datetime:
+        """Return which date or time a number of this column stands for, such as its mean."""
+        if self.clock is None:
+            raise SchemaError("these are numbers, not dates", fix='Dates("2020-01-01", "2024-12-31")')
+        return self.clock.moment(number)
+
     @property
     def bin_count(self) -> int:
         """Return how many bins there are, extra values not counted."""
@@ -249,15 +261,20 @@ class Numeric:
     @property
     def labels(self) -> tuple[str, ...]:
         """Return what each code stands for, no two alike."""
+        written = self._written_cuts()
+        bins = [f"[{left}, {right})" for left, right in pairwise(written)]
+        bins[-1] = f"[{written[-2]}, {written[-1]}]"
+        return tuple(bins) + _extra(other=self.outside == "other", missing=self.missing == "value")
+
+    def _written_cuts(self) -> list[str]:
         cuts = self.cut_points
-        written = next(
+        if self.clock is not None:
+            return [self.clock.written(cut) for cut in cuts]
+        return next(
             texts
             for digits in (6, 9, 12, 17)  # 17 tell any two floats apart
             if len(set(texts := [f"{cut:.{digits}g}" for cut in cuts])) == len(cuts)
         )
-        bins = [f"[{left}, {right})" for left, right in pairwise(written)]
-        bins[-1] = f"[{written[-2]}, {written[-1]}]"
-        return tuple(bins) + _extra(other=self.outside == "other", missing=self.missing == "value")
 
     @property
     def size(self) -> int:
@@ -283,6 +300,33 @@ class Numeric:
 
 
 Column = Categorical | Numeric
+
+
+def Dates(  # noqa: N802 - it stands beside the other kinds of columns
+    start: str | date,
+    end: str | date,
+    *,
+    unit: str = "day",
+    bins: int = 16,
+    outside: OutsideNumeric = "clamp",
+    missing: MissingPolicy = "outside",
+) -> Numeric:
+    """Return a column of dates or times from a public start to a public end, counted in whole units since the start.
+
+    >>> born = Dates("1920-01-01", "2010-12-31", bins=9)
+    >>> born.labels[0], born.moment(366)
+    ('[1920-01-01, 1930-02-10)', datetime.datetime(1921, 1, 1, 0, 0))
+    """
+    clock = Clock(moment_of("start", start), unit)
+    high = clock.count(moment_of("end", end))
+    # Cut between whole units, where there are enough.
+    edges = tuple(high * place // bins for place in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
+    return Numeric(0, high, bins, edges, outside=outside, missing=missing, unit=1, clock=clock)
+
+
+@frozen
+class Identifier:
+    """A column of names or numbers that tell rows apart: declared, so that everybody knows, and never looked at."""
 
 
 def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int, ...], ...]:

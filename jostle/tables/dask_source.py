@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ __all__ = ["DaskSource", "connect", "dask_source", "is_dask"]
 
 MERGED_AT_ONCE = 8
 """Partial tallies that one task of the reduction adds up."""
-PIECE_ROWS = 1 << 20
+PIECE_ROWS = 1 << 19
 """Row groups of a file are put together up to about so many rows."""
 
 PATIENCE = "10s"
@@ -47,36 +48,85 @@ class DaskSource:
     identity: bytes
     client: Any = field(default=None)
 
+    kept: list[list[Any]] = field(factory=list)
+    """Once a cluster was asked, what holds its encoded pieces: they are encoded once, and stay on the workers."""
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return what the kernel finds in all rows that meet the conditions."""
-        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
-
         kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
         nothing = tally_blocks(iter(()), self.schema, kernel, where)
-        question = delayed((self.blocks, self.schema, kernel, where), pure=False, traverse=False)
-        ask, add = delayed(_tally_piece, pure=False), delayed(_merge_all, pure=False)
-        tasks = [ask(piece, question) for piece in self.pieces]
-        while len(tasks) > 1:
-            tasks = [add(tasks[i : i + MERGED_AT_ONCE]) for i in range(0, len(tasks), MERGED_AT_ONCE)]
-        return merge([nothing, self._computed(tasks[0])]) if tasks else nothing
+        question = (self.schema, kernel, where)
+        found: Partial | None = self._asked(_tally_piece, question, _merge_all, "tally its part")
+        return nothing if found is None else merge([nothing, found])
 
     def census(self) -> Census:
         """Return what becomes of the rows."""
-        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - as above
+        found: Census | None = self._asked(_count_piece, (), _count_all, "count what became of its rows")
+        return Census() if found is None else found
 
-        question = delayed((self.blocks, self.schema), pure=False, traverse=False)
-        count, together = delayed(_count_piece, pure=False), delayed(_count_all, pure=False)
-        found: Census = self._computed(together([count(piece, question) for piece in self.pieces]))
-        return found
-
-    def _computed(self, task: Any) -> Any:
+    def _asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
+        """Return what workers find in all pieces, added up in a tree; None if there are no pieces."""
+        if not self.pieces:
+            return None
+        client = self.client or _current_client()
         try:
-            found = task.compute() if self.client is None else self.client.compute(task).result()
+            found = (
+                self._asked_here(ask, question, add)
+                if client is None
+                else self._asked_there(client, ask, question, add)
+            )
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
             found = None
-        if found is None:
-            raise TableError("a worker could not tally its part", why="the reason could quote private rows")
-        return found
+        if found is not None:
+            return found
+        if client is not None and not _answers(client):
+            self.kept.clear()
+            raise TableError(
+                "the Dask scheduler does not answer any more",
+                why="the rows are read and tallied by its workers",
+                fix="start it again, and open the table again; what was charged stays charged",
+            )
+        raise TableError(f"a worker could not {what}", why="the reason could quote private rows")
+
+    def _asked_here(self, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
+        """Ask wherever Dask computes without a cluster: nothing is kept, as the rows may be more than fit in memory."""
+        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
+
+        encode, find, sum_up = (delayed(each, pure=False) for each in (_encode_piece, ask, add))
+        facts = delayed((self.blocks, self.schema), pure=False, traverse=False)
+        asked = delayed(question, pure=False, traverse=False)
+        return _added([find(encode(piece, facts), asked) for piece in self.pieces], sum_up).compute()
+
+    def _asked_there(self, client: Any, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
+        """Ask the workers of a cluster, who keep what they encoded."""
+        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - as above
+
+        if not self.kept:
+            encode, facts = delayed(_encode_piece, pure=False), delayed((self.blocks, self.schema), traverse=False)
+            self.kept.append(client.compute([encode(piece, facts) for piece in self.pieces]))
+        found = client.map(ask, self.kept[0], question=question, pure=False)
+        return _added(found, lambda some: client.submit(add, some, pure=False)).result()
+
+
+def _added(found: list[Any], add: Callable[[list[Any]], Any]) -> Any:
+    while len(found) > 1:
+        found = [add(found[i : i + MERGED_AT_ONCE]) for i in range(0, len(found), MERGED_AT_ONCE)]
+    return found[0]
+
+
+def _current_client() -> Any:
+    """Return the cluster that Dask computes on at the time, None if there is none; without importing Dask's."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def _answers(client: Any) -> bool:
+    return bool(client.status == "running")
 
 
 def dask_source(frame: Any, schema: Schema) -> DaskSource:
@@ -135,24 +185,31 @@ def _file_blocks(piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Ce
     return FileSource(path, schema).blocks(groups, census)
 
 
-def _tally_piece(piece: Any, question: tuple[Any, Schema, DenseKernel | SparseKernel, Where]) -> Partial | None:
+Encoded = tuple[tuple[Block, ...], Census]
+"""A piece's rows, and what became of them."""
+
+
+def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
     # Whatever goes wrong stays here: Dask would send the exception, and the rows in its frames, to logs and screens.
     try:
-        blocks, schema, kernel, where = question
-        return tally_blocks(blocks(piece, schema, None), schema, kernel, where)
+        blocks, schema = facts
+        census = Census()
+        return tuple(blocks(piece, schema, census)), census
     except Exception:  # noqa: BLE001 - see above
         return None
 
 
-def _count_piece(piece: Any, question: tuple[Any, Schema]) -> Census | None:
-    try:
-        blocks, schema = question
-        found = Census()
-        for _ in blocks(piece, schema, found):
-            pass
-    except Exception:  # noqa: BLE001 - as in _tally_piece
+def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Partial | None:
+    if encoded is None:
         return None
-    return found
+    try:
+        return tally_blocks(iter(encoded[0]), *question)
+    except Exception:  # noqa: BLE001 - as in _encode_piece
+        return None
+
+
+def _count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are
+    return None if encoded is None else encoded[1]
 
 
 def _count_all(found: list[Census | None]) -> Census | None:

@@ -113,10 +113,9 @@ def _encode_numbers(values: Cells, column: Numeric, name: str) -> tuple[Signed, 
     if isinstance(values, list):
         numbers = np.full(len(values), np.nan)
         for places, cells in by_type(values):
-            check_readable(name, cells.type, numeric=True)
-            numbers[places] = as_numbers(cells)
+            numbers[places] = _numbers(cells, column)
         return _bin(numbers, column), _steps(numbers, column)
-    check_readable(name, values.type, numeric=True)
+    check_readable(name, values.type, numeric=column.clock is None)
     encoded = [_bins_and_steps(plain(chunk), column) for chunk in chunks(values)]
     if len(encoded) == 1:
         return encoded[0]
@@ -127,9 +126,13 @@ def _encode_numbers(values: Cells, column: Numeric, name: str) -> tuple[Signed, 
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
 
 
+def _numbers(values: pa.Array, column: Numeric) -> NDArray[np.float64]:
+    return as_numbers(values) if column.clock is None else column.clock.numbers(values)
+
+
 def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | None]:
     if not pa.types.is_dictionary(values.type):
-        numbers = as_numbers(values)
+        numbers = _numbers(values, column)
         return _bin(numbers, column), _steps(numbers, column)
     bins, steps = _bins_and_steps(plain(values.dictionary), column)
     codes = _by_table(bins, values.indices, _or_dropped(column.missing_code))

@@ -129,12 +129,13 @@ class NarrowedSource:
         return self.rows.identity
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions, as it reads them by the narrower schema.
-
-        A sparse kernel names all columns that it looks at; the rows have them under the same names.
-        """
+        """Return what the kernel finds in all rows that meet the conditions, read by the narrower schema."""
         kernel.cells(self.schema)
-        return self.rows.tally(kernel if isinstance(kernel, SparseKernel) else _ReadBy(kernel, self.schema), where)
+        sparse = isinstance(kernel, SparseKernel)
+        return self.rows.tally(
+            _SparseReadBy(kernel, self.schema) if sparse else _ReadBy(kernel, self.schema),  # type: ignore[arg-type]  # as just seen
+            where,
+        )
 
 
 @frozen
@@ -155,3 +156,27 @@ class _ReadBy(DenseKernel):
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as above
         """Add the block's rows to *totals*."""
         self.kernel.add(block, self.own, totals)
+
+
+@frozen
+class _SparseReadBy(SparseKernel):
+    """The same for a kernel of which occupied cells alone are held."""
+
+    kernel: SparseKernel
+    own: Schema
+
+    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+        """Return how many cells there are, occupied or not."""
+        return self.kernel.cells(self.own)
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """Return the most one row adds."""
+        return self.kernel.bound(self.own)
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """Return the most that all cells change when a row becomes another."""
+        return self.kernel.replaced(self.own)
+
+    def tally(self, block: Block, schema: Schema) -> SparseTally:  # noqa: ARG002 - as above
+        """Return the block's occupied cells."""
+        return self.kernel.tally(block, self.own)

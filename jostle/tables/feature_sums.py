@@ -18,7 +18,7 @@ from jostle.tables.fields import ANY_WHOLE, Within, truth, whole, whole_groups, 
 from jostle.tables.kernels import DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
-__all__ = ["MOST_ONES", "Feature", "FeatureSums", "feature_count", "feature_list", "most_ones"]
+__all__ = ["MOST_ONES", "Feature", "FeatureSums", "feature_count", "feature_list", "most_ones", "ones_of"]
 
 Integers = NDArray[np.int64]
 
@@ -123,7 +123,7 @@ class FeatureSums(DenseKernel):
             else block.columns[schema.label].astype(np.int64)
         )
         found = np.zeros((feature_count(schema), classes), dtype=np.int64)
-        for rows, places in _ones(block, schema, self.most):
+        for rows, places in ones_of(block, schema, self.most):
             times = None if block.multiplicity is None else block.multiplicity[rows]
             keys = places * classes + labels[rows]
             if times is not None:
@@ -147,7 +147,7 @@ def _classes(schema: Schema) -> int:
     return 1 if schema.label is None else len(schema.classes)
 
 
-def _ones(block: Block, schema: Schema, most: int) -> Iterator[tuple[NDArray[np.intp], Integers]]:
+def ones_of(block: Block, schema: Schema, most: int) -> Iterator[tuple[NDArray[np.intp], Integers]]:
     """Yield rows with the number of a feature each has, some rows at a time; of each row at most so many features."""
     columns = list(_numbered(schema))
     bits = None if schema.features is None else block.bits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.tables.closed import Closed
+from jostle.tables.feature_refinements import FeatureRefinements
 from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
@@ -21,6 +22,7 @@ KERNELS = Closed(
     (
         Box,
         Counts,
+        FeatureRefinements,
         FeatureSums,
         GridCounts,
         Haar,

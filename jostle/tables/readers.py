@@ -16,7 +16,7 @@ from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, Place, path_of
 from jostle.tables.block import Block, Codes, Where
 from jostle.tables.census import Census
-from jostle.tables.columns import Categorical
+from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
@@ -84,7 +84,8 @@ def open_file(path: Path, schema: Schema) -> FileSource:
     if is_parquet(path):
         types = _described(path)
         for name in schema.sources:
-            numeric = name in schema and not isinstance(schema[name], Categorical)
+            column = dict(schema.columns).get(name)
+            numeric = isinstance(column, Numeric) and column.clock is None
             check_readable(name, types.field(name).type, numeric=numeric)
     return FileSource(path.absolute(), schema)
 

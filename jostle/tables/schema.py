@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
-from attrs import Factory, asdict, evolve, field, fields, frozen
+from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, shown
 from jostle.files.kinds import FileKind
-from jostle.tables.columns import Categorical, Column, Numeric, check_text
+from jostle.tables.columns import Categorical, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours"]
@@ -34,10 +35,15 @@ def checked_neighbours(given: str) -> Neighbours:
     raise SchemaError(f"neighbours is {shown(given)}", fix="neighbours = add_remove or replace_one")
 
 
-KINDS: dict[str, type[Column]] = {"categorical": Categorical, "numeric": Numeric}
+KINDS: Mapping[str, Callable[..., Column | Identifier]] = MappingProxyType(
+    {"categorical": Categorical, "numeric": Numeric, "dates": Dates, "identifier": Identifier}
+)
+"""What makes the columns of a kind that a file of a schema names."""
+NEEDED = {"categorical": "values", "numeric": "low and high", "dates": "start and end"}
+NOT_IN_FILES = {"clock"}
 
 
-def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
+def _pairs(columns: object) -> tuple[tuple[str, Any], ...]:
     if isinstance(columns, Mapping):
         pairs = tuple(columns.items())
     elif isinstance(columns, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in columns):
@@ -45,7 +51,7 @@ def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
     else:
         raise SchemaError("columns is not a mapping from names to columns", fix='{"age": Numeric(0, 100)}')
     for name, column in pairs:
-        if not isinstance(name, str) or type(column) not in KINDS.values():
+        if not isinstance(name, str) or type(column) not in {Categorical, Identifier, Numeric}:
             raise SchemaError(f"column {shown(name)} is not declared", fix=f'"{name}": Categorical(["no", "yes"])')
         check_text("the column name", name)
     return tuple((str.__str__(name), column) for name, column in pairs)
@@ -53,6 +59,10 @@ def _pairs(columns: object) -> tuple[tuple[str, Column], ...]:
 
 def _whole(number: Any) -> Any:
     return number if isinstance(number, bool) or not isinstance(number, Integral) else int(number)
+
+
+def _listed(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names)
 
 
 class Inference(Protocol):
@@ -88,6 +98,8 @@ class Schema:
     """For a schema inferred from public data: which data, so that it is not taken for private later."""
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
+    identifiers: tuple[str, ...] = field(default=(), converter=_listed)
+    """Columns that are declared as identifiers: nothing reads them, and whoever asks about one is told so."""
     _by_name: Mapping[str, Column] = field(
         init=False,
         eq=False,
@@ -98,6 +110,7 @@ class Schema:
 
     def __attrs_post_init__(self) -> None:
         """Refuse facts that contradict each other."""
+        self._part_identifiers()
         if not self.columns:
             raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
         if len(self._by_name) != len(self.columns):
@@ -126,6 +139,18 @@ class Schema:
 
         self._check_features()
 
+    def _part_identifiers(self) -> None:
+        """Keep the names of columns that are never looked at apart from the columns."""
+        given: tuple[tuple[str, object], ...] = self.columns
+        declared = tuple(name for name, column in given if type(column) is Identifier)
+        if declared:
+            object.__setattr__(self, "identifiers", (*self.identifiers, *declared))
+            object.__setattr__(self, "columns", tuple(pair for pair in self.columns if pair[0] not in declared))
+            object.__setattr__(self, "_by_name", MappingProxyType(dict(self.columns)))
+        names = (*self.identifiers, *self._by_name)
+        if twice := next((name for name in self.identifiers if names.count(name) > 1), None):
+            raise SchemaError(f"the column {shown(twice)} is declared twice")
+
     def _check_features(self) -> None:
         if not isinstance(self.features, SparseFeatures | None):
             raise SchemaError(
@@ -147,12 +172,19 @@ class Schema:
         except KeyError:
             if self.features is not None and name in self.features.places:
                 return PRESENCE
+            if name in self.identifiers:
+                raise SchemaError(
+                    f"{shown(name)} is a column of identifiers, and nothing is asked about it",
+                    why="each of its values tells one row from all others",
+                    fix=f"one of {', '.join(map(repr, self.names))}",
+                ) from None
             raise SchemaError(
                 f"there is no column {shown(name)} in the schema", fix=f"one of {', '.join(map(repr, self.names))}"
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Schema, (self.columns, self.label, self.neighbours, self.rows, self.inferred_from, self.features)
+        facts = (self.label, self.neighbours, self.rows, self.inferred_from, self.features, self.identifiers)
+        return Schema, (self.columns, *facts)
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
@@ -202,14 +234,10 @@ class Schema:
             lines = [f"{name} = {_toml(value)}" for name, value in sparse.items() if value]
             blocks.append("\n".join(["[features]", *lines]))
         for name, column in self.columns:
-            kind = "categorical" if isinstance(column, Categorical) else "numeric"
-            facts = {key: value for key, value in asdict(column).items() if value is not None}
-            if isinstance(column, Numeric):
-                del facts["bins" if column.edges else "edges"]
-            elif not column.taxonomy:
-                del facts["taxonomy"]
+            kind, facts = _written(column)
             lines = [f"[columns.{_toml(name)}]", f"kind = {_toml(kind)}"]
             blocks.append("\n".join(lines + [f"{key} = {_toml(value)}" for key, value in facts.items()]))
+        blocks += [f'[columns.{_toml(name)}]\nkind = "identifier"' for name in self.identifiers]
         return "\n\n".join(blocks) + "\n"
 
     @classmethod
@@ -252,12 +280,28 @@ def _features(facts: Any) -> SparseFeatures:
     return SparseFeatures(**facts)
 
 
-def _column(name: str, facts: Any) -> Column:
-    kind = next((kind for word, kind in KINDS.items() if isinstance(facts, dict) and facts.get("kind") == word), None)
-    if kind is None:
-        raise _no_kind(name, facts.get("kind") if isinstance(facts, dict) else None)
+def _written(column: Column) -> tuple[str, dict[str, object]]:
+    """Return a column's kind, and its facts as a file has them."""
+    facts = {key: value for key, value in asdict(column, recurse=False).items() if value is not None}
+    if isinstance(column, Categorical):
+        if not column.taxonomy:
+            del facts["taxonomy"]
+        return "categorical", facts
+    del facts["bins" if column.edges else "edges"]
+    if column.clock is None:
+        return "numeric", facts
+    kept = {"bins": column.bins, "outside": column.outside, "missing": column.missing}
+    ends = {"start": column.clock.written(0), "end": column.clock.written(column.high)}
+    return "dates", {**ends, "unit": column.clock.unit, **kept}
+
+
+def _column(name: str, facts: Any) -> Column | Identifier:
+    word = facts.get("kind") if isinstance(facts, dict) else None
+    if not isinstance(word, str) or word not in KINDS:
+        raise _no_kind(name, word)
+    kind = KINDS[word]
     given = {key: value for key, value in facts.items() if key != "kind"}
-    known = {attribute.name for attribute in fields(kind)}
+    known = set(signature(kind).parameters) - NOT_IN_FILES
     if unknown := set(given) - known:
         raise SchemaError(
             f"column {shown(name)} has an unknown entry {shown(min(unknown))}",
@@ -266,20 +310,18 @@ def _column(name: str, facts: Any) -> Column:
     try:
         return kind(**given)
     except TypeError:
-        needed = "values" if kind is Categorical else "low and high"
-        raise SchemaError(f"column {shown(name)} is not complete", fix=f"give {needed}") from None
+        raise SchemaError(f"column {shown(name)} is not complete", fix=f"give {NEEDED[word]}") from None
     except SchemaError as mistake:
         raise SchemaError(f"column {shown(name)}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
 
 
 def _no_kind(name: str, given: object) -> SchemaError:
-    known = " or ".join(f'kind = "{word}"' for word in KINDS)
     if not isinstance(given, str):
-        return SchemaError(f"column {shown(name)} has no kind", fix=known)
+        return SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
     alike = get_close_matches(given, KINDS, n=1)
     return SchemaError(
         f"column {shown(name)} is of kind {shown(given)}, which is not known",
-        fix=f'kind = "{alike[0]}"' if alike else known,
+        fix=f'kind = "{alike[0]}"' if alike else f"one of {', '.join(KINDS)}",
     )
 
 

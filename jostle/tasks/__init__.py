@@ -5,12 +5,14 @@ from jostle.tasks.classification import CLASSIFICATION
 from jostle.tasks.evaluation import EVALUATION
 from jostle.tasks.publishing import PUBLISHING
 from jostle.tasks.ranges import RANGES
+from jostle.tasks.selection import SELECTION
 
 __all__ = [
     "CLASSIFICATION",
     "EVALUATION",
     "PUBLISHING",
     "RANGES",
+    "SELECTION",
     "TASKS",
     "UNTOLD",
     "Instance",

@@ -99,6 +99,10 @@ class Task(Generic[Answer]):
     """What is asked beside the table, by name, and of which type; all of it can be left out."""
     questions: Callable[[Schema], tuple[Any, ...]]
     """What is asked of a table where nobody says."""
+    read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
+    """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
+    of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
+    """An answer that knows what public facts there are of the table that was asked."""
     suits: Callable[[Schema], bool]
     """Whether a table looks as if it were there to be asked this."""
 
@@ -121,7 +125,9 @@ class Task(Generic[Answer]):
     data: Callable[[Answer], Any]
     """An answer as plain data."""
     save: Callable[[Answer, Path], None]
-    """Write an answer to a file."""
+    """Write an answer to a file, as its ending says."""
+    endings: tuple[str, ...] = ()
+    """What may be the ending of such a file; any may where none is said."""
 
     @property
     def metafeatures(self) -> tuple[Metafeature, ...]:

@@ -18,7 +18,7 @@ from jostle.audit.exact import exact_bound
 from jostle.audit.outputs import as_keys
 from jostle.audit.selections import SinglePick, grid_quality
 from jostle.audit.statistical import statistical_bound
-from jostle.audit.thresholds import SparseVector, balanced_share
+from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
 from jostle.privacy.noise import Noise, SeededBits
 
 ONE = Fraction(1)
@@ -155,7 +155,7 @@ def test_variant_four_costs_nearly_what_its_repair_says_and_no_more() -> None:
 
 def test_variants_three_and_six_lose_more_with_every_query() -> None:
     def pattern(queries: int) -> float:
-        variant = SparseVector(threshold_share=Fraction(1, 2), query_noise=1, positives=None)
+        variant = ThresholdedAnswers(threshold_share=Fraction(1, 2), query_noise=1, positives=None)
         half = queries // 2
         level, apart = (0,) * queries, (1,) * half + (-1,) * half
         return privacy_loss(variant.distribution(level, ONE), variant.distribution(apart, ONE))
@@ -176,7 +176,7 @@ def test_the_standard_sparse_vector_is_private_because_of_each_of_its_factors(
     level, apart = (0,) * 6, (1,) * (6 - positives) + ((0,) if monotone else (-1,)) * positives
 
     def loss(query_noise: int) -> float:
-        mechanism = SparseVector(threshold_share=share, query_noise=query_noise, positives=positives)
+        mechanism = ThresholdedAnswers(threshold_share=share, query_noise=query_noise, positives=positives)
         return privacy_loss(mechanism.distribution(level, ONE), mechanism.distribution(apart, ONE))
 
     assert 0.4 < loss(factor) <= 1

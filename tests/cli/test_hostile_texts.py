@@ -159,7 +159,7 @@ CASES: dict[COMMAND, Words] = {
     ("run",): lambda at: [
         [program(at)],
         [program(at), "--json"],
-        [program(at), "--out", named(at, ".out")],
+        [program(at), "--out", named(at, ".json")],
         [program(at), "--out", f"{EVIL}/none"],
         [program(at), "--entry", EVIL],
         [program(at), "--force", f"{EVIL}={EVIL}"],

@@ -18,8 +18,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import RocCurveDisplay, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.metrics import RocCurveDisplay, accuracy_score, get_scorer, make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -211,6 +211,8 @@ def test_what_scikit_learn_would_compute_of_private_rows_is_refused(tmp_path: Pa
         lambda: cross_val_score(clf, X, y, cv=folds, scoring="accuracy", error_score="raise"),
         lambda: cross_val_score(make_pipeline(clf), X, y, cv=folds, scoring="roc_auc_ovr", error_score="raise"),
         lambda: GridSearchCV(clf, {"epsilon": [1]}, scoring="accuracy", cv=folds, error_score="raise").fit(X, y),
+        lambda: cross_val_score(clf, X, y, cv=folds, scoring=make_scorer(accuracy_score), error_score="raise"),
+        lambda: cross_validate(clf, X, y, cv=folds, scoring=["accuracy", "f1_macro"], error_score="raise"),
         lambda: cross_val_predict(clf, X, y, cv=folds),
         lambda: CalibratedClassifierCV(clf).fit(X, y),
         lambda: BaggingClassifier(clf).fit(X, y),
@@ -218,6 +220,15 @@ def test_what_scikit_learn_would_compute_of_private_rows_is_refused(tmp_path: Pa
     for compute in computed:
         with pytest.raises(PrivateDataError, match="made for private rows"):
             compute()
+    assert clf.account() is None  # nothing was paid for what is refused
+    scorer = get_scorer("accuracy")
+    with pytest.raises(PrivateDataError, match="made for private rows"):
+        scorer(clf.fit(X, y), X, y)
+
+    def private(fitted: PrivateClassifier, rows: Any, labels: Any) -> float:
+        return fitted.score(rows, labels)
+
+    assert cross_val_score(clf, X, y, cv=folds, scoring=private, error_score="raise").shape == (3,)
 
 
 def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
@@ -335,6 +346,21 @@ def test_a_score_is_noisy_and_what_it_says_is_what_its_noise_allows(tmp_path: Pa
     account = clf.account()
     assert account is not None
     assert account.spent == 5 + 40 * Fraction("0.1")
+
+
+def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None:
+    X, y = numbers()
+    clf = PrivateClassifier("NaiveBayes", 5, of_numbers(0, 1), tmp_path / "v", promise=20, scored_by="auc")
+    assert clf.fit(X, y).score(X, y) == pytest.approx(1, abs=0.2)
+    assert clf.score(X, 1 - y) < 0.3
+    account = clf.account()
+    assert account is not None
+    assert account.spent == 5 + 2 * Fraction(5, 4)
+    rows = X[:500].copy()
+    public = PrivateClassifier("NaiveBayes", 5, of_numbers(0, 1), scored_by="auc", public=True).fit(rows, y[:500])
+    assert (public.score(rows, y[:500]), public.score(rows, 1 - y[:500])) == (1, 0)
+    with pytest.raises(OptionError, match="scored_by is 'f1'"):
+        public.set_params(scored_by="f1").score(rows, y[:500])
 
 
 def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from processes import ran
 from small_tables import ROWS, SCHEMA
@@ -223,3 +224,42 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_
         assert (done.returncode, done.stdout) == (1, "")
         assert f"cannot write {place}" in done.stderr
     assert run(tmp_path, program, *private, *vault).returncode == 0
+
+
+def test_rows_are_published_into_a_file_within_the_promise(tmp_path: Path, private: list[str]) -> None:
+    """What cannot be published is refused before anything is charged, by what is public alone."""
+    many = "from publishing import ProjectedHistogram\nmany = ProjectedHistogram(k=99)\n"
+    program = written(tmp_path, many + "def publish(db):\n    return many(db)\n")
+    refused = run(tmp_path, program, *private, "--epsilon", "1")
+    assert refused.returncode == 1
+    assert f"k=99 columns are asked for, and there are {len(SCHEMA.attributes)} attributes" in refused.stderr
+
+    rows = tmp_path / "published.parquet"
+    done = run(tmp_path, str(PROGRAMS / "publish.jst"), *private, "--epsilon", "1", "--out", str(rows))
+    assert done.returncode == 0, done.stderr
+    found = pq.read_table(rows)
+    assert set(found.column_names) <= set(SCHEMA.names)
+    assert SCHEMA.label in found.column_names
+    assert "PrivPfC  <- taken" in done.stderr + done.stdout
+
+
+def test_the_answer_is_written_as_the_ending_says_and_one_that_is_not_known_is_refused(
+    tmp_path: Path, private: list[str]
+) -> None:
+    np.save(tmp_path / "grid.npy", np.arange(16).reshape(4, 4))
+    text = "#Option\ndef Flat(db, queries):\n    total = noisyCount(db, epsilon)\n"
+    text += "    return queries over [total / (db.x_range * db.y_range)]\n"
+    vault = str(tmp_path / "v.vault")
+    grid = ["--entry", "Flat", "--data", str(tmp_path / "grid.npy"), "--epsilon", "100", "--vault", vault]
+    done = run(tmp_path, written(tmp_path, text), *grid, "--out", str(tmp_path / "cells.xlsx"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing is written to a file .xlsx" in done.stderr
+    done = run(
+        tmp_path, written(tmp_path, text), *grid, "--out", str(tmp_path / "cells.csv")
+    )  # with all of the promise
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "cells.csv").read_text("utf-8").splitlines()[0] == '"x_from","x_to","y_from","y_to","count"'
+    done = run(tmp_path, written(tmp_path, COUNT), *private, "--epsilon", "1", "--out", str(tmp_path / "count.csv"))
+    assert done.returncode == 1
+    assert "this answer is not written to a file .csv" in done.stderr
+    assert isinstance(json.loads(done.stdout.splitlines()[-1]), int)

@@ -24,6 +24,7 @@ from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.evaluation.instances import SCORE, scored_table
 from jostle.tasks.publishing import Published
+from jostle.tasks.selection import SelectedFeatures
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
@@ -54,9 +55,20 @@ EVALUATION_VARIANTS = (
     "PriROC(thresholds=FixedSpace, counts=Privelet, reading=rising)",
     "PriROC(levels=7)",
 )
+SELECTORS = (
+    "ScorePerturbation(score=TC)",
+    "ClusterSelection(score=PI, threshold=3)",
+    "NoisyCut(threshold=5, top=2)",
+    "NoisyCut(score=TC)",
+    "SparseVector(threshold=5, score=DC)",
+    "SparseVector(score=PI, most=1)",
+    "Peeling(threshold=2, score=DC)",
+    "Peeling(top=2, threshold=2)",
+    "PrivateKD(top=2)",
+)
 CLASSIFIERS = (*names("classification"), *VARIANTS)
 PUBLISHERS = (*names("publishing"), *PUBLISHER_VARIANTS)
-EVERYONE = (*names(), *VARIANTS, *PUBLISHER_VARIANTS, *EVALUATION_VARIANTS)
+EVERYONE = (*names(), *VARIANTS, *PUBLISHER_VARIANTS, *EVALUATION_VARIANTS, *SELECTORS)
 
 
 def tables(option: Option, relation: Neighbours, rows: int | None = None) -> list[Table]:
@@ -77,6 +89,8 @@ def tables(option: Option, relation: Neighbours, rows: int | None = None) -> lis
 
 def comparable(answer: Any) -> bytes:
     """Return an answer as bytes, the same for the same answer."""
+    if isinstance(answer, SelectedFeatures):
+        return repr(answer.data()).encode()
     if isinstance(answer, Model):
         return answer.to_json().encode()
     if isinstance(answer, Published | RocCurve):
@@ -152,7 +166,7 @@ def test_a_budget_too_small_is_refused_before_any_charge(name: str) -> None:
     assert db.spent == 0
 
 
-@pytest.mark.parametrize("name", [*names("classification"), *names("publishing")])
+@pytest.mark.parametrize("name", [*names("classification"), *names("publishing"), *names("selection")])
 def test_a_table_without_a_label_is_refused_before_any_charge(name: str) -> None:
     option: Any = get(name)
     schema = Schema({"a": Categorical(["x", "y"])})
@@ -168,7 +182,7 @@ def test_a_name_with_its_parameters_gives_the_same_option_back(name: str) -> Non
     assert get(option.name) == option
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *names("selection")])
 def test_the_data_are_left_as_they_were(name: str) -> None:
     option: Any = get(name)
     table = tables(option, "add_remove")[0]

@@ -30,6 +30,7 @@ from jostle.privacy.events import (
     Selected,
 )
 from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.feature_discernibility import FeatureDiscernibility
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.grid_quality import GridQuality
@@ -49,6 +50,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import LeafMajority, SplitScore, Utility
 from jostle.privacy.tallied import Tally
+from jostle.tables.feature_refinements import FeatureRefinements
 from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
@@ -198,6 +200,11 @@ def feature_sums(chance: Chance) -> dict[str, Any]:
         "totals": chance.random() < 0.5,
         "among": chance.sample(range(3), chance.randint(0, 3)),
     }
+
+
+def feature_refinements(chance: Chance) -> dict[str, Any]:
+    base = chance.sample(range(SIZES["b"]), chance.randint(0, SIZES["b"] - 1))
+    return {"base": base, "most": chance.choice([1, 2, 2**20])}
 
 
 def feature_score(chance: Chance) -> FeatureScore:
@@ -382,6 +389,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     SparseCounts: lambda chance: {"columns": some_names(chance)},
     Refinements: refinements,
+    FeatureRefinements: feature_refinements,
     FeatureSums: feature_sums,
     Margins: margins,
     MarginLevels: lambda chance: {"margins": Margins(**margins(chance))},
@@ -419,6 +427,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         ]
     },
     Discernibility: discernibility,
+    FeatureDiscernibility: feature_refinements,
     FeatureScore: lambda chance: {
         each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)
     },

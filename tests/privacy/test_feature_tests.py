@@ -17,7 +17,7 @@ from scipy import stats
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.audit.thresholds import SparseVector, balanced_share
+from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
@@ -185,7 +185,7 @@ def test_picks_are_distributed_as_one_after_the_other() -> None:
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_the_sparse_vector_has_the_noise_that_the_auditor_s_honest_one_has(monotone: bool, most: int) -> None:
     share = balanced_share(most, monotone=monotone)
-    told = SparseVector(threshold_share=share, query_noise=most if monotone else 2 * most, positives=most)
+    told = ThresholdedAnswers(threshold_share=share, query_noise=most if monotone else 2 * most, positives=most)
     mechanism = FindAbove(FeatureScore("TC" if monotone else "DC", 2), 5, most, share)
     assert mechanism.scales(schema_under("add_remove"), Fraction(2)) == told.scales(Fraction(2))
 
@@ -202,7 +202,7 @@ def test_the_sparse_vector_is_distributed_as_the_auditor_s_honest_one() -> None:
     mechanism = FindAbove(FeatureScore("TC", 2), 2, 2, share)
     noise, tally = InOrder(SeededBits(7)), np.array([3, 1, 0, 2])
     draws = [tuple(mechanism.release(tally, schema, Fraction(3), noise).tolist()) for _ in range(4000)]
-    honest = SparseVector(threshold_share=share, query_noise=2, positives=2)
+    honest = ThresholdedAnswers(threshold_share=share, query_noise=2, positives=2)
     chances: dict[tuple[int, ...], float] = {}
     for answers, chance in honest.distribution((1, -1, -2, 0), Fraction(3)).chances.items():
         found = tuple(place for place, answer in enumerate(answers) if answer == 1)

@@ -34,6 +34,10 @@ SURE = 20
 """A number of rows that was bought is handed on where it is so many standard deviations of its noise."""
 
 
+def _listed(axes: tuple[int, ...]) -> str:
+    return f"{' or '.join(map(str, axes))} {'axis' if axes == (1,) else 'axes'}"
+
+
 def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
@@ -64,11 +68,20 @@ class ChoiceMaker(Option[Answer]):
     """How to learn what is not known yet; called once, before data are touched."""
     known: list[Trained] = field(factory=list, repr=False)
     """What was learned, once it was."""
+    axes: tuple[int, ...] = ()
+    """The numbers of columns of what it learned from, of which tables must have one; any where none is said."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse Options that do not answer one question."""
         if not self.among:
             raise ChoiceError("there are no Options to choose among", fix="among=[...]")
+        for option in self.among:
+            if not option.private:
+                raise ChoiceError(
+                    f"{option.name} is not private",
+                    why="whoever runs a maker does not see beforehand what it chooses",
+                    fix="leave it out: it runs on public data, by its name",
+                )
         tasks = sorted({option.task.name for option in self.among})
         if len(tasks) > 1:
             raise ChoiceError(
@@ -121,7 +134,9 @@ class ChoiceMaker(Option[Answer]):
         return tuple(getattr(option, "predict", None) for option in self.among)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why none of its Options runs, or None."""
+        """Return why it did not learn for such tables, or why none of its Options runs; or None."""
+        if self.axes and len(schema.names) not in self.axes:
+            return f"it learned from grids of {_listed(self.axes)}, and this table has {_listed((len(schema.names),))}"
         reasons = [option.refuses(schema) for option in self.among]
         return None if None in reasons else f"none of its Options does: {reasons[0]}"
 
@@ -132,13 +147,14 @@ class ChoiceMaker(Option[Answer]):
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """Return the answer of the Option that should do best with what is left of *epsilon* after looking."""
         trained = self.trained
+        asked = self.task.read(db.schema, questions)
 
         def run(probe: Probe, budget: Fraction) -> Answer:
             choosing = self.choose(probe, budget, trained)
             option = self.among[choosing.chosen]
             self.note(probe, choosing)
             within = probe if choosing.rows is None else probe.told(rows=choosing.rows)
-            return option(within, *questions, epsilon=choosing.left, **named)
+            return option(within, *asked, epsilon=choosing.left, **named)
 
         return self.perform(db, epsilon, run, site=site or self.label)
 

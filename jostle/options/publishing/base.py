@@ -20,7 +20,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks.publishing import PUBLISHING, Published
 from jostle.tasks.publishing.published import PublishedColumn
 
-__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "released"]
+__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "released", "whole_counts"]
 
 Integers = NDArray[np.int64]
 
@@ -82,6 +82,22 @@ def even_groups(schema: Schema, name: str, bins: int) -> tuple[int, ...]:
         return own_groups(schema, name)
     grouped = [code * bins // column.bin_count for code in range(column.bin_count)]
     return (*grouped, *(bins + extra for extra in range(column.size - column.bin_count)))
+
+
+def whole_counts(noisy: Integers) -> Integers:
+    """Return counts from 0 up that are near noisy ones and add up to the same: each less an equal part, rounded.
+
+    Counts below 0 taken as 0 would add up to more rows than there are, in cells where there are none. It is the nearest
+    point (in L2) of those with this sum and no negative count, before it is rounded.
+
+    >>> whole_counts(np.array([10, 3, -2, 0, -1])).tolist()
+    [8, 2, 0, 0, 0]
+    """
+    total = max(int(noisy.sum()), 0)
+    falling = np.sort(noisy)[::-1].astype(np.float64)
+    parts = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+    part = parts[np.flatnonzero(falling > parts)[-1]] if total else np.inf
+    return np.maximum(np.rint(noisy - part), 0).astype(np.int64) if total else np.zeros_like(noisy)
 
 
 def released(

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import bought_rows, rows_share
-from jostle.options.publishing.base import Publisher, own_groups, released
+from jostle.options.publishing.base import Publisher, own_groups, released, whole_counts
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.parameters import share, whole
 from jostle.privacy.amounts import show_amount
@@ -87,7 +87,8 @@ class PrivPfC(Publisher):
             name: levels[level] for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0], strict=True)
         }
         groups[label] = np.array(own_groups(schema, label))
-        kept = np.flatnonzero(noisy > 0)
+        whole = whole_counts(noisy)
+        kept = np.flatnonzero(whole)
         cells = dict(zip((*grid.columns, label), np.unravel_index(kept, sides), strict=True))
         # A column that is one group in the grid says nothing.
         names = [name for name in schema.names if name == label or max(groups[name]) > 0]
@@ -100,7 +101,7 @@ class PrivPfC(Publisher):
             schema=schema,
             columns=released(names, [groups[name].tolist() for name in names], marginals),
             cells=np.stack([cells[name] for name in names], axis=1).astype(np.int64),
-            counts=noisy[kept],
+            counts=whole[kept],
             made_by=self.name,
             epsilon=epsilon,
             caution=self.caution(schema, epsilon, rows),

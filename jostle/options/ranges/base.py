@@ -23,6 +23,7 @@ from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 from jostle.tasks.ranges.task import RANGES, grid_shape
+from jostle.tasks.ranges.units import Asked
 from jostle.tasks.ranges.workload import Workload
 
 __all__ = [
@@ -47,21 +48,22 @@ class GridOption(Option[Estimate | SparseEstimate]):
 
     task = RANGES
 
-    def __call__(self, db: Probe, workload: Workload | None = None, *, epsilon: Amount) -> Estimate | SparseEstimate:
+    def __call__(
+        self, db: Probe, workload: Workload | Asked | None = None, *, epsilon: Amount
+    ) -> Estimate | SparseEstimate:
         """Return an estimate of the grid's cells, for the sake of a workload of range queries.
 
-        Without one, the workload is 2,000 random ranges; many Options do not look at it.
+        They may be in the columns' units: {"income": (20_000, 50_000)}, or a list of such. Without any, the workload
+        is 2,000 random ranges; many Options do not look at it.
         """
         schema = db.schema
         shape = grid_shape(schema)
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
-        wanted = Workload.random_ranges(shape) if workload is None and self.looks_at_workload else workload
-        if wanted is not None and wanted.shape != shape:
-            raise OptionError(
-                f"the workload is for a grid of shape {wanted.shape}, but the table's is {shape}",
-                why="the table's columns are the grid's axes, in the schema's order",
-            )
+        if workload is not None:
+            wanted: Workload | None = Workload.in_units(schema, workload)
+        else:
+            wanted = Workload.random_ranges(shape) if self.looks_at_workload else None
         return self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
 
     looks_at_workload: bool = False

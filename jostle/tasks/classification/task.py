@@ -79,5 +79,6 @@ CLASSIFICATION: Task[Model] = register(
         text=lambda model: model.told(),
         data=lambda model: json.loads(model.to_json()),
         save=lambda model, path: model.save(path),
+        endings=(".json",),
     )
 )

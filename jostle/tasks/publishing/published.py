@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
 from jostle.tables.schema import Schema
+from jostle.tasks.frames import Frames, as_frame, write_frame
 
 __all__ = ["Published", "PublishedColumn"]
 
 Integers = NDArray[np.int64]
-Frames = Literal["pyarrow", "pandas", "polars"]
 
 SPREAD_SEED = 0
 """Which value of a group a row gets is drawn anew, but the same each time: it says nothing of the rows."""
 SHOWN_ROWS = 10
-PARQUET = (".parquet", ".pq")
 
 
 @frozen(eq=False, repr=False)
@@ -102,13 +97,7 @@ class Published:
         """
         codes = self.codes()
         arrow = pa.table({name: self._values(place, codes[:, place]) for place, name in enumerate(self.names)})
-        if library == "pyarrow":
-            return arrow
-        wrapped = nw.from_native(arrow, eager_only=True)
-        try:
-            return wrapped.to_pandas() if library == "pandas" else wrapped.to_polars()
-        except ModuleNotFoundError:
-            raise OptionError(f"{library} is not installed", fix=f"pip install {library}, or to_frame()") from None
+        return as_frame(arrow, library)
 
     def _values(self, place: int, codes: Integers) -> pa.Array:
         released = self.columns[place]
@@ -125,11 +114,7 @@ class Published:
 
     def write(self, path: str | Path) -> None:
         """Write the rows to a file: Parquet if it is called so, else CSV."""
-        frame = self.to_frame()
-        if Path(path).suffix.lower() in PARQUET:
-            pa_parquet.write_table(frame, path)
-        else:
-            pa_csv.write_csv(frame, path)
+        write_frame(self.to_frame(), Path(path))
 
     def marginal(self, name: str) -> Integers:
         """Return how many of the rows there are of each group of a column's codes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jostle.corpora.databases import PublicTable
 from jostle.tasks.base import Task, register
 from jostle.tasks.classification.task import CLASSIFICATION
+from jostle.tasks.frames import PARQUET
 from jostle.tasks.publishing.instances import publishing_instance
 from jostle.tasks.publishing.published import Published
 
@@ -29,5 +30,6 @@ PUBLISHING: Task[Published] = register(
         text=lambda published: published.text(),
         data=lambda published: published.data(),
         save=lambda published, path: published.write(path),
+        endings=(".csv", *PARQUET),
     )
 )

@@ -2,25 +2,178 @@
 
 from __future__ import annotations
 
+import json
+import math
+from abc import abstractmethod
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+import pyarrow as pa
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, shown
+from jostle.tables.columns import Numeric
+from jostle.tables.schema import Schema
+from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
+from jostle.tasks.ranges.curves import Cumulative, cumulative
+from jostle.tasks.ranges.plot import plot_estimate
+from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
 from jostle.tasks.ranges.workload import Workload
 
-__all__ = ["Estimate", "SparseEstimate"]
+__all__ = ["ENDINGS", "Estimate", "SparseEstimate"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+ENDINGS = (".json", ".csv", *PARQUET, ".npy")
+"""Of files that an estimate is written to."""
+MOST_CELLS = 2**24
+"""Of an array."""
+MOST_DEVIATIONS = 2**16
+"""Cells of a frame that has their deviations: each is worked out by itself."""
 
 
 @frozen(eq=False, repr=False)
-class Estimate:
-    """Estimated counts of a grid's cells, made of released numbers only."""
+class GridEstimate:
+    """Estimated counts of a grid's cells, made of released numbers and public facts only."""
 
-    cells: Floats
+    schema: Schema | None = field(default=None, kw_only=True)
+    """The columns that the axes are, where they are known."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The grid's sides."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> Floats:
+        """The counts, in the grid's shape."""
+
+    @abstractmethod
+    def listed(self) -> tuple[Integers, Floats]:
+        """Return the codes of the cells that are listed, a row each, and their counts."""
+
+    @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+
+    @abstractmethod
+    def deviations(self, workload: Workload | Asked) -> Floats | None:
+        """Return each answer's standard deviation, or None where theory does not give it."""
+
+    @property
+    def columns(self) -> Schema:
+        """The columns that the axes are; refuse where they are not known."""
+        if self.schema is None:
+            raise OptionError(
+                "the estimate does not know which columns its axes are",
+                why="it was made of cells alone",
+                fix="attrs.evolve(estimate, schema=schema)",
+            )
+        return self.schema
+
+    def workload(self, asked: Workload | Asked) -> Workload:
+        """Return queries, however they are written."""
+        return asked if isinstance(asked, Workload) else Workload.in_units(self.columns, asked)
+
+    def axis(self, name: str | None = None) -> int:
+        """Return which axis a column is; without a name, the only one."""
+        names = self.columns.names
+        if name is None and len(names) == 1:
+            return 0
+        if name not in names:
+            asked = "which column is meant is not said" if name is None else f"the grid has no column {shown(name)}"
+            raise OptionError(asked, fix=f"one of {', '.join(map(shown, names))}")
+        return names.index(name)
+
+    def along(self, axis: int) -> Floats:
+        """Return the counts along an axis, all others added up."""
+        codes, counts = self.listed()
+        side = self.shape[axis]
+        if side > MOST_BINS:
+            raise OptionError(f"an axis of {side:,} cells is too long for a curve", fix="estimate.answers")
+        return np.bincount(codes[:, axis], weights=counts, minlength=side).astype(np.float64)
+
+    def cumulative(self, name: str | None = None) -> Cumulative:
+        """Return how many records lie below each edge of a numeric column: a curve that never falls.
+
+        Records with no number there, missing or out of bounds, are left out.
+        """
+        axis = self.axis(name)
+        column = self.columns[self.columns.names[axis]]
+        if not isinstance(column, Numeric):
+            raise OptionError(
+                f"{shown(self.columns.names[axis])} is not numeric", why="its values have no order", fix="to_frame()"
+            )
+        return cumulative(column, self.along(axis))
+
+    def quantile(self, share: float, name: str | None = None) -> float:
+        """Return where a share of the records of a numeric column lies below; in a bin, as if they were even."""
+        return self.cumulative(name).quantile(share)
+
+    def to_frame(self, library: Frames = "pyarrow") -> Any:
+        """Return a row per cell as a frame: values, or where a bin begins and ends; the count; perhaps its deviation.
+
+        Where a bin stands for no range, missing numbers say, both ends are empty cells.
+        """
+        return as_frame(self._arrow(), library)
+
+    def _arrow(self) -> pa.Table:
+        codes, counts = self.listed()
+        held: dict[str, Any] = {}
+        for axis in range(len(self.shape)):
+            own = codes[:, axis]
+            if self.schema is None:
+                held[f"axis{axis}"] = pa.array(own)
+                continue
+            name = self.schema.names[axis]
+            column = self.schema[name]
+            if isinstance(column, Numeric):
+                low, high = bins_at(column, own)
+                held[_free(f"{name}_from", held)] = pa.array(low, from_pandas=True)
+                held[_free(f"{name}_to", held)] = pa.array(high, from_pandas=True)
+            else:
+                held[_free(name, held)] = pa.array(column.labels, pa.string()).take(pa.array(own))
+        held[_free("count", held)] = pa.array(counts)
+        if len(counts) <= MOST_DEVIATIONS and math.prod(self.shape) == len(counts):
+            deviations = self.deviations(Workload.identity(self.shape))
+            if deviations is not None:
+                held[_free("deviation", held)] = pa.array(deviations)
+        return pa.table(held)
+
+    def write(self, path: str | Path) -> None:
+        """Write it to a file as the ending says: .csv or .parquet a row per cell, .npy the counts, .json everything."""
+        place = Path(path)
+        ending = place.suffix.lower()
+        if ending in {".csv", *PARQUET}:
+            write_frame(self._arrow(), place)
+        elif ending == ".npy":
+            np.save(place, self.cells)
+        elif ending in {".json", ""}:
+            place.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
+        else:
+            raise OptionError(f"no estimate is written to a file {ending}", fix=f"one of {', '.join(ENDINGS)}")
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure of a grid of one or two axes; needs the `report` extra."""
+        return plot_estimate(self)
+
+
+def _free(name: str, held: dict[str, Any]) -> str:
+    """Return a name that no column has yet."""
+    while name in held:
+        name += "_"
+    return name
+
+
+@frozen(eq=False, repr=False)
+class Estimate(GridEstimate):
+    """Estimated counts of all cells of a grid."""
+
+    cells: Floats = field()
     """The counts, in the grid's shape; not whole numbers in general, and below 0 where noise took them there."""
     variances: Callable[[Workload], Floats] | None = None
     """Each answer's variance, where theory gives it."""
@@ -40,30 +193,60 @@ class Estimate:
         """Return the estimated number of records."""
         return float(self.cells.sum())
 
-    def answers(self, workload: Workload) -> Floats:
-        """Return an estimate of each query's count."""
-        return workload.answers(self.cells)
+    def answers(self, workload: Workload | Asked) -> Floats:
+        """Return an estimate of each query's count; queries may be in units: {"income": (20_000, 50_000)}."""
+        return self.workload(workload).answers(self.cells)
 
-    def deviations(self, workload: Workload) -> Floats | None:
+    def deviations(self, workload: Workload | Asked) -> Floats | None:
         """Return each answer's standard deviation, or None where theory does not give it."""
-        return None if self.variances is None else np.sqrt(self.variances(workload))
+        return None if self.variances is None else np.sqrt(self.variances(self.workload(workload)))
 
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Integers:
         """Return whole counts of a data set made from the estimate: each count less one half, rounded up, from 0 on."""
         return np.maximum(np.ceil(self.cells - 0.5), 0).astype(np.int64)
+
+    def listed(self) -> tuple[Integers, Floats]:
+        """Return the codes of all cells, a row each, and their counts."""
+        return np.indices(self.shape).reshape(len(self.shape), -1).T, self.cells.ravel()
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"shape": list(self.shape), "cells": self.cells.tolist()}
+
+    def marginal(self, *names: str) -> Estimate:
+        """Return the estimate of fewer columns, the others added up; its deviations are those of the sums."""
+        kept = sorted({self.axis(name) for name in names})
+        if not kept:
+            raise OptionError("no columns are named", fix="estimate.marginal('age')")
+        schema, shape, variances = self.columns, self.shape, self.variances
+        left = tuple(schema.names[axis] for axis in kept)
+
+        def spread(workload: Workload) -> Floats:
+            low = np.zeros((len(workload), len(shape)), dtype=np.int64)
+            high = np.broadcast_to(np.array(shape), low.shape).copy()
+            low[:, kept], high[:, kept] = workload.low, workload.high
+            return variances(Workload(shape, low, high)) if variances is not None else np.empty(0)
+
+        label = schema.label if schema.label in left else None
+        return Estimate(
+            self.cells.sum(axis=tuple(axis for axis in range(len(shape)) if axis not in kept)),
+            None if variances is None else spread,
+            linear=self.linear,
+            schema=evolve(schema, columns=tuple((name, schema[name]) for name in left), label=label, features=None),
+        )
 
     def __repr__(self) -> str:
         return f"<Estimate of a grid of {' x '.join(map(str, self.shape))} cells>"
 
 
 @frozen(eq=False, repr=False)
-class SparseEstimate:
+class SparseEstimate(GridEstimate):
     """Estimated counts of the few cells that are not 0, of a grid that may be far too large to hold."""
 
     shape: tuple[int, ...]
-    keys: NDArray[np.int64]
+    keys: Integers
     """The cells' numbers in row-major order, rising."""
-    values: NDArray[np.int64]
+    values: Integers
 
     linear = False
 
@@ -72,7 +255,7 @@ class SparseEstimate:
         """Return the estimated number of records."""
         return float(self.values.sum())
 
-    def coordinates(self) -> NDArray[np.int64]:
+    def coordinates(self) -> Integers:
         """Return the listed cells' codes, a row per cell."""
         rest = self.keys
         codes = []
@@ -84,33 +267,40 @@ class SparseEstimate:
     @property
     def cells(self) -> Floats:
         """Return the counts as an array of the grid's shape, where that is small enough to hold."""
-        count = 1
-        for side in self.shape:
-            count *= side
-        if count > 2**24:
+        count = math.prod(self.shape)
+        if count > MOST_CELLS:
             raise OptionError(f"{count:,} cells are too many for an array", fix="estimate.keys and estimate.values")
         grid = np.zeros(count)
         grid[self.keys] = self.values
         return grid.reshape(self.shape)
 
-    def answers(self, workload: Workload) -> Floats:
+    def answers(self, workload: Workload | Asked) -> Floats:
         """Return an estimate of each query's count, looking at the listed cells only."""
-        if workload.shape != self.shape:
-            raise OptionError(f"the workload is for a grid of shape {workload.shape}, not {self.shape}")
+        asked = self.workload(workload)
+        if asked.shape != self.shape:
+            raise OptionError(f"the workload is for a grid of shape {asked.shape}, not {self.shape}")
         codes = self.coordinates()
-        totals = np.empty(len(workload))
-        for query, (low, high) in enumerate(zip(workload.low, workload.high, strict=True)):
+        totals = np.empty(len(asked))
+        for query, (low, high) in enumerate(zip(asked.low, asked.high, strict=True)):
             inside = np.all((codes >= low) & (codes < high), axis=1)
             totals[query] = self.values[inside].sum()
         return totals
 
-    def deviations(self, workload: Workload) -> None:  # noqa: ARG002 - as for other estimates
+    def deviations(self, workload: Workload | Asked) -> None:  # noqa: ARG002 - as for other estimates
         """Return None: cells below the threshold leave a bias that theory does not give."""
         return
 
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Integers:
         """Return whole counts of the listed cells, from 0 on."""
         return np.maximum(self.values, 0)
+
+    def listed(self) -> tuple[Integers, Floats]:
+        """Return the codes of the cells that are not 0, a row each, and their counts."""
+        return self.coordinates(), self.values.astype(np.float64)
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"shape": list(self.shape), "keys": self.keys.tolist(), "values": self.values.tolist()}
 
     def __repr__(self) -> str:
         return f"<SparseEstimate of {len(self.keys):,} cells of a grid of {' x '.join(map(str, self.shape))} cells>"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicDatabase, PublicGrid
@@ -17,7 +16,7 @@ from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.base import Judge, Task, register
 from jostle.tasks.ranges import metafeatures
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate
 from jostle.tasks.ranges.instances import GridInstance, grid_instance
 from jostle.tasks.ranges.metrics import mean_relative, scaled_l1, scaled_l2
 from jostle.tasks.ranges.workload import Workload
@@ -81,18 +80,13 @@ def _text(estimate: Estimate | SparseEstimate) -> str:
     return f"an estimate of {sides} cells, {estimate.total:.6g} records in all; the first cells: {first} ..."
 
 
-def _data(estimate: Estimate | SparseEstimate) -> Any:
-    if isinstance(estimate, SparseEstimate):
-        return {"shape": list(estimate.shape), "keys": estimate.keys.tolist(), "values": estimate.values.tolist()}
-    return {"shape": list(estimate.shape), "cells": estimate.cells.tolist()}
+def _of(schema: Schema, estimate: Estimate | SparseEstimate) -> Estimate | SparseEstimate:
+    known = isinstance(estimate, Estimate | SparseEstimate) and estimate.shape == grid_shape(schema)
+    return evolve(estimate, schema=schema) if known else estimate
 
 
-def _save(estimate: Estimate | SparseEstimate, path: Path) -> None:
-    """Write the cells as an array where the file is to be one, and all that there is as JSON elsewhere."""
-    if path.suffix == ".npy" and isinstance(estimate, Estimate):
-        np.save(path, estimate.cells)
-    else:
-        path.write_text(json.dumps(_data(estimate), indent=2) + "\n", encoding="utf-8")
+def _read(schema: Schema, questions: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(None if each is None else Workload.in_units(schema, each) for each in questions)
 
 
 RANGES: Task[Estimate | SparseEstimate] = register(
@@ -106,6 +100,8 @@ RANGES: Task[Estimate | SparseEstimate] = register(
         told_by=("over", "*_range"),
         asked={"queries": Workload},
         questions=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
+        read=_read,
+        of=_of,
         suits=_suits,
         database=PublicGrid,
         instance=grid_instance,
@@ -119,7 +115,8 @@ RANGES: Task[Estimate | SparseEstimate] = register(
         free=metafeatures.PUBLIC,
         bought=metafeatures.BOUGHT,
         text=_text,
-        data=_data,
-        save=_save,
+        data=lambda estimate: estimate.data(),
+        save=lambda estimate, path: estimate.write(path),
+        endings=ENDINGS,
     )
 )

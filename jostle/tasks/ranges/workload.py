@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import OptionError
 from jostle.tables.regions import box_sums
+from jostle.tables.schema import Schema
+from jostle.tasks.ranges.units import Asked, corners_of
 
 if TYPE_CHECKING:
     from jostle.tasks.ranges.estimate import Estimate
@@ -132,6 +134,25 @@ class Workload:
         if not corners:
             raise OptionError("the workload has no queries", fix="Workload.identity(shape)")
         return cls(sides, np.stack([low for low, _ in corners]), np.stack([high for _, high in corners]))
+
+    @classmethod
+    def in_units(cls, schema: Schema, asked: Workload | Asked) -> Workload:
+        """Return boxes in the units of a schema's columns, each axis that is not named being whole.
+
+        >>> from jostle.tables import Categorical, Numeric
+        >>> schema = Schema({"income": Numeric(0, 100_000, bins=20), "ill": Categorical(["no", "yes"])})
+        >>> Workload.in_units(schema, [{"income": (20_000, 50_000)}, {"income": (None, 5_000), "ill": "yes"}])
+        <Workload of 2 ranges on a grid of 20 x 2>
+        """
+        shape = tuple(schema[name].size for name in schema.names)
+        if not isinstance(asked, Workload):
+            return cls.boxes(shape, corners_of(schema, asked))
+        if asked.shape != shape:
+            raise OptionError(
+                f"the workload is for a grid of shape {asked.shape}, but the table's is {shape}",
+                why="the table's columns are the grid's axes, in the schema's order",
+            )
+        return asked
 
     def __len__(self) -> int:
         return len(self.low)

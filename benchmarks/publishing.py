@@ -1,0 +1,283 @@
+"""Publish rows, train classifiers on them, and hold these against classifiers on the rows themselves.
+
+    python benchmarks/publishing.py DIRECTORY [--trials 3] [--results FILE] [--page docs/benchmarks/publishing.md]
+
+DIRECTORY holds adult.csv.gz, bank_additional_full.csv.gz, satellite.csv.gz and iris.csv.gz, whose last column is
+`label`. What was measured is kept in the results file, so that a run that was stopped goes on where it was; the page is
+made of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from publishing_report import page
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import jostle
+from jostle import Numeric, Schema, Table
+from jostle.options import get
+from jostle.privacy.discernibility import Discernibility
+from jostle.tables.unlabeled import attribute_codes, label_codes
+from jostle.tasks.classification.losses import one_less_auc
+from jostle.tasks.publishing import Published
+from jostle.tasks.publishing.learned import learn
+
+EPSILONS = (0.05, 0.1, 0.25, 0.5, 0.75, 1)
+PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
+TREES = ("SuLQID3", "Mohammed", "PooledTree", "NaiveBayes", "Majority")
+TRAIN_SHARE = 0.7
+FOLDS = 10
+RUN_FOLDS = {"iris": 10, "satellite": 3, "adult": 3}
+"""How many of the ten folds are gone through: all of a small table."""
+SWEEPS: dict[str, tuple[Any, ...]] = {
+    "epsilon": (0.1, 0.3, 1, 3, 10),
+    "k": (1, 2, 3, 4, 6),
+    "gamma": ("1/10", "1/4", "1/2", "3/4", "9/10"),
+}
+Facts = dict[str, Any]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def read(folder: Path, name: str) -> pd.DataFrame:
+    """Return a table; of Adult, the rows without unknown values, as the papers have it."""
+    frame = pd.read_csv(folder / f"{name}.csv.gz", keep_default_na=False, na_values=[""])
+    return frame[~(frame == "?").any(axis=1)].reset_index(drop=True) if name == "adult" else frame
+
+
+def schema_of(frame: pd.DataFrame) -> Schema:
+    """Return what is public of a table: read off all of its rows, which are public."""
+    return Schema.infer_public(frame, label="label")
+
+
+class Features:
+    """What a linear classifier sees of rows: how far up a number is, and one place for each group of a category."""
+
+    def __init__(self, schema: Schema, groups: dict[str, Integers]) -> None:
+        """Of some attributes, with the group of each code."""
+        self.schema, self.groups = schema, groups
+
+    def of(self, grouped: dict[str, Integers]) -> np.ndarray[Any, Any]:
+        """Return the features of rows that are given by groups."""
+        parts: list[np.ndarray[Any, Any]] = [np.zeros((len(next(iter(grouped.values()))), 1))] if grouped else []
+        for name, own in self.groups.items():
+            count = int(own.max()) + 1
+            if isinstance(self.schema[name], Numeric):
+                place = (
+                    np.bincount(own, np.arange(len(own)) + 0.5, count) / np.bincount(own, minlength=count) / len(own)
+                )
+                parts.append(4 * place[grouped[name]][:, None] - 2)
+            else:
+                parts.append(np.eye(count)[grouped[name]])
+        return np.hstack(parts)
+
+    def of_codes(self, codes: Integers) -> np.ndarray[Any, Any]:
+        """Return the features of rows of codes, one for each of the schema's attributes."""
+        places = {name: place for place, name in enumerate(self.schema.attributes)}
+        return self.of({name: own[codes[:, places[name]]] for name, own in self.groups.items()})
+
+
+def published_features(published: Published) -> tuple[Features, np.ndarray[Any, Any], Integers]:
+    """Return what linear classifiers see of published rows, and their labels."""
+    attributes = [column for column in published.columns if column.name != published.schema.label]
+    features = Features(published.schema, {column.name: column.groups for column in attributes})
+    grouped = {column.name: published.cells[:, published.names.index(column.name)] for column in attributes}
+    label = published.cells[:, published.names.index(str(published.schema.label))]
+    return features, features.of(grouped) if grouped else np.zeros((len(label), 1)), label
+
+
+def predicted(classifier: Any, features: np.ndarray[Any, Any], labels: Integers, weights: Integers | None) -> Any:
+    """Return a fitted classifier, or the one label that there is."""
+    if len(np.unique(labels)) < 2:
+        return int(labels[0]) if len(labels) else 0
+    return classifier.fit(features, labels, sample_weight=weights)
+
+
+def wrong(fitted: Any, features: np.ndarray[Any, Any], truth: Integers) -> float:
+    """Return the share of rows that are predicted wrongly."""
+    return float(np.mean((fitted if isinstance(fitted, int) else fitted.predict(features)) != truth))
+
+
+def chances(fitted: Any, features: np.ndarray[Any, Any], classes: int) -> np.ndarray[Any, Any]:
+    """Return the chance of each class."""
+    found = np.zeros((len(features), classes))
+    if isinstance(fitted, int):
+        found[:, fitted] = 1
+    else:
+        found[:, fitted.classes_] = fitted.predict_proba(features)
+    return found
+
+
+# The slides' task
+
+
+def slides(folder: Path, trials: int, kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
+    """Measure errors of decision trees and SVMs on published rows, and of classifiers that see the rows."""
+    for name in ("adult", "bank_additional_full"):
+        frame = read(folder, name)
+        schema = schema_of(frame)
+        for trial in range(trials):
+            order = np.random.default_rng(trial).permutation(len(frame))
+            cut = int(TRAIN_SHARE * len(frame))
+            train, test = frame.iloc[order[:cut]], frame.iloc[order[cut:]]
+            held = attribute_codes(test, schema), label_codes(test, schema)
+            kept(f"slides {name} noise-free {trial}", lambda: _noise_free(schema, train, held))  # noqa: B023 - at once
+            table = Table.from_frame(train, schema)
+            for epsilon in EPSILONS:
+                for option in (*PUBLISHERS, *TREES):
+                    key = f"slides {name} {option} {epsilon} {trial}"
+                    kept(key, lambda: _errors(option, table, epsilon, trial, held))  # noqa: B023 - run at once
+
+
+def _noise_free(schema: Schema, train: pd.DataFrame, held: tuple[Integers, Integers]) -> Facts:
+    codes, labels = attribute_codes(train, schema), label_codes(train, schema)
+    features = Features(schema, {name: np.arange(schema[name].size) for name in schema.attributes})
+    seen, asked = features.of_codes(codes), features.of_codes(held[0])
+    tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.002, random_state=0)
+    svm = LinearSVC(dual=False)
+    return {"tree": wrong(tree.fit(seen, labels), asked, held[1]), "svm": wrong(svm.fit(seen, labels), asked, held[1])}
+
+
+def _errors(option: str, table: Table, epsilon: float, trial: int, held: tuple[Integers, Integers]) -> Facts:
+    db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
+    start = time.perf_counter()
+    answer: Any = get(option)(db, epsilon=epsilon)
+    seconds = time.perf_counter() - start
+    codes, labels = held
+    if not isinstance(answer, Published):
+        return {"tree": float(np.mean(np.argmax(answer.chances(codes), axis=1) != labels)), "seconds": seconds}
+    tree = float(np.mean(np.argmax(learn(answer).chances(codes), axis=1) != labels))
+    features, seen, own = published_features(answer)
+    svm = predicted(LinearSVC(dual=False), seen, own, answer.counts)
+    return {"tree": tree, "svm": wrong(svm, features.of_codes(codes), labels), "seconds": seconds}
+
+
+# Vinterbo's figures
+
+
+def vinterbo(folder: Path, kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
+    """Measure the area under the curve of logistic regressions, on rows and on projected histograms of them."""
+    for name in ("iris", "satellite", "adult"):
+        frame = read(folder, name)
+        schema = schema_of(frame)
+        for fold, (train, test) in islice(enumerate(_folds(frame)), RUN_FOLDS[name]):
+            held = attribute_codes(frame.iloc[test], schema), label_codes(frame.iloc[test], schema)
+            key = f"vinterbo {name} {fold}"
+            part = frame.iloc[train]
+            kept(f"{key} OLR", lambda: _regression(schema, part, held))  # noqa: B023 - run at once
+            table = Table.from_frame(part, schema)
+            kept(f"{key} NaiveBayes", lambda: _private(table, fold, held))  # noqa: B023 - run at once
+            for swept, values in SWEEPS.items():
+                for value in values:
+                    option, epsilon = "ProjectedHistogram", 1.0
+                    if swept == "epsilon":
+                        epsilon = float(value)
+                    elif swept == "k" and value > len(schema.attributes):
+                        continue
+                    else:
+                        option = f"ProjectedHistogram({swept}={value})"
+                    kept(f"{key} {swept}={value}", lambda: _histogram(option, table, epsilon, fold, held))  # noqa: B023
+
+
+def _folds(frame: pd.DataFrame) -> Iterator[tuple[Integers, Integers]]:
+    yield from StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(frame, frame["label"])
+
+
+def _regression(schema: Schema, train: pd.DataFrame, held: tuple[Integers, Integers]) -> Facts:
+    features = Features(schema, {name: np.arange(schema[name].size) for name in schema.attributes})
+    fitted = LogisticRegression(max_iter=300).fit(
+        features.of_codes(attribute_codes(train, schema)), label_codes(train, schema)
+    )
+    return {"auc": 1 - one_less_auc(held[1], chances(fitted, features.of_codes(held[0]), len(schema.classes)))}
+
+
+def _private(table: Table, fold: int, held: tuple[Integers, Integers]) -> Facts:
+    model = get("NaiveBayes")(jostle.rehearse(table, epsilon=1, seed=fold), epsilon=1)
+    return {"auc": 1 - one_less_auc(held[1], model.chances(held[0]))}
+
+
+def _histogram(option: str, table: Table, epsilon: float, fold: int, held: tuple[Integers, Integers]) -> Facts:
+    found: Any = get(option)(jostle.rehearse(table, epsilon=epsilon, seed=fold), epsilon=epsilon)
+    features, seen, labels = published_features(found)
+    fitted = predicted(LogisticRegression(max_iter=300), seen, labels, found.counts)
+    given = chances(fitted, features.of_codes(held[0]), len(table.schema.classes))
+    return {"auc": 1 - one_less_auc(held[1], given), "k": len(found.columns) - 1}
+
+
+# Seconds
+
+
+def speed(folder: Path, kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
+    """Measure k-discernibility on many rows, and a pool of 10,000 grids on Adult, in processor time."""
+    for rows, columns in ((250_000, 20), (1_000_000, 10), (1_000_000, 20)):
+        kept(f"speed discernibility {rows} {columns}", lambda: _discernibility(rows, columns))  # noqa: B023 - at once
+    kept("speed pool", lambda: _pool(folder))
+
+
+def _discernibility(rows: int, columns: int) -> Facts:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({f"a{place}": random.normal(size=rows) for place in range(columns)})
+    frame["label"] = np.where(frame["a0"] + frame["a1"] + random.normal(size=rows) > 0, "y", "n")
+    schema = Schema(
+        {**{f"a{p}": Numeric(-6, 6, bins=6) for p in range(columns)}, "label": jostle.Categorical(["n", "y"])},
+        label="label",
+    )
+    db = jostle.rehearse(Table.from_frame(frame, schema), seed=0)
+    start = time.process_time()
+    chosen: list[str] = []
+    for _ in range(4):
+        left = tuple(name for name in schema.attributes if name not in chosen)
+        chosen.append(left[db.pick(Discernibility(tuple(chosen), left), "1/4")])
+    return {"seconds": time.process_time() - start, "chosen": chosen}
+
+
+def _pool(folder: Path) -> Facts:
+    frame = read(folder, "adult")
+    db = jostle.rehearse(Table.from_frame(frame, schema_of(frame)), seed=0)
+    start = time.process_time()
+    get("PrivPfC")(db, epsilon=1)
+    return {"seconds": time.process_time() - start}
+
+
+def main() -> None:
+    """Measure what is not known yet, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=Path("docs/benchmarks/publishing.json"))
+    parser.add_argument("--page", type=Path, default=Path("docs/benchmarks/publishing.md"))
+    parser.add_argument("--only", choices=("slides", "vinterbo", "speed"))
+    given = parser.parse_args()
+    known: dict[str, Facts] = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
+
+    def kept(key: str, measure: Callable[[], Facts]) -> Facts:
+        if key not in known:
+            known[key] = {name: round(v, 4) if isinstance(v, float) else v for name, v in measure().items()}
+            given.results.write_text(json.dumps(known, indent=0) + "\n", "utf-8")
+            print(key, known[key], flush=True)
+        return known[key]
+
+    warnings.filterwarnings("ignore", category=UserWarning)  # of few rows, which is what is measured
+    if given.only in {None, "speed"}:
+        speed(given.folder, kept)
+    if given.only in {None, "vinterbo"}:
+        vinterbo(given.folder, kept)
+    if given.only in {None, "slides"}:
+        slides(given.folder, given.trials, kept)
+    given.page.write_text(page(known), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Clocks: dates and times as numbers, counted in whole units since a public moment.
+
+What a cell becomes depends on that cell alone. A time without a zone is taken for one of the same zone as the start;
+one with a zone is brought to Greenwich first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import SchemaError, shown
+from jostle.tables.values import as_texts, is_text
+
+__all__ = ["UNITS", "Clock", "moment_of"]
+
+UNITS: Mapping[str, timedelta] = {
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+"""Months and years are not among them, as they are not all as long."""
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments here have no zone
+SECOND = timedelta(seconds=1)
+
+
+def moment_of(name: str, given: object) -> datetime:
+    """Read a public date or time, as an object of Python's or a text such as "2024-12-31"."""
+    if isinstance(given, date) and not isinstance(given, datetime):
+        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - as above
+    read = given if isinstance(given, datetime) else _read(given) if isinstance(given, str) else None
+    if read is None:
+        raise SchemaError(f"{name} is {shown(given)}, not a date", fix=f'{name}="2024-12-31"')
+    return _at_greenwich(read)
+
+
+def _unit(given: str) -> str:
+    if given not in UNITS:
+        raise SchemaError(f"unit is {shown(given)}", fix=f"unit = one of {', '.join(map(repr, UNITS))}")
+    return given
+
+
+@frozen
+class Clock:
+    """Whole units since a start."""
+
+    start: datetime
+    unit: str = field(default="day", converter=_unit)
+
+    def count(self, moment: datetime) -> int:
+        """Whole units from the start to a moment."""
+        return (moment - self.start) // UNITS[self.unit]
+
+    def moment(self, number: float) -> datetime:
+        """When so many units are over."""
+        return self.start + float(number) * UNITS[self.unit]
+
+    def written(self, number: float) -> str:
+        """When so many units are over, as a text: of days, the date alone."""
+        text = self.moment(number).isoformat(timespec="seconds")
+        return text.removesuffix("T00:00:00") if UNITS[self.unit] >= UNITS["day"] else text
+
+    def numbers(self, values: pa.Array) -> NDArray[np.float64]:
+        """Units at which the cells lie, not-a-number where they say no time."""
+        if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
+            micros = pc.cast(pc.cast(values, pa.timestamp("us"), safe=False), pa.int64())
+            seconds = np.array(pc.cast(micros, pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)) / 1e6
+        elif is_text(values.type):
+            distinct = as_texts(values).dictionary_encode()
+            table = np.array([_seconds(text) for text in distinct.dictionary.to_pylist()] + [np.nan])
+            seconds = table[distinct.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)]
+        else:
+            return np.full(len(values), np.nan)
+        found: NDArray[np.float64] = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
+        return found
+
+
+def _seconds(text: str | None) -> float:
+    read = None if text is None else _read(text)
+    return np.nan if read is None else (_at_greenwich(read) - EPOCH) / SECOND
+
+
+def _read(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def _at_greenwich(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        return moment
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # in the first or last hours that there are
+        return moment.replace(tzinfo=None)

@@ -1,0 +1,110 @@
+"""Instances of selection: rows to select by, and others to score a classifier on that sees what was selected.
+
+A selection is as good as what is learned with it: naive Bayes on the columns selected, with as much budget again as the
+selection had. Its noise is a function of the instance, so that the same selection always has the same loss.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.corpora.databases import PublicTable
+from jostle.corpora.specs import TableSpec
+from jostle.errors import OptionError
+from jostle.privacy.opening import rehearse
+from jostle.tables.kernels import Counts
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+from jostle.tasks.classification.instances import TableInstance, table_instance
+from jostle.tasks.classification.losses import error
+from jostle.tasks.selection.selected import SelectedFeatures
+
+__all__ = ["SelectionInstance", "selection_instance"]
+
+Chances = NDArray[np.float64]
+
+
+@frozen(eq=False, repr=False)
+class SelectionInstance:
+    """Rows of a public table to select by and to learn from, and others to score on."""
+
+    rows_of: TableInstance
+    questions: tuple[()] = ()
+
+    @property
+    def key(self) -> str:
+        """A name that no other instance has."""
+        return self.rows_of.key
+
+    @property
+    def table(self) -> Table:
+        """The rows to select by."""
+        return self.rows_of.table
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+        return self.rows_of.schema
+
+    @property
+    def rows(self) -> int:
+        """How many they are."""
+        return self.rows_of.rows
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The held-out rows' labels."""
+        return self.rows_of.labels
+
+    @property
+    def sameness(self) -> float:
+        """The share of held-out rows that are of the commonest class."""
+        return self.rows_of.sameness
+
+    def read(self, selected: Any, /) -> Chances:
+        """The chance of each class for each held-out row, by naive Bayes on what was selected."""
+        if not isinstance(selected, SelectedFeatures):
+            raise OptionError(
+                f"an answer is {type(selected).__name__}, which has no loss on a selection task",
+                why="what is judged is a selection of features",
+                fix="return one",
+            )
+        schema, label = self.schema, self.schema.label or ""
+        columns = [name for name in schema.attributes if name in selected.columns]
+        seed = hashlib.blake2b(f"{self.key} {columns}".encode(), digest_size=7)
+        db = rehearse(self.table, seed=int.from_bytes(seed.digest(), "little")).only(*columns)
+        groups = [(label,), *((name, label) for name in columns)]
+        noisy = db.measure(Counts(groups), selected.epsilon or 1, site="naive Bayes")
+        counts = np.maximum(noisy, 0).reshape(-1, len(schema.classes)) + 1.0
+        logs = np.tile(np.log(counts[0] / counts[0].sum()), (len(self.labels), 1))
+        place = 1
+        for name in columns:
+            held = counts[place : place + schema[name].size]
+            place += schema[name].size
+            logs += np.log(held / held.sum(axis=0))[self.rows_of.codes[:, schema.attributes.index(name)]]
+        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def lists(self, selected: Any, /) -> tuple[list[str], list[str]]:
+        """The classes of the held-out rows, predicted and true."""
+        classes = self.schema.classes
+        predicted = np.argmax(self.read(selected), axis=1)
+        return [classes[code] for code in predicted.tolist()], [classes[code] for code in self.labels.tolist()]
+
+    def chances(self, selected: Any, /) -> list[dict[str, float]]:
+        """The chance of each class, for each held-out row."""
+        return [dict(zip(self.schema.classes, row, strict=True)) for row in self.read(selected).tolist()]
+
+    def loss(self, selected: Any, /) -> float:
+        """The share of held-out rows that are predicted wrongly."""
+        return error(self.labels, self.read(selected))
+
+
+def selection_instance(database: PublicTable, spec: TableSpec) -> SelectionInstance:
+    """The instance that a spec makes of a public table."""
+    return SelectionInstance(table_instance(database, spec))

@@ -1,0 +1,106 @@
+"""SelectedFeatures features: what a selector gives back, made of released numbers alone."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from jostle.errors import OptionError
+from jostle.privacy.amounts import show_amount
+from jostle.tables.encode import texts_of
+from jostle.tables.feature_sums import Feature, feature_list
+from jostle.tables.frames import frame_columns
+from jostle.tables.schema import Schema
+
+__all__ = ["SelectedFeatures"]
+
+
+@frozen(eq=False, repr=False, kw_only=True)
+class SelectedFeatures:
+    """Some of a table's features, the first found first. There may be none: then nothing passed the threshold."""
+
+    schema: Schema
+    places: tuple[int, ...]
+    """Their numbers among the table's features (`feature_list`)."""
+    made_by: str = ""
+    """The Option, with its parameters."""
+    epsilon: Fraction | None = None
+    features: tuple[Feature, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Name them."""
+        known = feature_list(self.schema)
+        object.__setattr__(self, "features", tuple(known[place] for place in self.places))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called: "text=free"."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns for `db.only`: of a column with a selected value the whole, of a text the selected words."""
+        found = (each.column if each.column in self.schema else each.name for each in self.features)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def privacy(self) -> str:
+        """Return what the privacy claim is."""
+        spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
+        made_by = self.made_by or "an Option"
+        return f"Which features were selected is what {made_by} released at {spent} under {self.schema.neighbours}."
+
+    def of(self, frame: Any) -> dict[str, Any]:
+        """Return the selected columns of a dataframe that has the table's columns, for a model trained on them.
+
+        Words become columns of 0 and 1. The label is there if the frame has it.
+        """
+        label, features = self.schema.label, self.schema.features
+        whole = [name for name in self.columns if name in self.schema]
+        found: dict[str, Any] = dict(frame_columns(frame, tuple(whole))[0])
+        if features is not None and len(whole) < len(self.columns):
+            cells, _ = frame_columns(frame, (features.column,))
+            bits = features.bits_of(texts_of(cells[features.column], features.column))
+            found |= {name: bits.column(name) for name in self.columns if name in features.places}
+        if label is not None and label in _names(frame):
+            found |= frame_columns(frame, (label,))[0]
+        return found
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "made_by": self.made_by,
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "neighbours": self.schema.neighbours,
+            "features": [{"column": each.column, "value": each.value} for each in self.features],
+        }
+
+    def text(self) -> str:
+        """Return it for people."""
+        if not self.features:
+            return "no feature was selected"
+        return f"{len(self.features)} features: {', '.join(self.names)}"
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file of JSON."""
+        try:
+            Path(path).write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
+        except OSError as mistake:
+            raise OptionError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        return f"<SelectedFeatures of {self.made_by or 'an Option'}: {len(self)} features>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _names(frame: Any) -> tuple[str, ...]:
+    return tuple(frame_columns(frame)[0])

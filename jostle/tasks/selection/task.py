@@ -1,0 +1,39 @@
+"""Selection: which features of a table say its label, for a classifier to be learned with."""
+
+from __future__ import annotations
+
+from jostle.corpora.databases import PublicTable
+from jostle.tables.schema import Schema
+from jostle.tasks.base import Task, register
+from jostle.tasks.classification.task import CLASSIFICATION
+from jostle.tasks.selection.instances import selection_instance
+from jostle.tasks.selection.selected import SelectedFeatures
+
+__all__ = ["SELECTION"]
+
+
+def _suits(schema: Schema) -> bool:
+    return schema.label is not None and schema.features is not None
+
+
+SELECTION: Task[SelectedFeatures] = register(
+    Task(
+        name="selection",
+        does="selects features",
+        modules=("selection",),
+        answers=(SelectedFeatures,),
+        gives="selected features",
+        questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
+        suits=_suits,
+        database=PublicTable,
+        instance=selection_instance,
+        corpus=CLASSIFICATION.corpus,
+        example=CLASSIFICATION.example,
+        judges=CLASSIFICATION.judges,
+        free=CLASSIFICATION.free,
+        bought=CLASSIFICATION.bought,
+        text=lambda selected: selected.text(),
+        data=lambda selected: selected.data(),
+        save=lambda selected, path: selected.save(path),
+    )
+)

@@ -1,0 +1,185 @@
+"""The walks through the code go where they say, and the pages on how to add something do add it.
+
+A page is taken as it stands: a block that begins with ```python FILE, or ```jst FILE, is that file; ```diff FILE is put
+into a copy of the package; ```sh are commands that have to succeed, and ```python without a file has to run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jostle
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+ONBOARDING = (DOCS / "onboarding.md").read_text("utf-8")
+PAGES = sorted((DOCS / "extending").glob("*.md"))
+BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINE = re.compile(r"^\d+\. `(\S+)` `(\S+)`", re.MULTILINE)
+LIMIT = 300
+ENTERED = """
+import json, os, sys
+import jostle
+
+root = os.path.dirname(os.path.dirname(jostle.__file__))
+entered = {}
+
+def look(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_flags & 1 and code.co_filename.startswith(root):
+        entered.setdefault(f"{os.path.relpath(code.co_filename, root)} {code.co_qualname}", len(entered))
+
+sys.setprofile(look)
+try:
+    %s
+finally:
+    sys.setprofile(None)
+    with open("entered.json", "w") as file:
+        json.dump(entered, file)
+"""
+SCHEMA = """label = "smokes"
+
+[columns.age]
+kind = "numeric"
+low = 0
+high = 120
+bins = 8
+
+[columns.smokes]
+kind = "categorical"
+values = ["no", "yes"]
+"""
+
+
+def ran(folder: Path, *words: str) -> str:
+    """Return what a Python of its own prints, with the package in a folder before any other."""
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "error", "JOSTLE_HOME": str(folder / "home")}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def walked(walk: str, folder: Path, body: str) -> tuple[list[str], list[str]]:
+    """Return where a walk says that it goes, and the same places in the order in which it comes by."""
+    listed = [f"{path} {function}" for path, function in LINE.findall(walk)]
+    (folder / "walk_here.py").write_text(ENTERED % body, "utf-8")
+    ran(folder, "walk_here.py")
+    entered = json.loads((folder / "entered.json").read_text("utf-8"))
+    assert [place for place in listed if place not in entered] == []
+    return listed, sorted(listed, key=entered.__getitem__)
+
+
+def walks() -> list[str]:
+    """Return the parts of the text that are about a walk each."""
+    return ONBOARDING.split("\n## ")[1:3]
+
+
+def test_the_walk_of_a_run_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
+    walk = walks()[0]
+    rows = "".join(f"{20 + number % 60},{'no' if number % 3 else 'yes'}\n" for number in range(300))
+    (tmp_path / "people.csv").write_text(f"age,smokes\n{rows}", "utf-8")
+    (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
+    ((_, name, program),) = BLOCK.findall(walk)
+    (tmp_path / name).write_text(program, "utf-8")
+    (command,) = re.findall(r"^`(jostle run .*)`$", walk, re.MULTILINE)
+    listed, taken = walked(walk, tmp_path, f"sys.argv = {command.split()}; from jostle.cli import main; main()")
+    assert len(listed) > 20
+    assert listed == taken
+
+
+def test_the_walk_of_a_grid_comes_by_in_the_order_that_is_told(tmp_path: Path) -> None:
+    walk = walks()[1]
+    ((_, name, text),) = BLOCK.findall(walk)
+    (tmp_path / name).write_text(text, "utf-8")
+    listed, taken = walked(walk, tmp_path, "import walk")
+    assert len(listed) > 12
+    assert listed == taken
+
+
+def put_in(path: Path, change: str) -> None:
+    """Change a file: lines that stand together in it, once, without those with a plus, for those without a minus."""
+    lines = [(line[:1] or " ", line[1:]) for line in change.splitlines()]
+    before = "".join(f"{line}\n" for sign, line in lines if sign != "+")
+    after = "".join(f"{line}\n" for sign, line in lines if sign != "-")
+    text = "\n" + path.read_text("utf-8")
+    assert text.count(f"\n{before}") == 1, f"{path} does not have once:\n{before}"
+    path.write_text(text.replace(f"\n{before}", f"\n{after}").removeprefix("\n"), "utf-8")
+
+
+def command(line: str, folder: Path) -> None:
+    """Run a line of a shell."""
+    program, *words = line.split()
+    ran(folder, *(words if program == "python" else ("-m", program, *words)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_adds_what_it_says(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(Path(jostle.__file__).parent, tmp_path / "jostle")
+    ran_some = 0
+    for language, name, text in BLOCK.findall(page.read_text("utf-8")):
+        match language:
+            case "diff":
+                put_in(tmp_path / name, text)
+            case "sh":
+                for line in text.splitlines():
+                    command(line, tmp_path)
+            case _ if name:
+                (tmp_path / name).write_text(text, "utf-8")
+            case "python":
+                (tmp_path / "page.py").write_text(text, "utf-8")
+                ran(tmp_path, "page.py")
+            case _:
+                pytest.fail(f"{page} has a block of {language} that nobody looks at")
+        ran_some += language == "sh" or (language == "python" and not name)
+    assert ran_some
+
+
+def test_every_page_is_in_the_list_and_has_all_kinds_of_things_to_add() -> None:
+    listed = re.findall(r"\(extending/(\w+)\.md\)", ONBOARDING)
+    assert sorted(listed) == [page.stem for page in PAGES]
+    assert {"option", "metafeature", "task", "kernel", "mechanism", "builtin", "command"} <= set(listed)
+
+
+@pytest.mark.parametrize("page", [DOCS / "onboarding.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.stem)
+def test_what_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    written = {name for _, name, _ in BLOCK.findall(text)}
+    named = set(re.findall(r"`((?:jostle|tests|docs|programs|\.ci)/[\w/.]*)`", text)) - written
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_files_of_pages_that_are_to_be_part_of_the_package_look_like_it(tmp_path: Path) -> None:
+    pytest.importorskip("ruff", reason="the extra dev is not installed")
+    for page in PAGES:
+        for _, name, text in BLOCK.findall(page.read_text("utf-8")):
+            if name.startswith("jostle/") and name.endswith(".py") and not text.startswith((" ", "+", "-")):
+                (tmp_path / "written").mkdir(exist_ok=True)
+                (tmp_path / "written" / Path(name).name).write_text(text, "utf-8")
+    settings = str(ROOT / "pyproject.toml")
+    for words in (("check", "--ignore", "INP001"), ("format", "--check")):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "--config", settings, "--no-cache", str(tmp_path / "written")],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
