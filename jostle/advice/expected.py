@@ -30,6 +30,7 @@ FINE = tuple(float(f"{10 ** (exponent / 20):.3g}") for exponent in range(-40, 21
 """Budgets that are tried for a wanted loss, from 0.01 to 10."""
 GAIN = 0.1
 """On the bands' scale, how far an Option is to be ahead of guessing."""
+GRIDS = "ranges"
 MAKERS = {1: "ranges-1d", 2: "ranges-2d"}
 
 
@@ -250,8 +251,9 @@ def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence
 
 def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, list[str]]:
     """Options that are asked about, as whose task's they are known, and what is to be said of them."""
-    if what is None or (isinstance(what, str) and what in SHIPPED):
-        name = _home(schema, CLASSIFICATION if schema.label is not None else RANGES, wanted=what)
+    if what is None or what == GRIDS or (isinstance(what, str) and what in SHIPPED):
+        task = CLASSIFICATION if schema.label is not None and what is None else RANGES
+        name = _home(schema, task, wanted=None if what == GRIDS else what)
         return [name, *SHIPPED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)

@@ -102,6 +102,11 @@ def test_where_nothing_is_worth_more_than_a_guess_it_says_so() -> None:
     assert advise(schema=MAP, rows=100_000).warnings == ()
 
 
+def test_a_maker_of_grids_is_the_one_for_their_axes() -> None:
+    assert advise("ranges", schema=LINE, rows=1000) == advise(schema=LINE, rows=1000)
+    assert "ranges-2d" in advise("ranges", schema=MAP, rows=1000).options
+
+
 def test_it_advises_on_programs_and_says_what_it_does_not_know() -> None:
     found = advise(str(PROGRAMS / "histogram.py"), schema=LINE, rows=1000)
     assert {"DAWA", "MWEM"} <= set(found.options)

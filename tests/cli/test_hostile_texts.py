@@ -176,6 +176,20 @@ CASES: dict[COMMAND, Words] = {
         [EVIL, "--databases", str(at), "--epsilon", "1"],
         ["ranges-2d", "--databases", grids(at), "--epsilon", "1", "--trials", "1", "--workers", "1"],
     ],
+    ("advise",): lambda at: [
+        ["--schema", schema_of(at), "--rows", "9"],
+        [EVIL, "--schema", schema_of(at), "--rows", "9"],
+        [f"{EVIL}.jst", "--schema", schema_of(at), "--rows", "9"],
+        ["--schema", schema_of(at), "--rows", "9", "--loss", EVIL],
+        ["--schema", schema_of(at), "--rows", "9", "--plot", f"{EVIL}/none.png"],
+        ["--schema", EVIL, "--rows", "9"],
+    ],
+    ("example",): lambda at: [
+        ["--schema", schema_of(at), "--rows", "3", "--out", str(at / f"{HIDDEN}\n.csv")],
+        ["--schema", schema_of(at), "--rows", "3", "--out", rows_of(at)],
+        ["--schema", schema_of(at), "--rows", "3", "--out", f"{EVIL}/none.csv"],
+        ["--schema", EVIL, "--rows", "3", "--out", str(at / "rows.csv"), "--json"],
+    ],
     ("audit",): lambda at: [[EVIL], [EVIL, "--json"], ["count", "--epsilon", EVIL]],
     ("options",): lambda at: [["--task", EVIL]],
     ("schema", "infer"): lambda at: [
