@@ -148,7 +148,7 @@ def advise(
     asked, name, notes = _asked(what, schema)
     known = kept_expectations()[name]
     options, absent = _known(asked, known)
-    notes += [f"{each} was not rehearsed, so nothing is known of it" for each in absent]
+    notes += [f"{each} was not rehearsed as it is now, so nothing is known of it" for each in absent]
     if not options:
         raise ChoiceError(
             f"nothing is known of {', '.join(absent)}",

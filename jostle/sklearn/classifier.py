@@ -138,6 +138,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             raise OptionError(f"scored_by is {shown(self.scored_by)}", fix='scored_by="accuracy" or "auc"')
         of_curve = self.scored_by == "auc"
         if self.public:
+            if self.schema is not None:  # what was opened as private is refused
+                rehearse(Table.from_features(X, y, self._declared()))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             return float(np.mean(self.predict(X) == np.asarray(y)))

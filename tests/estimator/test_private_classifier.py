@@ -190,9 +190,12 @@ def test_a_seed_is_for_public_rows() -> None:
 
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
-    PrivateClassifier("Majority", schema=SCHEMA).fit(X, y)
+    clf = PrivateClassifier("Majority", schema=SCHEMA).fit(X, y)
     with pytest.raises(ProbeError, match="opened as private"):
         PrivateClassifier("Majority", schema=SCHEMA, public=True).fit(X, y)
+    with pytest.raises(ProbeError, match="opened as private"):
+        clf.set_params(public=True).score(X, y)
+    assert clf.score(*people(seed=1)) > 0
 
 
 def test_before_a_fit_there_is_nothing_to_ask() -> None:
