@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jostle.advice import advise
     from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, private_roc_auc, quickly
     from jostle.lang.program import load
+    from jostle.options.evaluation.comparing import compare_models
     from jostle.options.models import load_model
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
@@ -41,6 +42,7 @@ __all__ = [
     "Trace",
     "advise",
     "choose",
+    "compare_models",
     "expressions",
     "free_facts",
     "load",
@@ -76,6 +78,7 @@ _HOMES = {
     "Table": "jostle.tables",
     "Trace": "jostle.trace.records",
     "choose": "jostle.sites",
+    "compare_models": "jostle.options.evaluation.comparing",
     "load": "jostle.lang.program",
     "load_model": "jostle.options.models",
     "protect": "jostle.privacy.opening",

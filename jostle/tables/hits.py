@@ -47,6 +47,11 @@ class Hits(RuleKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        right = np.argmax(self.points_of(block, schema), axis=1) == block.columns[schema.label or ""]
+        right = self.right(block, schema)
         for cell, counted in enumerate((right, ~right)[: len(totals)]):
             totals[cell] += int(counted.sum() if block.multiplicity is None else block.multiplicity[counted].sum())
+
+    def right(self, block: Block, schema: Schema) -> NDArray[np.bool_]:
+        """Return which rows of a block it is right about."""
+        predicted = np.argmax(self.points_of(block, schema), axis=1)
+        return np.asarray(predicted == block.columns[schema.label or ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jostle.tables.agreements import Agreements
 from jostle.tables.closed import Closed
 from jostle.tables.feature_refinements import FeatureRefinements
 from jostle.tables.feature_sums import FeatureSums
@@ -20,6 +21,7 @@ __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 KERNELS = Closed(
     "kernel",
     (
+        Agreements,
         Box,
         Counts,
         FeatureRefinements,

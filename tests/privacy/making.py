@@ -50,6 +50,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import LeafMajority, SplitScore, Utility
 from jostle.privacy.tallied import Tally
+from jostle.tables.agreements import Agreements
 from jostle.tables.feature_refinements import FeatureRefinements
 from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
@@ -401,6 +402,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},
     Points: points,
+    Agreements: lambda chance: {"rules": [Hits(**hits(chance)) for _ in range(chance.randint(1, 3))]},
     Hits: lambda chance: {**hits(chance), "misses": chance.random() < 0.5},
     Regions: regions,
     Haar: lambda chance: {"columns": some_names(chance)},

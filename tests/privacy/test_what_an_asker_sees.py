@@ -65,6 +65,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
+from jostle.tables.agreements import Agreements
 from jostle.tables.feature_refinements import FeatureRefinements
 from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.hits import Hits
@@ -196,6 +197,7 @@ PLANE = ("size", "colour")
 LINE = np.arange(12)
 BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
+HITS = Hits((Points(("colour",), np.arange(6).reshape(3, 2)),))
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
 POOL = Pool(
     ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
@@ -217,6 +219,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     FeatureSums: (FeatureSums(((1, 1),), 2), FeatureSums(((1, 0), (0, 1)), 9, totals=True, among=(0, 2))),
     Hits: tuple(Hits((Points(("colour",), np.arange(6).reshape(3, 2)),), misses=misses) for misses in (False, True)),
     Margins: (MARGINS,),
+    Agreements: (Agreements((HITS, Hits((Points((), [[1, 0]]),)))),),
     MarginLevels: (MarginLevels(MARGINS),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
     SplitCounts: (SplitCounts(ROUTING, [1, 3]),),

@@ -18,7 +18,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation.scorer import Scorer
 
-__all__ = ["positive_class", "scorer_of"]
+__all__ = ["check_schema", "positive_class", "scorer_of"]
 
 Integers = NDArray[np.int64]
 MOST_CUTS = 4095
@@ -85,12 +85,7 @@ def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
 
 
 def _of_model(schema: Schema, model: Model, positive: str) -> Scorer:
-    if evolve(model.schema, neighbours=schema.neighbours, rows=schema.rows) != schema:
-        raise OptionError(
-            "the model was learned from tables of another schema",
-            why="it is applied to rows as their schema declares them",
-            fix="open the test table with the schema that the model has: model.schema",
-        )
+    check_schema(schema, model)
     code = schema.classes.index(positive)
     terms, routing = rule_of(model)
     if isinstance(model, TreeModel):
@@ -110,6 +105,16 @@ def _of_model(schema: Schema, model: Model, positive: str) -> Scorer:
         )
     margins = Margins(terms, routing, positive=code, cuts=cuts)
     return Scorer(margins, cuts / unit, model.made_by or "a model", positive)
+
+
+def check_schema(schema: Schema, model: Model) -> None:
+    """Refuse a model that was learned from tables whose values have other codes."""
+    if evolve(model.schema, neighbours=schema.neighbours, rows=schema.rows) != schema:
+        raise OptionError(
+            "the model was learned from tables of another schema",
+            why="it is applied to rows as their schema declares them",
+            fix="open the test table with the schema that the model has: model.schema",
+        )
 
 
 def _alone(table: Integers, code: int) -> Integers:

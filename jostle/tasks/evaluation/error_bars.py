@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +86,14 @@ def population_interval(counts: Floats, scales: Sequence[float], level: float) -
 
 
 def _without_noise(counts: Floats, scales: Sequence[float]) -> tuple[Floats, Floats]:
-    found = counts - drawn_noise(scales, counts.shape[1], DRAWS)
+    found = counts - _kept_noise(tuple(scales), counts.shape[1])
     return found[:, 0], found[:, 1]
+
+
+@lru_cache(maxsize=1)
+def _kept_noise(scales: tuple[float, ...], intervals: int) -> Floats:
+    """Return the draws for one kind of noise, which several intervals are asked of."""
+    return drawn_noise(scales, intervals, DRAWS)
 
 
 def _share_not_above(sums: Floats, pairs: Floats, tried: Floats) -> Floats:

@@ -1,0 +1,151 @@
+"""Which of several released models is best on private rows, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.options.evaluation.scorers import check_schema
+from jostle.options.models.rules import hits_of
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.probe import Probe
+from jostle.tables.agreements import MOST_RULES, Agreements
+from jostle.tasks.classification.model import Model
+
+__all__ = ["ComparedModels", "compare_models"]
+
+Floats = NDArray[np.float64]
+DRAWS = 200_000
+SEED = 0
+"""What is drawn here tells how wide noise is, and has nothing to do with rows."""
+
+
+@frozen(eq=False, repr=False)
+class ComparedModels:
+    """How many rows each model gets right, by how many the best leads, and how sure that is; of released counts alone.
+
+    All of it is about the rows at hand: other rows may speak for another model.
+    """
+
+    names: tuple[str, ...]
+    counts: NDArray[np.int64]
+    """Rows that each set of models gets right, and no other does: as released, with noise."""
+    scale: Fraction
+    """Of the noise on each."""
+    epsilon: Fraction
+
+    @property
+    def best(self) -> str:
+        """Return the model that leads; of several, the first."""
+        return self.names[self._best]
+
+    @property
+    def right(self) -> dict[str, int]:
+        """Return how many rows each model gets right, give or take noise."""
+        return {name: int(self.counts[self._sets[:, place]].sum()) for place, name in enumerate(self.names)}
+
+    @property
+    def confidence(self) -> float:
+        """Return how sure it is that no other model gets more of these rows right than the best does.
+
+        Where another one does, noise makes up such a lead in no more than 1 - confidence of all runs. Each model that
+        is not the best is held against the one that really is (Bonferroni), and noise in a lead has a known
+        distribution.
+        """
+        worst = max((self._chance(place) for place in range(len(self.names)) if place != self._best), default=0.0)
+        return max(0.0, 1 - (len(self.names) - 1) * worst)
+
+    def lead(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for how many more rows the best gets right than another model does.
+
+        It has its level for two models that were chosen beforehand; of the best of many, `confidence` is careful.
+        """
+        if name not in self.names:
+            raise OptionError(f"{name!r} is none of the models", fix=f"one of {', '.join(self.names)}")
+        if not 0 < level < 1:
+            raise OptionError(f"the level of an interval is {level}", why="it is a share of runs", fix="0.95")
+        place = self.names.index(name)
+        if place == self._best:
+            return 0.0, 0.0
+        lead, ends = self._lead(place), np.quantile(self._noise(), [(1 - level) / 2, (1 + level) / 2])
+        return float(lead - ends[1]), float(lead - ends[0])
+
+    @property
+    def _best(self) -> int:
+        right = self.right
+        return max(range(len(self.names)), key=lambda place: right[self.names[place]])
+
+    @property
+    def _sets(self) -> NDArray[np.bool_]:
+        """Which models are in each set."""
+        places = np.arange(len(self.counts))[:, None] >> np.arange(len(self.names))
+        return np.asarray(places % 2 == 1)
+
+    def _lead(self, place: int) -> int:
+        sets = self._sets
+        return int(((sets[:, self._best].astype(np.int64) - sets[:, place]) * self.counts).sum())
+
+    def _chance(self, place: int) -> float:
+        """How often noise alone makes up as large a lead over a model, rounded up."""
+        return float((np.sum(self._noise() >= self._lead(place)) + 1) / (DRAWS + 1))
+
+    def _noise(self) -> NDArray[np.int64]:
+        """Noise in a lead: over half of all sets, in which one of two models is, each with noise of its own.
+
+        A draw is the difference of two geometric ones, and so many of these add up to a negative binomial one.
+        """
+        generator, among = np.random.default_rng(SEED), len(self.counts) // 2
+        up, down = generator.negative_binomial(among, -np.expm1(-1 / float(self.scale)), (2, DRAWS))
+        return np.asarray(up - down)
+
+    def text(self) -> str:
+        """Return the models, the best first."""
+        right = self.right
+        order = sorted(self.names, key=lambda name: -right[name])
+        lines = [f"best on these rows: {self.best}, with confidence {self.confidence:.1%}"]
+        for name in order:
+            low, high = self.lead(name)
+            behind = "" if name == self.best else f"  behind by {low:.0f} to {high:.0f} (95%)"
+            lines.append(f"  {name}: about {right[name]:,} right{behind}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<ComparedModels: {self.best} of {len(self.names)}, epsilon {show_amount(self.epsilon)}>"
+
+
+def compare_models(
+    db: Probe, models: Mapping[str, Model] | Sequence[Model], *, epsilon: Amount, site: str = "comparison"
+) -> ComparedModels:
+    """Return which of several models gets most of the rows right, for epsilon: all are counted in one tally.
+
+    Models are called by their names in a mapping; in a list, by the Options that made them.
+    """
+    named = dict(models) if isinstance(models, Mapping) else dict(zip(_names(models), models, strict=True))
+    if not 2 <= len(named) <= MOST_RULES:
+        raise OptionError(f"{len(named)} models are given", why=f"2 to {MOST_RULES} are compared", fix="[model, other]")
+    for name, model in named.items():  # all of them, before one is looked into
+        if not isinstance(model, Model):
+            raise OptionError(f"{name!s:.60} is {type(model).__name__}, not a model", fix='{"bayes": NaiveBayes(db)}')
+    schema = db.schema
+    for model in named.values():
+        check_schema(schema, model)
+    budget, kernel = epsilon_amount(epsilon), Agreements(tuple(hits_of(model) for model in named.values()))
+    counts = db.measure(kernel, budget, site=site)
+    return ComparedModels(tuple(map(str, named)), counts, sensitivity(kernel, schema) / budget, budget)
+
+
+def _names(models: Sequence[Model]) -> list[str]:
+    """Return what made each model, with a number where several were made by the same."""
+    made = [getattr(model, "made_by", "") or f"model {place + 1}" for place, model in enumerate(models)]
+    return [
+        each if made.count(each) == 1 else f"{each} {made[: place + 1].count(each)}" for place, each in enumerate(made)
+    ]
