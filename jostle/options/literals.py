@@ -36,6 +36,7 @@ GridName: TypeAlias = Literal[
     "PerturbedHistogram",
     "Privelet",
     "QuadTree",
+    "RefinedTree",
     "ShrunkTree",
     "ThresholdedHistogram",
     "Uniform",

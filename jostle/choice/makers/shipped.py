@@ -70,6 +70,7 @@ GRIDS = (
     "AHP",
     "GreedyH",
     "ShrunkTree",
+    "RefinedTree",
 )
 
 PORTFOLIO = (
@@ -84,8 +85,8 @@ PORTFOLIO = (
     "Majority",
 )
 """Few Options, and different ones: each more gives learners more noise to fit."""
-LINES = ("ShrunkTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
-MAPS = ("AdaptiveGrid", "ShrunkTree", "MWEM", "UniformGrid", "GreedyH", "DAWA")
+LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
 SHIPPED = {
     "classification": Shipped(CLASSIFICATION, PORTFOLIO),

@@ -1,0 +1,103 @@
+"""RefinedTree: its partitions cover every cell once, and its fit is least squares over all that was counted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jostle
+from jostle.errors import OptionError
+from jostle.options.ranges.refined_tree import Counted, RefinedTree, starts_of
+from jostle.options.ranges.tree import halving_tree
+from jostle.privacy.events import Laplace, in_turn
+from jostle.tables.table import Table
+from jostle.tasks.ranges.workload import Workload
+from jostle.trace.records import Trace
+
+SHAPE = (5, 3)
+TREE = halving_tree(SHAPE)
+
+
+def sums(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    return np.add.reduceat(cells.ravel()[TREE.order], starts)
+
+
+@given(st.lists(st.integers(0, 30), min_size=15, max_size=15), st.floats(0.5, 40))
+def test_partitions_cover_every_cell_once_and_cut_what_holds_enough(given_cells: list[int], least: float) -> None:
+    cells = np.array(given_cells)
+    whole = [np.full(len(starts), level == len(TREE.starts) - 1) for level, starts in enumerate(TREE.starts)]
+    known = Counted.nothing(TREE).and_counts(whole, sums(cells, starts_of(TREE, whole)), 0.01)
+    partition = known.partition(least)
+    covered = np.zeros(len(TREE.order), dtype=int)
+    for level, marks in enumerate(partition):
+        starts = TREE.starts[level]
+        ends = np.append(starts[1:], len(TREE.order))
+        for node in np.flatnonzero(marks):
+            covered[starts[node] : ends[node]] += 1
+            if level < len(TREE.starts) - 1:
+                assert sums(cells, starts)[node] < least + 1e-6, "what holds so many is cut"
+    assert (covered == 1).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_fit_is_least_squares_over_all_rounds(seed: int) -> None:
+    """Against the normal equations over cells, on counts so large that none is below 0."""
+    generator = np.random.default_rng(seed)
+    cells = generator.integers(500, 900, SHAPE)
+    known, rows, values, weights = Counted.nothing(TREE), [], [], []
+    for _ in range(3):
+        partition = known.partition(float(generator.integers(400, 4000)))
+        starts = starts_of(TREE, partition)
+        variance = float(generator.uniform(1, 9))
+        counts = sums(cells, starts) + generator.integers(-5, 6, len(starts))
+        known = known.and_counts(partition, counts, variance)
+        for place, start in enumerate(starts):
+            inside = np.zeros(len(TREE.order))
+            inside[start : np.append(starts, len(TREE.order))[place + 1]] = 1
+            rows.append(inside)
+            values.append(counts[place])
+            weights.append(1 / np.sqrt(variance))
+    tree, leaves = known.leaves()
+    regions = np.zeros((len(TREE.order), len(leaves)))
+    for leaf, start in enumerate(tree.starts[-1]):
+        regions[start : np.append(tree.starts[-1], len(TREE.order))[leaf + 1], leaf] = 1 / tree.leaf_sizes[leaf]
+    left = np.array(rows) @ regions * np.array(weights)[:, None]
+    expected, *_ = np.linalg.lstsq(left, np.array(values) * np.array(weights), rcond=None)
+    np.testing.assert_allclose(leaves, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(37,), (13, 7), (4, 5, 3)])
+def test_without_noise_to_speak_of_it_is_exact(shape: tuple[int, ...]) -> None:
+    cells = np.random.default_rng(1).integers(0, 9, shape)
+    found = RefinedTree()(jostle.rehearse(Table.from_grid(cells), seed=1), epsilon=5000)
+    np.testing.assert_allclose(found.cells, cells, atol=1e-6)
+
+
+def test_few_records_are_not_told_apart_where_noise_would_tell_them_apart() -> None:
+    """So their estimate is near the flat one, where a tree of counts adds noise to noise."""
+    cells = np.random.default_rng(2).poisson(0.1, (64, 64))
+    workload = Workload.random_ranges((64, 64), 500, seed=1)
+    off = {}
+    for name in ("RefinedTree", "ShrunkTree", "Identity"):
+        option: jostle.options.Option = jostle.options.get(name)
+        answers = [
+            option(jostle.rehearse(Table.from_grid(cells), seed=n), epsilon="1/10").answers(workload) for n in range(6)
+        ]
+        off[name] = float(np.mean([np.linalg.norm(each - workload.answers(cells)) for each in answers]))
+    assert off["RefinedTree"] < 0.5 * off["Identity"]
+    assert off["RefinedTree"] < off["ShrunkTree"]
+
+
+def test_each_round_is_charged_its_share() -> None:
+    trace = Trace()
+    db = jostle.rehearse(Table.from_grid(np.full((8, 8), 9)), epsilon=1, seed=1, trace=trace)
+    option = RefinedTree(first_share=Fraction(1, 5), second_share=Fraction(0))
+    assert option.cost(db.schema, Fraction(1)) == in_turn([Laplace(Fraction(1, 5)), Laplace(Fraction(4, 5))])
+    option(db, epsilon=1)
+    assert db.left == 0
+    with pytest.raises(OptionError, match="leave nothing for the last round"):
+        RefinedTree(first_share=Fraction(1, 2), second_share=Fraction(1, 2))(db, epsilon=1)
