@@ -187,7 +187,7 @@ class Recognised:
         keeper, promise = _registry.open(
             self.marks,
             self._provenance,
-            frozenset(schema.names),
+            frozenset(schema.sources),
             where,
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
@@ -212,7 +212,7 @@ def recognise(table: Table) -> Recognised:
 
 def part_at(vault: str | Path | None, schema: Schema) -> Where:
     """Where the budget of parts of a larger table is kept."""
-    return Where(None if vault is None else Path(vault), frozenset(schema.names))
+    return Where(None if vault is None else Path(vault), frozenset(schema.sources))
 
 
 def account_of_parts(vault: str | Path | None, schema: Schema) -> Account | None:

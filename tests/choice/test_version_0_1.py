@@ -19,7 +19,7 @@ from jostle.choice.makers.trained import Trained
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.learned.kept import policies_for
 from jostle.learned.policy import read_policies
-from jostle.programs import load_trainable
+from jostle.programs import load_trainable, shipped_choice
 
 WRITTEN = Path(__file__).parents[1] / "cases" / "version_0_1"
 POLICY = "Stump-ca82a41efa37e92029ec.json"
@@ -83,4 +83,4 @@ def test_policies_are_followed_by_the_program_that_they_were_learned_for(tmp_pat
 
 @pytest.mark.parametrize("name", ["classification", "ranges-1d", "ranges-2d"])
 def test_what_came_with_it_is_used_as_it_was(name: str) -> None:
-    assert jostle.pretrained(name).trained.summary.startswith("learned from")
+    assert shipped_choice(name).trained.summary.startswith("learned from")
