@@ -76,7 +76,7 @@ _HOMES = {
     "Schema": "jostle.tables",
     "SparseFeatures": "jostle.tables",
     "Table": "jostle.tables",
-    "Trace": "jostle.trace.records",
+    "Trace": "jostle.trace.page",
     "choose": "jostle.sites",
     "compare_models": "jostle.options.evaluation.comparing",
     "load": "jostle.lang.program",

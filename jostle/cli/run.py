@@ -12,6 +12,7 @@ import typer
 
 from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show, undisturbed
 from jostle.errors import ChoiceError, JostleError
+from jostle.markup import pre
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
@@ -47,6 +48,9 @@ def run(  # noqa: PLR0917 - a command's options
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write the trace to this file, JSON lines.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the answer to this file.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Write a web page about the run to this file, answer and trace.")
+    ] = None,
     force: Annotated[
         list[str] | None, typer.Option(metavar="LABEL=ALTERNATIVE", help="Take this wherever the label chooses.")
     ] = None,
@@ -67,7 +71,10 @@ def run(  # noqa: PLR0917 - a command's options
     said: list[str] = []
     forced = dict(map(_forced, force or []))
     if out is not None:
-        _check_place(out)
+        _check_ending(out)
+        _check_place(out, "--out")
+    if page is not None:
+        _check_place(page, "--report")
     with _followed(policy):
         done = run_program(
             program,
@@ -87,6 +94,8 @@ def run(  # noqa: PLR0917 - a command's options
         problem = done.problem
         if problem is None and out is not None:
             problem = _not_written(done.answer, out)
+        if page is not None:
+            problem = _not_reported(done, page) or problem
         written = None if out is None or problem is not None else str(out)
         if json_:
             _show_json({**done.as_data(), "printed": said, "out": written}, problem)
@@ -126,6 +135,22 @@ def _not_written(answer: Any, out: Path) -> JostleError | None:
     return None
 
 
+def _not_reported(done: Outcome, page: Path) -> JostleError | None:
+    """Write a page about a run, and return why that cannot be, if it cannot."""
+    from jostle.lang.answers import as_markup  # noqa: PLC0415 - commands load what they need
+    from jostle.trace.page import whole_page  # noqa: PLC0415 - as above
+
+    answer = pre(done.as_text()) if done.problem is not None else as_markup(done.answer)
+    try:
+        page.write_text(
+            whole_page(done.records, title=f"{Path(done.program).name}: {done.entry}", answer=answer), encoding="utf-8"
+        )
+    except OSError as mistake:
+        why = "what was answered is printed, and --trace keeps the trace"
+        return JostleError(f"cannot write {page}: {mistake.strerror}", why=why, fix="name another file")
+    return None
+
+
 def _show_json(facts: dict[str, Any], problem: BaseException | None) -> None:
     """Print what a run gave as one object, what went wrong included, and end if something did."""
     if problem is None:
@@ -155,8 +180,8 @@ def _tell_owner(note: str) -> None:
     echo(f"note, for the owner of the data alone: {note}", err=True)
 
 
-def _check_place(out: Path) -> None:
-    """Refuse a place where no answer can be, or an ending that none is written to, before it is paid for."""
+def _check_ending(out: Path) -> None:
+    """Refuse an ending that no answer is written to, before it is paid for."""
     from jostle.lang.answers import ENDINGS  # noqa: PLC0415 - commands load what they need
 
     if out.suffix.lower() not in ENDINGS:
@@ -165,13 +190,17 @@ def _check_place(out: Path) -> None:
             why="the ending says what the answer is written as",
             fix=f"--out a file that ends in {', '.join(each for each in ENDINGS if each)}",
         )
+
+
+def _check_place(out: Path, option: str) -> None:
+    """Refuse a place where nothing can be written, before it is paid for."""
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
     elif not os.access(out if out.exists() else out.parent, os.W_OK):
         why = "it may not be written to"
     else:
         return
-    raise ChoiceError(f"cannot write {out}", why=why, fix="--out a file in a folder that there is")
+    raise ChoiceError(f"cannot write {out}", why=why, fix=f"{option} a file in a folder that there is")
 
 
 def _followed(policy: str | None) -> AbstractContextManager[Any]:

@@ -33,6 +33,7 @@ __all__ = [
     "headline",
     "interrupted",
     "load_with",
+    "print_page",
     "report",
     "say",
     "say_json",
@@ -127,6 +128,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence
         # As Text: a name in square brackets would be taken for a style.
         table.add_row(*(Text(visible(cell)) for cell in row))
     show(table)
+
+
+def print_page(page: str) -> None:
+    """Print a web page, whose texts are visible."""
+    typer.echo(page, nl=False)
 
 
 def headline(line: str) -> None:

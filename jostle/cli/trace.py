@@ -10,15 +10,25 @@ import typer
 
 from jostle.cli import saying
 from jostle.cli.saying import Json, echo, echo_lines, say_json
+from jostle.errors import ChoiceError
 
 __all__ = ["as_json", "show", "why"]
 
 
 def show(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    html: Annotated[bool, typer.Option("--html", help="Print a web page, which needs nothing beside itself.")] = False,  # noqa: FBT002 - a flag
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Show a trace as a table for people."""
+    """Show a trace as a table for people, or as a web page."""
+    if html and json_:
+        raise ChoiceError("--html and --json contradict each other", fix="leave one of them out")
+    if html:
+        from jostle.trace.page import whole_page  # noqa: PLC0415
+        from jostle.trace.records import read_trace  # noqa: PLC0415
+
+        saying.print_page(whole_page(read_trace(file), title=f"Trace {file.name}"))
+        return
     if json_:
         as_json(file)
         return

@@ -13,9 +13,10 @@ import numpy as np
 from jostle.errors import JostleError
 from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
+from jostle.markup import pre
 from jostle.tasks import TASKS, Task
 
-__all__ = ["ENDINGS", "as_data", "as_text", "write_answer"]
+__all__ = ["ENDINGS", "as_data", "as_markup", "as_text", "write_answer"]
 
 ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.endings)]))
 """Of files that answers are written to, whatever they answer; without one, it is JSON."""
@@ -37,6 +38,12 @@ def as_text(answer: Any) -> str:
     if isinstance(answer, Leaf | TreeNode):
         return "\n".join(_tree(answer, ""))
     return shown(answer)
+
+
+def as_markup(answer: Any) -> str:
+    """Return an answer as a part of a web page: drawn, where its task draws, or as its text."""
+    task = _task(answer)
+    return pre(as_text(answer)) if task is None or task.drawn is None else task.drawn(answer)
 
 
 def _aligned(rows: list[Any]) -> list[list[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
+from jostle.markup import fact_table
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import joined
 from jostle.tables.census import Census, notes
@@ -138,6 +139,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"
+
+    def _repr_html_(self) -> str:
+        """Return the columns for a notebook, and nothing of the rows, nor how many they are."""
+        rows = [(name, type(column).__name__, f"{column.size:,}") for name, column in self.schema.columns]
+        return fact_table(("column", "kind", "values or bins"), rows)
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError("a table is not pickled", why="a pickle would hold its rows", fix="share the file instead")

@@ -124,6 +124,8 @@ class Task(Generic[Answer]):
     """An answer for people."""
     data: Callable[[Answer], Any]
     """An answer as plain data."""
+    drawn: Callable[[Answer], str] | None = None
+    """An answer as a part of a web page; None for its text."""
     save: Callable[[Answer, Path], None]
     """Write an answer to a file, as its ending says."""
     endings: tuple[str, ...] = ()

@@ -12,11 +12,11 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn, get_args
+from typing import Any, ClassVar, NoReturn, get_args
 
 import numpy as np
 from attrs import field, fields, frozen
@@ -273,6 +273,12 @@ class Trace:
             if self._file is not None:
                 self._closing()
                 self._file = None
+
+    markup: ClassVar[Callable[[Sequence[Record]], str] | None] = None
+    """How notebooks show the records: what makes pages puts it here."""
+
+    def _repr_html_(self) -> str | None:
+        return None if Trace.markup is None else Trace.markup(self.records)
 
     def __reduce__(self) -> NoReturn:
         raise TableError("a trace is not copied or pickled", fix="read its file with read_trace, or take its records")

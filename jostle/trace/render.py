@@ -13,7 +13,7 @@ from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, ReadPublic, Record, Refused, Released, Trusted
 from jostle.visible import visible
 
-__all__ = ["render_trace"]
+__all__ = ["cells_of", "render_trace", "runs"]
 
 MOST_ALTERNATIVES = 5
 """Alternatives shown for a choice, beside those taken; the JSON has all, and so has `jostle trace why`."""
@@ -24,21 +24,22 @@ MOST_SHOWN = 6
 def render_trace(records: Sequence[Record]) -> RenderableType:
     """Return the records as something that rich prints; each opening of a table begins a part of its own."""
     parts: list[RenderableType] = []
-    for opened, lines in _runs(records):
+    for opened, lines in runs(records):
         parts.extend([_head(opened), _lines(lines), Text("")])
     return Group(*parts[:-1]) if parts else Text("the trace has no records")
 
 
-def _runs(records: Iterable[Record]) -> list[tuple[Opened | None, list[Record]]]:
-    runs: list[tuple[Opened | None, list[Record]]] = []
+def runs(records: Iterable[Record]) -> list[tuple[Opened | None, list[Record]]]:
+    """Return the records of each opening of a table; the first ones may lack theirs."""
+    found: list[tuple[Opened | None, list[Record]]] = []
     for record in records:
         if isinstance(record, Opened):
-            runs.append((record, []))
+            found.append((record, []))
         else:
-            if not runs:
-                runs.append((None, []))
-            runs[-1][1].append(record)
-    return runs
+            if not found:
+                found.append((None, []))
+            found[-1][1].append(record)
+    return found
 
 
 def _head(opened: Opened | None) -> Text:
@@ -70,25 +71,33 @@ def _lines(records: Iterable[Record]) -> Table:
 
 def _row(record: Record) -> tuple[Text, ...]:
     # As Text: a name in square brackets would be taken for a style.
-    if isinstance(record, Charged):
-        cells = (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
-    elif isinstance(record, Released):
-        noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
-        cells = (record.site, f"released: {_values(record)}{noise}", "", "")
-    elif isinstance(record, Trusted):
-        said = f"code that did not come with Jostle: {record.file}, digest {record.digest or 'unknown'}"
-        cells = (record.option, said, "", "")
-    elif isinstance(record, NamedPublic):
-        cells = (", ".join(record.paths), f"may be read as public: {_files(record)}", "", "")
-    elif isinstance(record, ReadPublic):
-        cells = (record.path, f"read as public: {_files(record)}", "", "")
-    elif isinstance(record, Refused):
-        return (Text(visible(record.site)), Text(visible(f"refused: {record.reason}"), style="red"), Text(""), Text(""))
-    elif isinstance(record, Chosen):
+    if isinstance(record, Chosen):
         return (Text(visible(record.site)), Text("\n".join(map(visible, _chosen(record)))), Text(""), Text(""))
-    else:
-        raise TypeError(type(record).__name__)
-    return tuple(Text(visible(cell)) for cell in cells)
+    style = "red" if isinstance(record, Refused) else ""
+    site, happened, *amounts = (visible(cell) for cell in cells_of(record))
+    return (Text(site), Text(happened, style=style), *map(Text, amounts))
+
+
+def cells_of(record: Record) -> tuple[str, str, str, str]:  # noqa: PLR0911 - one per kind
+    """Return a record in four texts: where, what happened, what was spent, what is left. They may hold anything."""
+    if isinstance(record, Charged):
+        return (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
+    if isinstance(record, Released):
+        noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
+        return (record.site, f"released: {_values(record)}{noise}", "", "")
+    if isinstance(record, Trusted):
+        said = f"code that did not come with Jostle: {record.file}, digest {record.digest or 'unknown'}"
+        return (record.option, said, "", "")
+    if isinstance(record, NamedPublic):
+        return (", ".join(record.paths), f"may be read as public: {_files(record)}", "", "")
+    if isinstance(record, ReadPublic):
+        return (record.path, f"read as public: {_files(record)}", "", "")
+    if isinstance(record, Refused):
+        return (record.site, f"refused: {record.reason}", "", "")
+    if isinstance(record, Chosen):
+        taken = ", ".join(name if record.places == 1 else f"{name} at {count:,}" for name, count in record.taken)
+        return (record.site, f"took {taken or 'nothing'}", "", "")
+    raise TypeError(type(record).__name__)
 
 
 def _files(record: NamedPublic | ReadPublic) -> str:

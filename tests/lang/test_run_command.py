@@ -263,3 +263,14 @@ def test_the_answer_is_written_as_the_ending_says_and_one_that_is_not_known_is_r
     assert done.returncode == 1
     assert "this answer is not written to a file .csv" in done.stderr
     assert isinstance(json.loads(done.stdout.splitlines()[-1]), int)
+
+
+def test_a_report_is_a_page_with_the_answer_and_the_trace(tmp_path: Path, private: list[str]) -> None:
+    program, page = written(tmp_path, COUNT), tmp_path / "run.html"
+    done = run(tmp_path, program, *private, "--epsilon", "1", "--no-vault", "--json", "--report", str(page))
+    text = page.read_text("utf-8")
+    assert str(answered(done)["answer"]) in text
+    assert "under add_remove, fixed before the run" in text
+    refused = run(tmp_path, program, *private, "--epsilon", "1", "--report", str(tmp_path / "none" / "run.html"))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "fix: --report a file in a folder that there is" in refused.stderr

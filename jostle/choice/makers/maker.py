@@ -18,6 +18,7 @@ from jostle.choice.learning.learners import Predict
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
 from jostle.errors import ChoiceError
+from jostle.markup import fact_table
 from jostle.options.base import Option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
@@ -179,6 +180,12 @@ class ChoiceMaker(Option[Answer]):
             left=budget - each * len(market.bought),
             rows=market.rows(SURE),
         )
+
+    def _repr_html_(self) -> str:
+        looks = {each.name for each in self.informed_by}
+        rows = [("chooses among", ", ".join(option.name for option in self.among))]
+        rows.append(("informed by", ", ".join(sorted(looks)) or "nothing"))
+        return fact_table((self.label, ""), rows)
 
     def note(self, db: Probe, choosing: Choosing) -> None:
         """Leave a record of a choice in the trace."""

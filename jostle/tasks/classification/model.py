@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from jostle.errors import JostleError, OptionError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
+from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
@@ -167,6 +168,9 @@ class Model(ABC):
             Path(path).write_text(self.to_json(), encoding="utf-8")
         except OSError as mistake:
             raise OptionError(f"cannot write the model {path}: {mistake.strerror}", fix="name another file") from None
+
+    def _repr_html_(self) -> str:
+        return pre(self.text())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.made_by or 'an Option'} for {self.schema.label!r}>"

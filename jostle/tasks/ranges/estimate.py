@@ -19,6 +19,7 @@ from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tasks.ranges.curves import Cumulative, cumulative
+from jostle.tasks.ranges.drawing import drawn
 from jostle.tasks.ranges.plot import plot_estimate
 from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
 from jostle.tasks.ranges.workload import Workload
@@ -46,6 +47,11 @@ class GridEstimate:
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """The grid's sides."""
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """The estimated number of records."""
 
     @property
     @abstractmethod
@@ -156,6 +162,9 @@ class GridEstimate:
             place.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
         else:
             raise OptionError(f"no estimate is written to a file {ending}", fix=f"one of {', '.join(ENDINGS)}")
+
+    def _repr_html_(self) -> str:
+        return drawn(self)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of a grid of one or two axes; needs the `report` extra."""

@@ -116,6 +116,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
         bought=metafeatures.BOUGHT,
         text=_text,
         data=lambda estimate: estimate.data(),
+        drawn=lambda estimate: estimate._repr_html_(),
         save=lambda estimate, path: estimate.write(path),
         endings=ENDINGS,
     )

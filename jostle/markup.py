@@ -1,0 +1,34 @@
+"""Texts as parts of a web page: nothing in them is taken for markup, and nothing in them steers what is shown.
+
+Sites, labels, columns and names come from whoever wrote a program, and a page with what they wrote is opened by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from jostle.visible import visible, visible_lines
+
+__all__ = ["fact_table", "pre", "words"]
+
+
+def words(text: str) -> str:
+    """Return a text on one line, for a page.
+
+    >>> words('<b> "a" & b')
+    '&lt;b&gt; &quot;a&quot; &amp; b'
+    """
+    return escape(visible(text), quote=True)
+
+
+def pre(text: str) -> str:
+    """Return a text of several lines as it stands."""
+    return f"<pre>{escape(visible_lines(text), quote=True)}</pre>"
+
+
+def fact_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts."""
+    first = "".join(f"<th>{words(cell)}</th>" for cell in head)
+    rest = "".join("<tr>" + "".join(f"<td>{words(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{first}</tr></thead><tbody>{rest}</tbody></table>"

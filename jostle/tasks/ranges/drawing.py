@@ -1,0 +1,127 @@
+"""Draw an estimate as a picture that is text (SVG): what a report and a notebook show."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.markup import words
+from jostle.tables.schema import Schema
+from jostle.tasks.ranges.units import MOST_BINS
+
+__all__ = ["drawn"]
+
+Floats = NDArray[np.float64]
+WIDTH, HEIGHT, EDGE = 640, 240, 24
+MOST_BARS, MOST_SQUARES = 128, 48
+"""More cells than this along an axis are drawn by sums of neighbours."""
+MOST_AXES = 8
+BLUE = "#31567b"
+
+
+class DrawnCells(Protocol):
+    """What is drawn of an estimate."""
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns that the axes are, where they are known."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The grid's sides."""
+
+    @property
+    def cells(self) -> Floats:
+        """The counts."""
+
+    @property
+    def total(self) -> float:
+        """The estimated number of records."""
+
+    def along(self, axis: int) -> Floats:
+        """The counts along an axis, all others added up."""
+
+
+def drawn(estimate: DrawnCells) -> str:
+    """Return a picture of a grid: a map of two axes, and otherwise the counts along each, the others added up."""
+    shape = estimate.shape
+    sides = " x ".join(f"{side:,}" for side in shape)
+    head = f"<p>an estimate of {sides} cells, {estimate.total:.6g} records in all</p>"
+    if len(shape) == 2 and max(shape) <= MOST_BINS and shape[0] * shape[1] <= MOST_BINS:
+        return head + _map(estimate)
+    axes = [axis for axis in range(len(shape)) if shape[axis] <= MOST_BINS][:MOST_AXES]
+    return head + "".join(_bars(estimate, axis) for axis in axes)
+
+
+def _ends(estimate: DrawnCells, axis: int) -> tuple[str, str, str]:
+    """Return a column's name, and its first and last label."""
+    if estimate.schema is None:
+        return f"axis {axis}", "0", str(estimate.shape[axis] - 1)
+    name = estimate.schema.names[axis]
+    labels = estimate.schema[name].labels
+    return name, labels[0], labels[-1]
+
+
+def _summed(cells: Floats, axis: int, most: int) -> Floats:
+    """Return cells in which so many neighbours along an axis are added up that no more than *most* are left."""
+    step = -(-cells.shape[axis] // most)
+    starts = np.arange(0, cells.shape[axis], step)
+    return cells if step == 1 else np.add.reduceat(cells, starts, axis=axis)
+
+
+def _bars(estimate: DrawnCells, axis: int) -> str:
+    counts = _summed(estimate.along(axis), 0, MOST_BARS)
+    top, low = max(float(counts.max()), 0.0), min(float(counts.min()), 0.0)
+    scale = (HEIGHT - 2 * EDGE) / (top - low or 1.0)
+    ground = EDGE + top * scale
+    wide = WIDTH / len(counts)
+    bars = [
+        f'<rect x="{place * wide:.2f}" y="{ground - max(count, 0.0) * scale:.2f}" width="{wide * 0.9:.2f}" '
+        f'height="{abs(count) * scale:.2f}"/>'
+        for place, count in enumerate(counts.tolist())
+    ]
+    name, first, last = _ends(estimate, axis)
+    return _picture(
+        f"records by {name}",
+        (f"{name}: {first}", last),
+        f"most: {top:.6g}",
+        f'<g fill="{BLUE}">{"".join(bars)}</g>',
+        HEIGHT,
+    )
+
+
+def _map(estimate: DrawnCells) -> str:
+    cells = _summed(_summed(estimate.cells, 0, MOST_SQUARES), 1, MOST_SQUARES)
+    top = max(float(cells.max()), 0.0)
+    rows, columns = cells.shape
+    wide = WIDTH / columns
+    tall = min(wide, 480 / rows)
+    squares = [
+        f'<rect x="{column * wide:.2f}" y="{EDGE + row * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
+        f'fill-opacity="{max(0.0, count) / (top or 1.0):.3f}"/>'
+        for row, line in enumerate(cells.tolist())
+        for column, count in enumerate(line)
+    ]
+    (down, first, last), (across, left, right) = _ends(estimate, 0), _ends(estimate, 1)
+    height = rows * tall + 2 * EDGE
+    above = f"down: {down}, {first} to {last}; most: {top:.6g}"
+    return _picture(
+        f"records by {down} and {across}",
+        (f"{across}: {left}", right),
+        above,
+        f'<g fill="{BLUE}">{"".join(squares)}</g>',
+        height,
+    )
+
+
+def _picture(title: str, ends: tuple[str, str], above: str, inside: str, height: float) -> str:
+    left, right = ends
+    text = 'font-family="system-ui,sans-serif" font-size="13" fill="currentColor"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+        f'aria-label="{words(title)}">{inside}<text x="0" y="14" {text}>{words(above)}</text>'
+        f'<text x="0" y="{height - 6:.0f}" {text}>{words(left)}</text>'
+        f'<text x="{WIDTH}" y="{height - 6:.0f}" text-anchor="end" {text}>{words(right)}</text></svg>'
+    )

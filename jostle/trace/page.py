@@ -1,0 +1,178 @@
+"""A trace as a web page that needs nothing beside itself: promise and ledger, choices with their reasons, the answer.
+
+Everything on it is in the trace or was released; all texts go through `jostle.markup`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from attrs import frozen
+
+from jostle.markup import fact_table, words
+from jostle.privacy.amounts import show_amount
+from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
+from jostle.trace.render import cells_of, runs
+from jostle.trace.why import Explanation, explanations
+
+__all__ = ["Segment", "Trace", "part_of_page", "segments", "whole_page"]
+
+STYLE = """
+:root{color-scheme:light dark}
+body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+.jostle h1{font-size:1.5rem;line-height:1.2}.jostle h2{font-size:1.15rem;margin-top:2rem}
+.jostle .warning{border:2px solid #b3261e;padding:.5rem .75rem;font-weight:600}
+.jostle .bar{display:flex;height:1.75rem;border:1px solid #777;overflow:hidden}
+.jostle .bar span{min-width:2px;border-right:1px solid #fff}
+.jostle .s0{background:#31567b}.jostle .s1{background:#5b84ab}.jostle .s2{background:#8fb0cd}
+.jostle .other{background:#b08a3c}
+.jostle .left{background:transparent}
+.jostle .wide{overflow-x:auto}
+.jostle table{border-collapse:collapse;font-size:.875rem}
+.jostle th,.jostle td{text-align:left;vertical-align:top;padding:.2rem .75rem .2rem 0}
+.jostle td{border-top:1px solid #8884}.jostle pre{overflow-x:auto;font-size:.8125rem}
+.jostle svg{width:100%;height:auto;max-width:45rem}.jostle .loss{display:flex;align-items:center;gap:.5rem}
+.jostle .loss i{display:block;height:.7rem;background:#5b84ab}
+.jostle .taken{font-weight:700}
+"""
+MOST_LINES = 400
+"""Of a trace, on a page: the file has all."""
+
+
+@frozen
+class Segment:
+    """A part of a promise: what spent it, and how much."""
+
+    site: str
+    epsilon: Fraction
+    kind: str
+    """charge, other (earlier runs, and parts, which are charged for together) or left."""
+
+
+def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment, ...]:
+    """Return what a promise was spent on, in order, and what is left: it adds up to the promise.
+
+    What was spent between two charges without one of its own is that of parts, charged for together, or of other runs.
+    """
+    if opened is None or opened.promise is None:
+        return ()
+    found: list[Segment] = []
+    spent, allotted, parts = Fraction(0), set[str](), False
+    for record in records:
+        if not isinstance(record, Charged) or any(record.site.startswith(f"{site}/") for site in allotted):
+            continue
+        if record.left is None or record.spent + record.left != opened.promise:
+            parts = True
+            continue
+        if record.mechanism == "Allotment":
+            allotted.add(record.site)
+        between = record.spent - record.epsilon - spent
+        if between > 0:
+            found.append(Segment("parts, together" if parts else "before this run, or beside it", between, "other"))
+        found.append(Segment(record.site, record.epsilon, "charge"))
+        spent, parts = record.spent, False
+    left = "left, but for what parts have spent since" if parts else "left"
+    return (*found, Segment(left, opened.promise - spent, "left"))
+
+
+def whole_page(records: Sequence[Record], *, title: str, answer: str = "") -> str:
+    """Return a page about a trace: of itself, without scripts, and with nothing to be fetched.
+
+    *answer* is what was answered, as markup that `jostle.markup` made.
+    """
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{words(title)}</title><style>{STYLE}</style></head>"
+        f'<body><main class="jostle"><h1>{words(title)}</h1>{_answered(answer)}{_parts(records)}</main></body></html>\n'
+    )
+
+
+def part_of_page(records: Sequence[Record]) -> str:
+    """Return what a notebook shows of a trace."""
+    return f'<div class="jostle"><style>{STYLE.replace("body{", ".jostle{")}</style>{_parts(records)}</div>'
+
+
+Trace.markup = staticmethod(part_of_page)
+
+
+def _answered(answer: str) -> str:
+    return f'<section id="answer"><h2>Answer</h2><div class="wide">{answer}</div></section>' if answer else ""
+
+
+def _parts(records: Sequence[Record]) -> str:
+    shown = []
+    for opened, run in runs(records):
+        shown.append(_ledger(opened, run))
+        chosen = explanations(run)
+        if chosen:
+            shown.append('<section class="choices"><h2>Choices</h2>' + "".join(map(_choice, chosen)) + "</section>")
+        shown.append(_lines(run))
+    return "".join(shown) or "<p>the trace has no records</p>"
+
+
+def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
+    if opened is None:
+        return '<section class="ledger"><h2>Promise</h2><p>The beginning of this run is not in the trace.</p></section>'
+    count = len(opened.columns)
+    table = f"a table of {count} column{'s' * (count != 1)}"
+    amount = "no bound" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
+    kept = "" if opened.vault is None else f", kept in {opened.vault}"
+    head = f"{amount} under {opened.neighbours}, fixed before the run{kept}; {table}"
+    warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
+    found = segments(opened, run)
+    bar, shade = [], 0
+    for each in found:
+        share = float(each.epsilon / opened.promise) if opened.promise else 0.0
+        kind = f"s{shade % 3}" if each.kind == "charge" else each.kind
+        shade += each.kind == "charge"
+        bar.append(f'<span class="{kind}" style="flex:0 1 {share:.4%}" title="{words(each.site)}"></span>')
+    drawn = (
+        f'<div class="bar" role="img" aria-label="what the promise was spent on">{"".join(bar)}</div>' if bar else ""
+    )
+    rows = [(each.site, show_amount(each.epsilon)) for each in found]
+    listed = f'<div class="wide">{fact_table(("spent on", "ε"), rows)}</div>' if rows else ""
+    return f'<section class="ledger"><h2>Promise</h2>{warning}<p>{words(head)}</p>{drawn}{listed}</section>'
+
+
+def _choice(explanation: Explanation) -> str:
+    choice: Chosen = explanation.choice
+    taken = dict(choice.taken)
+    at = "" if choice.places == 1 else f", at {choice.places:,} places"
+    named = choice.label if choice.site == choice.label else f"{choice.label} at {choice.site}"
+    seen = [
+        (name, f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}") for name, least, most in choice.seen
+    ]
+    parts = [f'<article class="choice"><h3>{words(f"{explanation.number}. {named}{at}")}</h3>']
+    parts.append(f"<p>took {words(', '.join(taken) or 'nothing')}{words(f': {choice.why}' if choice.why else '')}</p>")
+    if explanation.expected:
+        parts.append(f'<div class="wide">{_losses(explanation, taken)}</div>')
+    if seen:
+        parts.append(f"<details><summary>what it saw</summary>{fact_table(('fact', 'value'), seen)}</details>")
+    return "".join(parts) + "</article>"
+
+
+def _losses(explanation: Explanation, taken: dict[str, int]) -> str:
+    """Return a bar for each alternative, as long as the loss that was expected of it."""
+    most = max((abs(loss) for _, loss, _ in explanation.expected), default=0.0)
+    rows = []
+    for name, loss, spread in explanation.expected:
+        length = 0.0 if most <= 0 else max(0.0, loss) / most
+        marked = ' class="taken"' if name in taken else ""
+        arrow = " (taken)" if name in taken else ""
+        rows.append(
+            f"<tr{marked}><td>{words(name)}{arrow}</td><td>{loss:.4g} ± {spread:.2g}</td>"
+            f'<td><div class="loss"><i style="width:{8 * length:.3f}rem"></i></div></td></tr>'
+        )
+    head = "<thead><tr><th>alternative</th><th>expected loss</th><th></th></tr></thead>"
+    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+
+def _lines(run: Sequence[Record]) -> str:
+    rows = [cells_of(record) for record in run[:MOST_LINES]]
+    more = len(run) - MOST_LINES
+    rest = f"<p>and {more:,} more records, which the trace file has</p>" if more > 0 else ""
+    listed = fact_table(("site", "what happened", "ε", "left"), rows)
+    return f'<section class="trace"><h2>All that happened</h2><div class="wide">{listed}</div>{rest}</section>'

@@ -1,0 +1,210 @@
+"""Traces as web pages: nothing of a program's text is markup, nothing is fetched, and the ledger adds up."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jostle
+from jostle import Categorical, Numeric, Schema, Table
+from jostle.cli.app import app
+from jostle.errors import BudgetError
+from jostle.tasks.ranges.estimate import Estimate
+from jostle.trace.page import segments, whole_page
+from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, Record, Refused, Released, Trace, Trusted
+
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b[2K&amp;"
+VOID = {"meta", "img", "br", "rect", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a reader of it sees it: its tags with attributes, its texts, and whether all are closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts)
+
+
+def checked(text: str) -> Page:
+    """Return a page that was read; refuse one that runs, fetches or leaves open anything."""
+    page = Page(text)
+    assert page.open == []
+    assert "\x1b" not in text
+    names = {tag for tag, _ in page.tags}
+    assert not names & {"script", "img", "link", "iframe", "object", "embed", "form", "a", "base"}
+    for _, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in {"src", "href"}]
+    assert "url(" not in text
+    assert "@import" not in text
+    return page
+
+
+HOSTILE: tuple[Record, ...] = (
+    Opened(EVIL, False, Fraction(1), EVIL, (EVIL,), None),
+    Trusted(EVIL, EVIL, EVIL),
+    NamedPublic((EVIL,), 1, EVIL),
+    Charged(EVIL, EVIL, Fraction(1, 10), Fraction(1, 10), Fraction(9, 10)),
+    Released(EVIL, EVIL, Fraction(10), 1, (4,)),
+    Chosen.one(EVIL, EVIL, EVIL, seen={EVIL: 1.0}, predicted={EVIL: (1.0, 0.1), "b": (2.0, 0.1)}, why=EVIL),
+    Refused(EVIL, EVIL),
+)
+
+
+def test_what_a_program_calls_things_is_text_and_nothing_else() -> None:
+    page = checked(whole_page(HOSTILE, title=EVIL))
+
+    assert page.text.count("<script>alert(1)</script>") > 10
+    assert "NOT PRIVATE" in page.text
+    checked(Trace()._repr_html_() or "")
+
+
+@given(st.text(), st.text())
+def test_any_text_is_shown_as_itself(site: str, why: str) -> None:
+    page = checked(whole_page((*HOSTILE[:1], Chosen.one(site, "L1", "a", why=f"because {why}")), title="t"))
+
+    assert page.text.count("because") >= 1
+
+
+def test_a_page_stands_for_itself_and_can_be_read_on_a_phone() -> None:
+    page = checked(whole_page(HOSTILE, title="t"))
+    metas = [attributes for tag, attributes in page.tags if tag == "meta"]
+
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in metas
+    assert any("default-src 'none'" in str(each.get("content")) for each in metas)
+
+
+def asked() -> tuple[Trace, Any]:
+    """A run with a count, parts, a maker and a refusal, on made-up rows."""
+    schema = Schema({"income": Numeric(0, 100_000, bins=8), EVIL[:8]: Categorical(["<b>", "east"])})
+    random = np.random.default_rng(1)
+    frame = {"income": random.gamma(3, 10_000, 300), EVIL[:8]: random.choice(["<b>", "east"], 300)}
+    trace = Trace()
+    db = jostle.rehearse(Table.from_frame(frame, schema), epsilon=1, trace=trace)
+    db.count("0.1")
+    for part in db.parts(EVIL[:8]):
+        part.histogram("income", epsilon="0.2")
+    answer = jostle.pretrained("ranges")(db, epsilon="0.5")
+    with pytest.raises(BudgetError):
+        db.count(1)
+    return trace, answer
+
+
+def test_the_bar_of_the_ledger_adds_up_to_the_promise() -> None:
+    trace, answer = asked()
+    opened, *records = trace.records
+    assert isinstance(opened, Opened)
+    found = segments(opened, records)
+
+    assert [(each.site, each.epsilon, each.kind) for each in found] == [
+        ("count", Fraction(1, 10), "charge"),
+        ("parts, together", Fraction(1, 5), "other"),
+        ("ranges-2d", Fraction(1, 2), "charge"),
+        ("left", Fraction(1, 5), "left"),
+    ]
+    page = checked(whole_page(trace.records, title="t", answer=answer._repr_html_()))
+    spans = [str(attributes["style"]) for tag, attributes in page.tags if tag == "span"]
+    assert spans == ["flex:0 1 10.0000%", "flex:0 1 20.0000%", "flex:0 1 50.0000%", "flex:0 1 20.0000%"]
+    assert "(taken)" in page.text
+    assert any(tag == "svg" for tag, _ in page.tags)
+
+
+def test_what_parts_spent_last_and_an_unlimited_rehearsal_are_said_as_far_as_known() -> None:
+    opened = Opened("add_remove", True, Fraction(1), None, ("a",), None)
+    part = Charged("a=1/count", "Laplace", Fraction(1, 5), Fraction(1, 5), None)
+    assert [each.site for each in segments(opened, [part])] == ["left, but for what parts have spent since"]
+    assert segments(Opened("add_remove", False, None, None, ("a",), None), [part]) == ()
+
+
+def test_a_table_shows_its_schema_and_neither_rows_nor_how_many() -> None:
+    schema = Schema({"age": Numeric(0, 100, bins=7), EVIL[:8]: Categorical(["x", "y"])})
+    frames = [{"age": [12345.5] * rows, EVIL[:8]: ["x"] * rows} for rows in (3, 977)]
+    few, many = (Table.from_frame(frame, schema)._repr_html_() for frame in frames)
+
+    assert few == many
+    assert checked(few).text.split() == [
+        "column",
+        "kind",
+        "values",
+        "or",
+        "bins",
+        "age",
+        "Numeric",
+        "7",
+        EVIL[:8],
+        "Categorical",
+        "2",
+    ]
+
+
+def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
+    assert "PooledTree" in checked(jostle.pretrained("classification")._repr_html_()).text
+    schema = Schema({"a": Categorical(["x", "<i>"]), "b": Categorical(["no", "yes"])}, label="b")
+    db = jostle.rehearse(Table.from_frame({"a": ["x", "<i>"], "b": ["no", "yes"]}, schema), epsilon=1)
+    checked(jostle.options.get("NaiveBayes")(db, epsilon=1)._repr_html_())
+    for cells in (np.zeros(3), np.full((2, 70), -1.0), np.arange(300.0), np.ones((2, 2, 2))):
+        assert "svg" in {tag for tag, _ in checked(Estimate(cells)._repr_html_()).tags}
+
+
+def test_a_trace_file_is_printed_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = Trace(tmp_path / "t.jsonl")
+    for record in HOSTILE:
+        trace.add(record)
+    for words in (["trace", "show", str(tmp_path / "t.jsonl"), "--html"],):
+        app(words, standalone_mode=False)
+    checked(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "name"), [(1280, "desktop"), (500, "phone")])
+def test_a_browser_lays_the_page_out_within_its_width(tmp_path: Path, width: int, name: str) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no browser is installed")
+    trace, answer = asked()
+    page = whole_page((*HOSTILE, *trace.records), title="A run", answer=answer._repr_html_())
+    # A page of the test's own, which may run scripts, writes down how wide the page within a frame is.
+    (tmp_path / "page.html").write_text(
+        page.replace("<main", "<main id=main").replace("default-src 'none';", ""), "utf-8"
+    )
+    probe = "<script>document.title=document.documentElement.scrollWidth+' of '+innerWidth</script>"
+    measured = (tmp_path / "page.html").read_text("utf-8").replace("</body>", f"{probe}</body>")
+    (tmp_path / "page.html").write_text(measured.replace("style-src 'unsafe-inline'", ""), "utf-8")
+    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom"]
+    done = subprocess.run(
+        [*words, (tmp_path / "page.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    measures = re.search(r"<title>(\d+) of (\d+)</title>", done.stdout)
+    assert measures is not None, done.stdout[:200]
+    assert int(measures[1]) <= int(measures[2]), name
