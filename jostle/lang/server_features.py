@@ -1,4 +1,4 @@
-"""What the language server does: mistakes as you type, what a name is, where it was defined, and canonical text."""
+"""What the language server does: mistakes as you type and their mending, names, what they are, and canonical text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pygls.lsp.server import LanguageServer
 
 from jostle.errors import Diagnostic, Source, Span
 from jostle.lang.check import Checked
+from jostle.lang.completing import completions, repair
 from jostle.lang.lookup import Found, look_up
 from jostle.lang.parser import parse_text
 from jostle.lang.printer import show
@@ -65,6 +66,51 @@ def formatting(server: LanguageServer, params: types.DocumentFormattingParams) -
         return []
     whole = types.Range(types.Position(0, 0), types.Position(len(source.lines), 0))
     return [types.TextEdit(whole, text)]
+
+
+KINDS = {
+    "function": types.CompletionItemKind.Function,
+    "module": types.CompletionItemKind.Module,
+    "name": types.CompletionItemKind.Variable,
+    "column": types.CompletionItemKind.Field,
+}
+
+
+@server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["."]))
+def completion(server: LanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+    """Return the words that could stand under the cursor."""
+    source = _source(server, params.text_document.uri)
+    place = server.workspace.position_codec.position_from_client_units(source.lines, params.position)
+    schema = schema_named(source)
+    known = None if isinstance(schema, Diagnostic) else schema
+    return [
+        types.CompletionItem(each.word, kind=KINDS[each.kind], detail=each.meaning or None)
+        for each in completions(source, place.line + 1, place.character + 1, known)
+    ]
+
+
+@server.feature(
+    types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+)
+def code_action(server: LanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Return the changes that mend the mistakes of the lines that are asked about."""
+    uri = params.text_document.uri
+    found, _ = check_named(_source(server, uri))
+    first, last = params.range.start.line + 1, params.range.end.line + 1
+    actions = []
+    for mistake in found.diagnostics:
+        change = repair(mistake) if first <= mistake.span.end_line and mistake.span.line <= last else None
+        if change is not None:
+            edit = types.TextEdit(_range(server, found.source, change.span), change.text)
+            actions.append(
+                types.CodeAction(
+                    change.title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[_diagnostic(server, found, mistake, uri)],
+                    edit=types.WorkspaceEdit(changes={uri: [edit]}),
+                )
+            )
+    return actions
 
 
 def _source(server: LanguageServer, uri: str) -> Source:

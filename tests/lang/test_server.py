@@ -85,6 +85,8 @@ def editor() -> Iterator[Editor]:
         assert able["hoverProvider"]
         assert able["definitionProvider"]
         assert able["documentFormattingProvider"]
+        assert able["completionProvider"]
+        assert able["codeActionProvider"]
         editor.tell("initialized")
         yield editor
         editor.ask("shutdown")
@@ -145,6 +147,54 @@ def test_formatting(editor: Editor) -> None:
     editor.tell("textDocument/didChange", textDocument={"uri": URI, "version": 2}, contentChanges=[{"text": "x = ="}])
     assert len(editor.mistakes()) == 1
     assert editor.ask("textDocument/formatting", textDocument={"uri": URI}, options=options) in (None, [])
+
+
+def words(editor: Editor, line: int, character: int, uri: str = URI) -> list[str]:
+    """Return the words that are offered at a place."""
+    where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
+    return [each["label"] for each in editor.ask("textDocument/completion", **where)]
+
+
+def test_words_are_offered(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "rows.toml").write_text(SCHEMA.to_toml(), "utf-8")
+    uri = (tmp_path / "program.jst").as_uri()
+    lines = [
+        "# Schema: rows.toml",
+        "from histograms import ",
+        "def f(db, share):",
+        "    half = epsilon / 2",
+        "    n = {{ select count() from db where  }} spending half",
+        "    return db.",
+    ]
+    editor.open("\n".join(lines) + "\n", uri)
+
+    assert "DAWA" in words(editor, 1, len(lines[1]), uri)
+    assert "histograms" in words(editor, 1, 5, uri)
+    assert {"age", "noisyCount", "share"} <= set(words(editor, 4, lines[4].index(" }}"), uri))
+    after_dot = words(editor, 5, len(lines[5]), uri)
+    assert {"attributes", "label", "age", "age_range"} <= set(after_dot)
+    assert "noisyCount" not in after_dot
+    assert "age" not in words(editor, 3, 4, uri)
+
+
+def test_mistakes_are_mended(editor: Editor) -> None:
+    (mistake,) = editor.open("def f(db):\n    return nosyCount(db, epsilon)\n")
+    where = {"textDocument": {"uri": URI}, "range": mistake["range"], "context": {"diagnostics": [mistake]}}
+    (action,) = editor.ask("textDocument/codeAction", **where)
+    assert action["title"] == "Write noisyCount"
+    assert action["edit"]["changes"] == {URI: [{"range": place(1, 11, 20), "newText": "noisyCount"}]}
+
+    (mistake,) = editor.open("def f(db, queries):\n    return DAWA(db, queries)\n", "file:///programs/y.jst")
+    where = {
+        "textDocument": {"uri": "file:///programs/y.jst"},
+        "range": mistake["range"],
+        "context": {"diagnostics": []},
+    }
+    (action,) = editor.ask("textDocument/codeAction", **where)
+    (edit,) = action["edit"]["changes"]["file:///programs/y.jst"]
+    assert edit == {"range": place(0, 0, 0), "newText": "from histograms import DAWA\n"}
+    elsewhere = {**where, "range": place(0, 0, 0)}
+    assert editor.ask("textDocument/codeAction", **elsewhere) == []
 
 
 def test_without_the_extra_a_sentence_says_what_to_install() -> None:
