@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from narwhals.exceptions import DuplicateError
-from scipy.sparse import issparse
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
@@ -71,6 +70,8 @@ def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:
 
 
 def _bits(matrix: Any, schema: Schema) -> Bits:
+    from scipy.sparse import issparse  # noqa: PLC0415 - takes longer than all else here, and is for matrices alone
+
     if schema.features is None:
         raise TableError("the schema declares no features", fix='features=SparseFeatures("text", words=[...])')
     given: object = matrix

@@ -57,13 +57,15 @@ def test_heads_say_how_functions_are_called() -> None:
     assert BUILTINS["max"].head == "max(x, *xs)"
 
 
-@pytest.mark.parametrize("words", [["check"], ["fmt", "--check"]])
-def test_checking_loads_no_library_of_numbers(words: list[str]) -> None:
-    program = ROOT / "programs" / "histogram.jst"
+PROGRAM = str(ROOT / "programs" / "histogram.jst")
+
+
+@pytest.mark.parametrize("words", [["explain", "J101"], ["check", PROGRAM], ["fmt", "--check", PROGRAM]])
+def test_what_needs_no_rows_loads_no_library_of_numbers(words: list[str]) -> None:
     code = (
         "import sys\n"
         "from jostle.cli import main\n"
-        f"sys.argv = ['jostle', *{words!r}, {str(program)!r}]\n"
+        f"sys.argv = ['jostle', *{words!r}]\n"
         "try:\n    main()\nexcept SystemExit as ending:\n    assert not ending.code, ending.code\n"
         "heavy = {'numpy', 'pandas', 'polars', 'pyarrow', 'scipy', 'sklearn', 'dask', 'narwhals', 'rich', 'lark'}\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & heavy))"
