@@ -30,6 +30,7 @@ from jostle.audit.forks import Forks, enumerated, enumerated_runs
 from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
 from jostle.audit.classifiers import CLASSIFIERS, TREE_CONTROLS
 from jostle.audit.controls import CONTROLS
+from jostle.audit.curves import CURVES
 from jostle.audit.grids import GRIDS
 from jostle.audit.honest import HONEST
 from jostle.audit.own import own_subject
@@ -41,6 +42,7 @@ __all__ = [
     "CLASSIFIERS",
     "CONFIDENCE",
     "CONTROLS",
+    "CURVES",
     "GRIDS",
     "HONEST",
     "PROBES",

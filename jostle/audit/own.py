@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jostle.audit.classifiers import classifier_subjects
+from jostle.audit.curves import curve_subjects
 from jostle.audit.grids import grid_subjects
 from jostle.audit.publishers import publisher_subjects
 from jostle.audit.subjects import Subject, look_in
 from jostle.options.base import Option, get, own
-from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
+from jostle.tasks import CLASSIFICATION, EVALUATION, PUBLISHING, RANGES, Task
 
 __all__ = ["SUBJECTS", "own_subject"]
 
 SUBJECTS: Mapping[Task[Any], Callable[[Option], Iterator[Subject[Any]]]] = {
     CLASSIFICATION: classifier_subjects,
+    EVALUATION: curve_subjects,
     PUBLISHING: publisher_subjects,
     RANGES: grid_subjects,
 }
