@@ -88,6 +88,11 @@ class GridQuality(Score):
 
 
 def lost(gaps: Integers, scale: Fraction) -> Integers:
-    """Return h of each gap in units of 1/UNIT, as whole numbers no more than 1 off."""
-    x = np.minimum(gaps / float(scale), FARTHEST)
-    return np.rint(UNIT * (gaps * np.exp(-x) * (1 + x / 2) / 2)).astype(np.int64)
+    """Return h of each gap in units of 1/UNIT, as whole numbers no more than 1 off.
+
+    What numpy does about numbers that come out as 0 is for its users to say elsewhere; here it depends on rows, so it
+    does nothing.
+    """
+    with np.errstate(all="ignore"):
+        x = np.minimum(gaps / float(scale), FARTHEST)
+        return np.rint(UNIT * (gaps * np.exp(-x) * (1 + x / 2) / 2)).astype(np.int64)

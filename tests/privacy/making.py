@@ -388,7 +388,10 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "code": chance.randrange(2),
         "most": chance.choice([1, 2, 3, 2**30 - 1]),
     },
-    SparseCounts: lambda chance: {"columns": some_names(chance)},
+    SparseCounts: lambda chance: {
+        "columns": (columns := some_names(chance)),
+        "groups": [some_groups(chance, SIZES[name]) for name in columns] if chance.random() < 0.5 else [],
+    },
     Refinements: refinements,
     FeatureRefinements: feature_refinements,
     FeatureSums: feature_sums,

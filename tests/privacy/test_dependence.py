@@ -54,6 +54,11 @@ def test_no_row_moves_it_farther_than_it_says(relation: Neighbours) -> None:
     assert abs(scored(even + np.array([[0, 1, 0], [0, 0, 0]])) - scored(even)) <= limit
 
 
+def test_more_rows_than_products_of_64_bits_allow_are_counted() -> None:
+    counts = np.array([[2**32, 0, 0], [0, 2**32, 0]])
+    assert scored(counts) == GRID * 2**32
+
+
 def test_layers_that_count_otherwise_are_refused() -> None:
     for layers in (
         (),
