@@ -30,6 +30,9 @@ UNITS: Mapping[str, timedelta] = {
 """Months and years are not among them, as they are not all as long."""
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments here have no zone
 SECOND = timedelta(seconds=1)
+SECONDS_OF_A_DAY = 86_400
+TICKS: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""How many of the units that times are stored in make a second."""
 
 
 def moment_of(name: str, given: object) -> datetime:
@@ -39,7 +42,7 @@ def moment_of(name: str, given: object) -> datetime:
     read = given if isinstance(given, datetime) else _read(given) if isinstance(given, str) else None
     if read is None:
         raise SchemaError(f"{name} is {shown(given)}, not a date", fix=f'{name}="2024-12-31"')
-    return _at_greenwich(read)
+    return _at_greenwich(read).replace(microsecond=0)
 
 
 def _unit(given: str) -> str:
@@ -71,8 +74,7 @@ class Clock:
     def numbers(self, values: pa.Array) -> NDArray[np.float64]:
         """Units at which the cells lie, not-a-number where they say no time."""
         if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
-            micros = pc.cast(pc.cast(values, pa.timestamp("us"), safe=False), pa.int64())
-            seconds = np.array(pc.cast(micros, pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)) / 1e6
+            seconds = _whole_seconds(values)
         elif is_text(values.type):
             distinct = as_texts(values).dictionary_encode()
             table = np.array([_seconds(text) for text in distinct.dictionary.to_pylist()] + [np.nan])
@@ -81,6 +83,17 @@ class Clock:
             return np.full(len(values), np.nan)
         found: NDArray[np.float64] = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
         return found
+
+
+def _whole_seconds(values: pa.Array) -> NDArray[np.float64]:
+    """Seconds since 1970 of dates and times of a type of their own, rounded down in whole numbers: none runs over."""
+    days = pa.types.is_date32(values.type)
+    raw = pc.cast(pc.cast(values, pa.int32()) if days else values, pa.int64())
+    ticks = raw.fill_null(0).to_numpy(zero_copy_only=False)
+    parts = 1 if days else TICKS["ms" if pa.types.is_date64(values.type) else values.type.unit]
+    seconds: NDArray[np.float64] = (ticks // parts).astype(np.float64) * (SECONDS_OF_A_DAY if days else 1)
+    seconds[raw.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return seconds
 
 
 def _seconds(text: str | None) -> float:

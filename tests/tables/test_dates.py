@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +78,24 @@ def test_what_is_no_date_is_an_empty_cell(cell: Any) -> None:
 
     assert tally(table, Counts.of("when")) == [0, 0, 0, 1]
     assert steps(table) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ticks", "told"),
+    [
+        (pa.date32(), [-(2**31), 2**31 - 1, 19753], [1, 1, 0, 1]),
+        (pa.date64(), [-(2**63), 2**63 - 1, 19753 * 86_400_000], [1, 1, 0, 1]),
+        (pa.timestamp("s"), [-(2**63), 2**63 - 1, 19753 * 86_400], [1, 1, 0, 1]),
+        (pa.timestamp("ns"), [-(2**63), 2**63 - 1, 19753 * 86_400 * 10**9], [1, 1, 0, 1]),
+        (pa.timestamp("ns"), [19753 * 86_400 * 10**9 - 1, 19753 * 86_400 * 10**9 + 1], [1, 1, 0, 0]),
+    ],
+)
+def test_no_moment_is_too_far_away_to_be_read(kind: pa.DataType, ticks: list[int], told: list[int]) -> None:
+    """An error that one row can cause would be an answer about that row."""
+    stored = pa.array(ticks, pa.int32() if kind == pa.date32() else pa.int64()).view(kind)
+    table = Table.from_frame(pa.table({"when": stored}), SCHEMA)
+
+    assert steps(table) == told
 
 
 def test_schemas_with_dates_and_identifiers_are_kept() -> None:
