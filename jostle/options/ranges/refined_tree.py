@@ -47,7 +47,7 @@ ALL = (Fraction(1),)
 
 
 @frozen(eq=False)
-class Counted:
+class CountedTree:
     """What was counted of a tree's nodes: per level, the sum of counts over variances, and that of 1 / variances."""
 
     tree: Tree
@@ -57,17 +57,19 @@ class Counted:
     """Where regions begin that no partition cuts, in the tree's order."""
 
     @classmethod
-    def nothing(cls, tree: Tree) -> Counted:
+    def nothing(cls, tree: Tree) -> CountedTree:
         """Begin with one region, of which nothing is known."""
         nothing = tuple(np.zeros(len(starts)) for starts in tree.starts)
         return cls(tree, nothing, nothing, np.zeros(1, dtype=np.int64))
 
-    def and_rows(self, rows: int) -> Counted:
+    def and_rows(self, rows: int) -> CountedTree:
         """Return it with the number of rows, which is public."""
         root = np.ones(1) / PUBLIC_DOUBT
-        return Counted(self.tree, (rows * root, *self.weighted[1:]), (root, *self.precision[1:]), regions=self.regions)
+        return CountedTree(
+            self.tree, (rows * root, *self.weighted[1:]), (root, *self.precision[1:]), regions=self.regions
+        )
 
-    def and_counts(self, partition: Sequence[Marks], counts: NDArray[np.int64], variance: float) -> Counted:
+    def and_counts(self, partition: Sequence[Marks], counts: NDArray[np.int64], variance: float) -> CountedTree:
         """Return it with noisy counts of a partition's regions, in the tree's order."""
         starts = starts_of(self.tree, partition)
         weighted, precision = list(self.weighted), list(self.precision)
@@ -76,7 +78,7 @@ class Counted:
             found[marks] = counts[np.searchsorted(starts, self.tree.starts[level][marks])]
             weighted[level] = weighted[level] + found / variance
             precision[level] = precision[level] + marks / variance
-        return Counted(self.tree, tuple(weighted), tuple(precision), np.union1d(self.regions, starts))
+        return CountedTree(self.tree, tuple(weighted), tuple(precision), np.union1d(self.regions, starts))
 
     def leaves(self) -> tuple[Tree, Floats]:
         """Return the tree of what was counted, and the least-squares counts of its leaves, none below 0."""
@@ -158,7 +160,7 @@ class RefinedTree(GridOption):
         tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL, (len(tree.starts) - 1) // 2)
         partition = [np.full(len(starts), place == level) for place, starts in enumerate(tree.starts[: level + 1])]
-        counted = Counted.nothing(tree)
+        counted = CountedTree.nothing(tree)
         rows = declared_rows(db)
         if rows is not None:
             counted = counted.and_rows(rows)
