@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.selection.base import ROWS_SHARE, ScoredSelector, best, noisy_counts
+from jostle.parameters import choice
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
+from jostle.privacy.feature_scores import ScoreName
 from jostle.privacy.feature_tests import PickSeveral
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -30,6 +32,8 @@ class Peeling(ScoredSelector):
     """
 
     paper = "McKenna, Sheldon, NeurIPS 2020; Dwork, Su, Zhang 2021"
+
+    score: ScoreName = choice("DC", ScoreName)  # which a record moves by 1, where it moves IG by a dozen bits
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Return the number of records, if need be, the picks, and counts where there is a threshold."""

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.selection.base import ScoredSelector
+from jostle.parameters import choice
 from jostle.privacy.events import AboveThreshold, Event, Laplace
+from jostle.privacy.feature_scores import ScoreName
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -35,6 +37,8 @@ class ThresholdSelector(ScoredSelector):
     Without a threshold, that is the score of the top-th best feature, which a record changes by no more than any
     single score, so that little budget finds it.
     """
+
+    score: ScoreName = choice("DC", ScoreName)  # which a record moves by 1, where it moves IG by a dozen bits
 
     @abstractmethod
     def share(self, places: int, *, rises: bool) -> Fraction:
