@@ -44,7 +44,7 @@ class Cut:
     """Texts to select and learn by, and others to score on."""
 
     table: Table
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int8]
     """Which words the texts that are scored on have: all of the vocabulary."""
     labels: NDArray[np.int64]
     learned_from: NDArray[np.int8]
@@ -71,7 +71,7 @@ def _vocabulary(frames: dict[str, pd.DataFrame], name: str) -> list[str]:
     for other, frame in frames.items():
         if other != name:
             each = Counter(word for text in frame["text"] for word in words_of(text))
-            found.update({word: count / len(frame) for word, count in each.items()})  # type: ignore[arg-type]  # shares
+            found.update({word: count / len(frame) for word, count in each.items()})
     return [word for word, _ in found.most_common(WORDS)]
 
 
