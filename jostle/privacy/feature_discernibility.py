@@ -63,8 +63,9 @@ class FeatureDiscernibility(Score):
         whole_counts = np.zeros((len(cells), classes), dtype=kind)
         whole_counts[place, (tally.keys[first:] - count * size) % classes] = tally.counts[first:]
         keys, having = tally.keys[:first], tally.counts[:first].astype(kind)
-        groups, of_group = np.unique(keys // classes, return_inverse=True)
-        in_group = np.zeros(len(groups), dtype=kind)
+        begins = np.diff(keys // classes, prepend=-1) != 0  # keys are in rising order
+        of_group = np.cumsum(begins) - 1
+        in_group = np.zeros(int(np.count_nonzero(begins)), dtype=kind)
         np.add.at(in_group, of_group, having)
         at = np.searchsorted(cells, (keys // classes) % (size // classes))
         others = whole_counts.sum(axis=1)[at] - whole_counts[at, keys % classes] - (in_group[of_group] - having)

@@ -3,7 +3,8 @@
 Stoddard, Chen, Machanavajjhala 2014, section 3.3, made private. As published, k-means runs on the features' own counts
 and releases the noisy sum and size of each cluster as if a record moved a sum by what it holds. But a record can move a
 feature into another cluster, and with it the feature's whole count: that is not private (the auditor's control
-ClusterSums). Here counts get noise once, and clusters are made of what is computed from the noisy counts.
+ClusterSums). Here counts get noise once, and clusters are made of the noisy
+counts; a cluster scores as its features do in the mean.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class ClusterSelection(ScoredSelector):
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
         """Return the features of the best clusters; of the last one, those with the best noisy scores."""
-        scores, _ = noisy_counts(db, self.score, self.most, epsilon)
-        cluster = clustered(scores.astype(np.float64)[:, None], self.clusters)
+        scores, having = noisy_counts(db, self.score, self.most, epsilon)
+        cluster = clustered(having.astype(np.float64), self.clusters)
         sizes = np.maximum(np.bincount(cluster, minlength=self.clusters), 1)
         means = np.rint(np.bincount(cluster, scores, minlength=self.clusters) / sizes).astype(np.int64)
         least = self.threshold * FeatureScore(self.score, self.most).units
