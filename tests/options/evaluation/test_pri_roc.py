@@ -48,7 +48,7 @@ VARIANTS = [
     PriROC(thresholds="FixedSpace", levels=6),
     PriROC(counts="Privelet", levels=5),
     PriROC(reading="rising", counts="intervals"),
-    PriROC(levels=10),
+    PriROC(levels=8),
 ]
 
 
