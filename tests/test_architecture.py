@@ -210,6 +210,13 @@ def test_a_class_has_a_name_of_its_own() -> None:
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
+def test_the_design_draws_every_room() -> None:
+    text = (TESTS.parent / "docs" / "design.md").read_text("utf-8")
+    (drawing,) = re.findall(r"^## The rooms\n\n```\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    words = set(drawing.split())
+    assert [room for room in ROOMS if room.removeprefix("jostle.") not in words] == []
+
+
 def patched(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield where a test puts something else in a class of the package, and the module of the class."""
     homes = {

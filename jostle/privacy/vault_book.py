@@ -26,7 +26,7 @@ from jostle.privacy.amounts import exact, show_amount
 from jostle.privacy.vault_file import tables
 from jostle.tables.schema import Neighbours
 
-__all__ = ["NOTHING_COUNTED", "Book", "Counted", "Promise", "Reservation"]
+__all__ = ["NOTHING_COUNTED", "Book", "CountedReservations", "Promise", "Reservation"]
 
 VERSION, FIRST_VERSION = 2, 1
 MOST_TABLES = 100
@@ -106,7 +106,7 @@ class Reservation:
 
 
 @frozen
-class Counted:
+class CountedReservations:
     """Reservations that were added up."""
 
     last: int = 0
@@ -114,7 +114,7 @@ class Counted:
     total: Fraction = Fraction(0)
 
 
-NOTHING_COUNTED = Counted()
+NOTHING_COUNTED = CountedReservations()
 
 
 @frozen
@@ -157,7 +157,7 @@ class Book:
         if self._version() != (VERSION if form == _made_by(TABLES) else FIRST_VERSION):
             raise _damaged("the tables of another version than it says")
 
-    def check_amounts(self, counted: Counted) -> Counted:
+    def check_amounts(self, counted: CountedReservations) -> CountedReservations:
         """Refuse amounts that do not agree; return what was added up, for the next time to go on from."""
         account, promises = self.account(), [each.epsilon for each in self.promises()]
         if promises[-1:] != [account.promise] or any(former >= later for former, later in pairwise(promises)):
@@ -178,7 +178,7 @@ class Book:
                 why="it was damaged, or something else has written to it",
                 fix="restore it from a copy",
             )
-        return Counted(last, total)
+        return CountedReservations(last, total)
 
     def bring_up_to_date(self) -> None:
         """Turn a book of version 1 into one of this version; what was read off rows is overwritten with zeros."""
