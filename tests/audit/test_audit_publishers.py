@@ -20,6 +20,7 @@ def test_publishers_keep_their_claim(subject: Subject[object]) -> None:
     assert finding.as_expected, finding
 
 
+@pytest.mark.slow
 def test_the_auditor_sees_a_loss_where_there_is_one() -> None:
     subject = next(subject for subject in PUBLISHERS if subject.name == "ProjectedHistogram")
     finding = audit_subject(subject, samples=1500, noise=Noise(SeededBits(NOISE_SEED)))
