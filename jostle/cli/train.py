@@ -33,6 +33,9 @@ def train(  # noqa: PLR0917 - a command's options
     maker: Maker = None,
     public: Public = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
+    synthesize: Annotated[  # noqa: FBT002 - a flag
+        bool, typer.Option("--synthesize", help="Also search formulas for `predict`, and print them.")
+    ] = False,
     with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -67,6 +70,7 @@ def train(  # noqa: PLR0917 - a command's options
                 workers=workers,
                 repeats=repeats,
                 aslib=aslib,
+                synthesizing=synthesize,
                 kept_in=kept_in,
             )
             if out is not None:
@@ -74,7 +78,7 @@ def train(  # noqa: PLR0917 - a command's options
         else:
             from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
 
-            _refuse("labelled choices", {"--history": history, "--aslib": aslib})
+            _refuse("labelled choices", {"--history": history, "--aslib": aslib, "--synthesize": synthesize})
             done = train_policies(
                 wanted,
                 corpus=corpus,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.kept import keep
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
+from jostle.choice.makers.synthesis import Synthesis, synthesize
 from jostle.choice.makers.trained import Trained
+from jostle.choice.makers.training import free_and_paid
 from jostle.corpora.folders import public
 from jostle.errors import ChoiceError
 
@@ -34,6 +37,8 @@ class Learned:
     """The rehearsals that were added to; None where all of them were there already."""
     problems: tuple[str, ...] = ()
     """Why some databases were left out."""
+    formulas: Synthesis | None = None
+    """Formulas for what to expect of each Option, where they were asked for."""
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -56,6 +61,9 @@ class Learned:
             "kept": None if self.kept is None else str(self.kept),
             "history": None if self.history is None else str(self.history),
             "problems": list(self.problems),
+            "formulas": None
+            if self.formulas is None
+            else dict(zip(self.formulas.options, map(str, self.formulas.formulas), strict=True)),
         }
 
     def as_text(self) -> str:
@@ -74,6 +82,8 @@ class Learned:
             lines.append(f"  rehearsals are kept in {self.history}, and are not run again")
         if self.kept is not None:
             lines.append(f"  the program's maker finds what it learned in {self.kept}")
+        if self.formulas is not None:
+            lines += ["", self.formulas.as_text()]
         return "\n".join(lines)
 
 
@@ -86,6 +96,7 @@ def train_maker(
     workers: int | None = None,
     repeats: int | None = None,
     aslib: Path | None = None,
+    synthesizing: bool = False,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> Learned:
     """Return what a maker learns: with *corpus*, from these databases instead of those its program names.
@@ -114,6 +125,17 @@ def train_maker(
     trained = training.learn(maker, progress)
     if aslib is not None:
         write_scenario(aslib, training.cases(maker, training.rehearsed(maker, progress)), maker, trained)
+    formulas = None
+    if synthesizing:
+        cases = training.cases(maker, training.rehearsed(maker, progress))
+        _, paid = free_and_paid(cases, maker.informed_by)
+        formulas = synthesize(cases, maker.informed_by, _share_of(training) if paid else Fraction(0), maker.priors())
     problems = () if databases is None else tuple(str(problem) for problem in databases.problems)
     kept = keep(own, maker, trained) if own is maker.trainer else None
-    return Learned(maker, trained, kept, place, problems)
+    return Learned(maker, trained, kept, place, problems, formulas)
+
+
+def _share_of(training: Training) -> Fraction:
+    """Return the share of the budget that formulas are searched for: the second least that may be spent."""
+    shares = sorted(each for each in training.shares if each)
+    return shares[min(1, len(shares) - 1)] if shares else Fraction(0)
