@@ -215,6 +215,19 @@ def test_evaluate_prints_a_table_or_json(
     assert "several choice makers" in json.loads(capsys.readouterr().out)["error"]["title"]
 
 
+def test_formulas_are_printed_where_they_are_asked_for(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(monkeypatch, program) == 0
+    assert "def predict" not in capsys.readouterr().out
+    assert train(monkeypatch, program, "--synthesize") == 0
+    said = capsys.readouterr().out
+    assert "# Mean regret on databases left out" in said
+    for name in ("Majority", "NaiveBayes"):
+        assert f"# In the class of {name}:" in said
+    assert said.count("        return exp(min(max(") == 2
+
+
 def test_values_after_one_flag_end_where_something_else_begins() -> None:
     words = ["--epsilon", "0.1", "1/3", "5%", ".5", "1e-2", "p.jst", "--trials", "2"]
     assert spread(words, "--epsilon") == [

@@ -40,7 +40,7 @@ from jostle.visible import visible
 
 __all__ = ["MkChoiceMaker", "Training"]
 
-LEARNING = 2
+LEARNING = 3
 """Of the code that learns: raised when the same rehearsals come to make another maker."""
 
 Sources = Corpus | History | PublicDatabase | str | Path | Iterable[PublicDatabase]

@@ -23,7 +23,7 @@ from jostle.choice.learning.regret import LEAST, honest_best
 from jostle.choice.makers.training import single_best, split_groups
 from jostle.tasks.metafeature import Metafeature
 
-__all__ = ["Formula", "Synthesis", "Term", "synthesize"]
+__all__ = ["Formula", "FormulaTerm", "Synthesis", "synthesize"]
 
 Floats = NDArray[np.float64]
 MOST_TERMS = 2
@@ -37,7 +37,7 @@ LOWEST, HIGHEST = -20, 5
 
 
 @frozen
-class Term:
+class FormulaTerm:
     """A small expression of one or two metafeatures."""
 
     kind: str
@@ -77,7 +77,7 @@ class Formula:
     """What an Option is expected to lose: exp(start + the terms times their weights)."""
 
     start: float
-    terms: tuple[Term, ...]
+    terms: tuple[FormulaTerm, ...]
     weights: tuple[float, ...]
 
     def __str__(self) -> str:
@@ -191,19 +191,19 @@ def search(
     return tuple(_fitted(terms, columns, target, weights, groups) for target in logs.T)
 
 
-def candidates(rows: Floats, names: Sequence[str]) -> list[Term]:
+def candidates(rows: Floats, names: Sequence[str]) -> list[FormulaTerm]:
     """Return the terms that are tried: thresholds are quantiles of what was seen."""
-    found = [Term("itself", (name,)) for name in names]
+    found = [FormulaTerm("itself", (name,)) for name in names]
     for place, name in enumerate(names):
         seen = rows[:, place]
-        found.append(Term("square", (name,)))
+        found.append(FormulaTerm("square", (name,)))
         thresholds = dict.fromkeys(float(f"{each:.3g}") for each in np.quantile(seen, QUANTILES))
-        found += [Term("above", (name,), each) for each in thresholds]
-        found += [Term("log", (name,), each) for each in thresholds if each > 0]
-    return [*found, *(Term("product", pair) for pair in combinations(names, 2))]
+        found += [FormulaTerm("above", (name,), each) for each in thresholds]
+        found += [FormulaTerm("log", (name,), each) for each in thresholds if each > 0]
+    return [*found, *(FormulaTerm("product", pair) for pair in combinations(names, 2))]
 
 
-def _fitted(terms: Sequence[Term], columns: Floats, target: Floats, weights: Floats, groups: int) -> Formula:
+def _fitted(terms: Sequence[FormulaTerm], columns: Floats, target: Floats, weights: Floats, groups: int) -> Formula:
     """Return the formula to which terms are added one at a time, as long as each is worth it."""
     root = np.sqrt(weights)
     scaled, wanted = columns * root[:, None], target * root

@@ -244,9 +244,8 @@ def judge_all(
         key = (*(each.name for each in way.metafeatures), share, learner.name)
         if key not in known:
             foreseen = foresee(cases, way, folds=folds, draws=draws)
-            found = [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS]
-            tried.extend(found)
-            known[key] = best_way(cases, found)
+            known[key] = most_careful(cases, [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS])
+            tried.append(known[key])
             if progress is not None:
                 progress(f"score {known[key].score(cases):.3f}: {known[key].way}")
         return known[key]
@@ -288,6 +287,20 @@ def best_way(cases: Cases, tried: Sequence[Judged], kept: NDArray[np.bool_] | No
     scores = [each.score(cases, kept) for each in tried]
     least = min(scores)
     return next(each for each, score in zip(tried, scores, strict=True) if score <= least * SAVED)
+
+
+def most_careful(cases: Cases, leads: Sequence[Judged]) -> Judged:
+    """Return the way with the largest lead that is not worse than the best one by more than a standard error.
+
+    *leads* are one way with several leads, the most careful first.
+    """
+    best = best_way(cases, leads)
+
+    def is_as_good(each: Judged) -> bool:
+        lower, doubt = best.gain(each, cases)
+        return lower <= doubt
+
+    return next(each for each in leads if is_as_good(each))
 
 
 def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judged:

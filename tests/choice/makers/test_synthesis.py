@@ -12,7 +12,7 @@ import pytest
 from small import budget, options, planted, size
 
 from jostle.choice.learning.gathering import cases_of
-from jostle.choice.makers.synthesis import Formula, Term, synthesize
+from jostle.choice.makers.synthesis import Formula, FormulaTerm, synthesize
 from jostle.errors import Source
 from jostle.lang.program import load_source
 
@@ -45,12 +45,12 @@ def test_what_is_noise_gives_no_terms() -> None:
 
 
 TERMS = (
-    Term("itself", ("sparsity",)),
-    Term("square", ("uniformity",)),
-    Term("log", ("uniformity",), 0.00125),
-    Term("above", ("sparsity",), 0.25),
-    Term("above", ("sparsity",), -0.25),
-    Term("product", ("uniformity", "sparsity")),
+    FormulaTerm("itself", ("sparsity",)),
+    FormulaTerm("square", ("uniformity",)),
+    FormulaTerm("log", ("uniformity",), 0.00125),
+    FormulaTerm("above", ("sparsity",), 0.25),
+    FormulaTerm("above", ("sparsity",), -0.25),
+    FormulaTerm("product", ("uniformity", "sparsity")),
 )
 
 
