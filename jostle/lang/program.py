@@ -317,9 +317,15 @@ def load(
     say: Callable[[str], None] | None = print_visible,
     public: str | Path | Iterable[str | Path] = (),
 ) -> Program:
-    """Return the program in a file, checked.
+    """Program in a file, checked, whose top level has run.
 
-    *public* are the folders and files that it may read as public databases; it opens no others.
+    Args:
+        path: a .jst file.
+        say: what is told each line that the program prints; None for nobody.
+        public: the folders and files that it may read as public databases; it opens no others.
+
+    Raises:
+        ProgramError: what `jostle check` says of it, or what stopped its top level.
     """
     return load_source(read_source(Path(path)), say=say, files=named(public))
 

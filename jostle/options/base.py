@@ -213,9 +213,14 @@ def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
 @overload
 def get(name: str) -> Option: ...
 def get(name: str, *, task: Task[Any] | None = None) -> Option:
-    """Return the Option of this name, which may give parameters: "FriedmanSchuster(depth=3)".
+    """Option of this name, which may give parameters: "FriedmanSchuster(depth=3)".
 
-    With a *task* it is refused if it answers another one, and a type checker knows what it gives back.
+    Args:
+        name: of a built-in Option, of one's own or of an installed package's; with some of its parameters, or none.
+        task: what it is to answer: another Option is refused, and a type checker knows what it gives back.
+
+    Raises:
+        OptionError: there is no Option of the name, it cannot have these parameters, or it answers another task.
     """
     found = _made(name)
     if task is not None and found.task is not task:

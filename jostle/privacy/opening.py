@@ -227,12 +227,23 @@ def protect(
     vault: str | Path | None = None,
     trace: Trace | str | Path | None = None,
 ) -> Probe:
-    """Return a probe on a private table that spends at most *epsilon*, whatever it is asked.
+    """Probe on a private table that spends at most *epsilon*, whatever it is asked.
 
     What is spent is kept in *vault*, a file, beyond this process; without one, for as long as this process lives.
     The first promise for a table is the one that holds. Opened again with the same promise, or without *epsilon*, it
     has what is left of that; with a smaller epsilon, that part of it, if so much is left. A larger one is refused: the
     data's owner raises a promise with `jostle vault raise`.
+
+    Args:
+        table: the private rows, with the public facts about them.
+        epsilon: the promise, read as it is written: 1, "0.1", "1/3" or a Fraction.
+        vault: a file that remembers what is spent; it is made where there is none.
+        trace: a `Trace`, or a file for its lines: what was asked, and what was released.
+
+    Raises:
+        BudgetError: there is no promise, none that is an amount, or one that is larger than what is kept allows.
+        VaultError: the vault is another table's, is damaged, or cannot be written.
+        ProbeError: an Option or a program asks, which may open nothing.
     """
     return recognise(table).open(epsilon=epsilon, vault=vault, trace=trace)
 
@@ -240,11 +251,20 @@ def protect(
 def rehearse(
     table: Table, *, epsilon: Amount | None = None, seed: int = 0, trace: Trace | str | Path | None = None
 ) -> Probe:
-    """Return a probe on a *public* table: the same answers' distribution, reproducible, and not private.
+    """Probe on a *public* table: the same answers' distribution, reproducible, and not private.
 
     For training and for trying things out. Without *epsilon* there is no bound, and what is spent is only counted. A
     table that was opened as private is refused: the same one, or one made of the same data or file. Rows that happen to
     be equal are not, since a refusal would confirm a guess at them.
+
+    Args:
+        table: the public rows, with their schema.
+        epsilon: a bound, as that of a promise; None for none.
+        seed: what its noise is drawn from: the same seed gives the same answers.
+        trace: a `Trace`, or a file for its lines.
+
+    Raises:
+        ProbeError: the table was opened as private in this process, or is made of the same data or file.
     """
     source, schema = _taken_as_public(
         table,

@@ -103,7 +103,7 @@ def choose(
     informed_by: Mapping[str, Any] | None = None,
     policy: Policy | None = None,
 ) -> str:
-    """Return the alternative taken.
+    """Alternative that is taken.
 
     *informed_by* are public or released numbers. Without a handler that answers, *policy* does; without one, what
     `jostle train` learned for the Option that runs; and without that, the first alternative listed is taken.

@@ -175,7 +175,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     judged_by: Judge | Loss | str | None = None,
     label: str = "choice",
 ) -> ChoiceMaker[Answer]:
-    """Return an Option that chooses among others, by what it looks at, as it learned on public databases.
+    """Option that chooses among others, by what it looks at, as it learned on public databases.
 
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
     rehearsals that came with Jostle, which have all built-in Options, on databases that none of these was tuned on;
