@@ -9,6 +9,7 @@ learn from: `public`. Decision trees that a program grows itself: `trees`.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
@@ -100,6 +101,8 @@ reserve({"selection": frozenset({"jostle.options.classification.select_privately
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return version("jostle")
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name not in _HOMES:
@@ -110,4 +113,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table, with_progress
+from jostle.errors import AuditError
 
 __all__ = ["audit"]
 
 
 def audit(
     name: Annotated[
-        str | None, typer.Argument(help="An Option, a mechanism or a positive control; all if left out.")
+        str | None,
+        typer.Argument(
+            help="An Option, a mechanism or a control, or one of your own, my_options.py:Name; all if left out."
+        ),
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="Run at this epsilon.")] = None,
     samples: Annotated[int | None, typer.Option(help="Runs on each of two neighbours.")] = None,
@@ -22,6 +27,8 @@ def audit(
 ) -> None:
     """Look for evidence that a mechanism gives away more than it claims, over neighbouring inputs made to show it."""
     load_with(with_)
+    if name and ".py:" in name:
+        name = _in_file(name)
     from jostle.audit import audit as audit_one  # noqa: PLC0415
     from jostle.audit import audit_all, names, show_epsilon  # noqa: PLC0415
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
@@ -50,3 +57,27 @@ def audit(
         )
     if not all(finding.as_expected for finding in findings):
         raise SystemExit(MISTAKE)
+
+
+def _in_file(named: str) -> str:
+    """Return the name that the auditor knows an Option or a Subject in a file by; the file is run."""
+    from jostle.audit import Subject  # noqa: PLC0415 - commands load what they need
+    from jostle.options.base import Option, own  # noqa: PLC0415 - as above
+    from jostle.options.own import ran  # noqa: PLC0415 - as above
+
+    path, _, inside = named.rpartition(":")
+    if not Path(path).is_file():
+        raise AuditError(f"there is no file {path}", fix="my_options.py:Name")
+    found = ran(Path(path), Path(path).stem)
+    held = found.get(inside)
+    if isinstance(held, Subject):
+        return str(held.name)
+    name = held.name if isinstance(held, Option) else inside
+    if name in own():
+        return str(name)
+    known = [each for each, value in found.items() if isinstance(value, Subject) or value in own().values()]
+    raise AuditError(
+        f"{path} has no Option and no Subject {inside!r} to audit",
+        why="an Option is registered with @jostle.option, and a mechanism with jostle.audit.register(Subject(...))",
+        fix=f"{path}:{known[0]}" if known else "@jostle.option, on the line above its class or function",
+    )

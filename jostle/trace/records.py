@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import threading
 import weakref
@@ -40,6 +41,8 @@ __all__ = [
     "read_trace",
 ]
 
+LOGGER = logging.getLogger("jostle.trace")
+"""Says what a trace does, line by line, to whoever listens: nothing that was not paid for."""
 VERSION = 1
 TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
 MOST_VALUES = 64
@@ -240,6 +243,8 @@ class Trace:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:
                 self._whole[len(self._records)] = released.ravel().copy()
             self._records.append(record)
+            if LOGGER.isEnabledFor(logging.INFO):
+                LOGGER.info("%s", to_json(record))
             if self._path is None or self._failure is not None:
                 return
             try:

@@ -1,0 +1,63 @@
+"""Mechanisms and Options of one's own, audited from the file that they are in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jostle.audit import subjects
+from jostle.cli.app import app
+from jostle.errors import AuditError
+
+MINE = """
+from jostle.audit import Subject, histogram_pairs, lifted, register
+
+def noisy(share):
+    def run(noise, data, epsilon):
+        return int(noise.discrete_laplace(share / epsilon, 1)[0]) + data[0]
+    return lifted(run)
+
+def made(name, share):
+    pairs = histogram_pairs(2, "add_remove")
+    return register(Subject(name=name, module=__name__, about="a count", pairs=pairs, sample=noisy(share)))
+
+Cheater, Honest = made("AQuarterOfTheNoise", "1/4"), made("AllOfTheNoise", 1)
+
+def helper():
+    pass
+""".replace("share / epsilon", "Fraction(share) / epsilon").replace(
+    "\nfrom", "\nfrom fractions import Fraction\nfrom", 1
+)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(subjects, "_REGISTERED", dict(subjects._REGISTERED))
+    file = tmp_path / "my_mechanisms.py"
+    file.write_text(MINE, "utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "status"), [("Cheater", "breaks its claim", 1), ("Honest", "within its claim", 0)]
+)
+def test_a_mechanism_in_a_file_is_audited(
+    mine: Path, capsys: pytest.CaptureFixture[str], name: str, verdict: str, status: int
+) -> None:
+    ended = 0
+    try:
+        app(["audit", f"{mine}:{name}", "--samples", "4000", "--json"], standalone_mode=False)
+    except SystemExit as end:
+        ended = int(end.code or 0)
+    (found,) = json.loads(capsys.readouterr().out)
+
+    assert (found["verdict"], ended) == (verdict, status)
+
+
+def test_what_is_not_there_to_be_audited_is_said(mine: Path, tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match=r"no Option and no Subject 'helper' to audit(.|\n)*fix: .*:Cheater"):
+        app(["audit", f"{mine}:helper"], standalone_mode=False)
+    with pytest.raises(AuditError, match="there is no file"):
+        app(["audit", f"{tmp_path / 'none.py'}:Cheater"], standalone_mode=False)
