@@ -326,6 +326,7 @@ def load(
 
     Raises:
         ProgramError: what `jostle check` says of it, or what stopped its top level.
+        JostleError: the file cannot be read.
     """
     return load_source(read_source(Path(path)), say=say, files=named(public))
 

@@ -43,7 +43,6 @@ __all__ = [
     "option",
     "options_for",
     "own",
-    "per_part",
 ]
 
 
@@ -256,11 +255,6 @@ def _made(name: str) -> Option:
         raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.title}", fix=mistake.fix) from None
     except (TypeError, ValueError) as mistake:
         raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.args[0]}") from None
-
-
-def per_part(epsilon: Fraction, schema: Schema) -> Fraction:
-    """Return what each of many disjoint parts may spend so that together they cost epsilon."""
-    return epsilon if schema.neighbours == "add_remove" else epsilon / 2
 
 
 def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
