@@ -27,6 +27,7 @@ from jostle.choice.makers.training import (
     best_way,
     judge,
     judge_all,
+    most_careful,
     nested,
     single_best,
     split_groups,
@@ -234,3 +235,15 @@ def test_losses_of_one_judge_are_not_learned_from_by_another() -> None:
     assert len(Training(history=mixed, judged_by=judge).rehearsed(maker, silent())) == 3 * 2 * 2 * 3
     with pytest.raises(ChoiceError, match="nothing in the history was judged by speed"):
         Training(history=known_by_rows(), judged_by=judge).rehearsed(maker, silent())
+
+
+def test_of_leads_that_are_about_as_good_the_most_careful_is_taken() -> None:
+    cases = cases_of(planted(lambda *_: (0.2, 0.4), options(), count=40), options())
+    noise = np.random.default_rng(1).normal(0, 0.05, len(cases))
+    taken, single = np.zeros((len(cases), 2)), np.full(len(cases), 0.4)
+    bold = Judged(evolve(SINGLE_BEST, lead=0.0), np.full(len(cases), 0.25), single, taken)
+    about = Judged(evolve(SINGLE_BEST, lead=0.1), 0.252 + noise - noise.mean(), single, taken)
+    worse = Judged(evolve(SINGLE_BEST, lead=0.2), 0.35 + noise, single, taken)
+    assert most_careful(cases, [worse, about, bold]) is about
+    assert most_careful(cases, [worse, bold]) is bold
+    assert most_careful(cases, [worse]) is worse
