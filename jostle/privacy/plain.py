@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 
 from jostle.errors import ProbeError
+from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
 
 __all__ = ["plain"]
 
@@ -29,6 +30,7 @@ NUMBERS = "biuf"
 """The kinds of arrays that hold numbers."""
 SCALARS = tuple({np.dtype(code).type for code in "?bhilqBHILQefd"})
 """Numpy's single numbers that have a builtin counterpart."""
+MEASURED = (MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop)
 
 
 def _is_ours(kind: type) -> bool:
@@ -62,6 +64,8 @@ def plain(value: object, knows: Callable[[type], bool] = _is_ours) -> Any:  # no
         return _array(value)
     if any(kind is known for known in SCALARS):
         return value.item()  # type: ignore[attr-defined]  # a number of numpy's, whose item is a builtin one
+    if any(kind is known for known in MEASURED):
+        return plain(value.value, knows)  # type: ignore[attr-defined]  # an answer, without how sure it is
     if knows(kind):
         return _rebuilt(value, knows)
     raise ProbeError(

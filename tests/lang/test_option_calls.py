@@ -136,7 +136,7 @@ def test_what_cannot_be_seen_beforehand_is_refused_before_it_is_charged(option: 
         db = grid() if on_grid else opened()
         with pytest.raises(ProgramError) as caught:
             program(text).run("answer", db, Workload.random_ranges(SHAPE), epsilon=Fraction(1))
-        assert {each.code for each in caught.value.diagnostics} <= {"J105", "J113", "J501", "J508"}, wrong
+        assert {each.code for each in caught.value.diagnostics} <= {"J105", "J113", "J501", "J508", "J511"}, wrong
         assert db.spent <= Fraction(1, 2), wrong
 
 

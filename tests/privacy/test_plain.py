@@ -12,6 +12,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jostle import Table, rehearse
 from jostle.errors import ProbeError
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
 from jostle.privacy.plain import plain
@@ -42,6 +43,19 @@ def test_lists_become_tuples_and_numpys_numbers_builtin_ones() -> None:
     for given_, wanted in ((np.float64(0.1), 0.1), (np.int64(3), 3), (np.uint8(3), 3), (np.bool_(True), True)):
         assert plain(given_) == wanted
         assert type(plain(given_)) is type(wanted)
+
+
+def test_answers_become_plain_numbers_without_how_sure_they_are() -> None:
+    db = rehearse(Table.from_grid([5, 6, 7]), seed=0)
+    for answer, kind in (
+        (db.count(1), int),
+        (db.mean("x", epsilon=1), float),
+        (db.histogram("x", epsilon=1), np.ndarray),
+        (db.top_k("x", 2, epsilon=1), tuple),
+    ):
+        again = plain(answer)
+        assert type(again) is kind
+        assert np.array_equal(again, answer.value)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=repr)
