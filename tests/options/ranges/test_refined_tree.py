@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle.errors import OptionError
-from jostle.options.ranges.refined_tree import Counted, RefinedTree, starts_of
+from jostle.options.ranges.refined_tree import CountedTree, RefinedTree, starts_of
 from jostle.options.ranges.tree import halving_tree
 from jostle.privacy.events import Laplace, in_turn
 from jostle.tables.table import Table
@@ -30,7 +30,7 @@ def sums(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def test_partitions_cover_every_cell_once_and_cut_what_holds_enough(given_cells: list[int], least: float) -> None:
     cells = np.array(given_cells)
     whole = [np.full(len(starts), level == len(TREE.starts) - 1) for level, starts in enumerate(TREE.starts)]
-    known = Counted.nothing(TREE).and_counts(whole, sums(cells, starts_of(TREE, whole)), 0.01)
+    known = CountedTree.nothing(TREE).and_counts(whole, sums(cells, starts_of(TREE, whole)), 0.01)
     partition = known.partition(least)
     covered = np.zeros(len(TREE.order), dtype=int)
     for level, marks in enumerate(partition):
@@ -48,7 +48,7 @@ def test_the_fit_is_least_squares_over_all_rounds(seed: int) -> None:
     """Against the normal equations over cells, on counts so large that none is below 0."""
     generator = np.random.default_rng(seed)
     cells = generator.integers(500, 900, SHAPE)
-    known, rows, values, weights = Counted.nothing(TREE), [], [], []
+    known, rows, values, weights = CountedTree.nothing(TREE), [], [], []
     for _ in range(3):
         partition = known.partition(float(generator.integers(400, 4000)))
         starts = starts_of(TREE, partition)
