@@ -36,6 +36,10 @@ class Market(ABC):
         """Return the numbers of an expression, in its shape."""
 
 
+OF_PROBES = frozenset({"release", "release_cells", "count", "histogram", "sum", "mean", "quantile", "parts"})
+"""What a probe is asked, and the view of one is not."""
+
+
 @frozen(eq=False, repr=False)
 class View:
     """What a metafeature sees of a database: public facts, and whatever it buys."""
@@ -58,6 +62,15 @@ class View:
     def sizes(self) -> tuple[int, ...]:
         """Return how many values each attribute has; on a grid, its sides."""
         return tuple(self.schema[name].size for name in self.schema.attributes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_PROBES:
+            raise ChoiceError(
+                f"a metafeature does not ask for db.{name}",
+                why="its maker sets the price of what it buys, and learns from it on public databases as well",
+                fix="db.buy(expression), for one number, or db.buy_cells(expression): buy(cells()) is a count",
+            )
+        raise AttributeError(f"what a metafeature sees has no {name!r}", name=name, obj=self)
 
     def buy(self, wanted: Expression) -> float:
         """Return the one number of a private expression, with noise. Bought twice, it is paid once."""

@@ -188,3 +188,11 @@ def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
     assert log_rows._version is None
     found = [held for _, held in in_processes(mark_held, [log_rows, log_rows], workers=2)]
     assert found == [("log_rows", log_rows.version)] * 2
+
+
+@pytest.mark.parametrize("name", ["release", "release_cells", "count", "histogram"])
+def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) -> None:
+    view = View(Schema({"x": jostle.Numeric(0, 1)}), 1.0, None)  # type: ignore[arg-type]  # it is not come to
+    with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
+        getattr(view, name)
+    assert not hasattr(view, "shape")
