@@ -9,7 +9,6 @@ learn from: `public`. Decision trees that a program grows itself: `trees`.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
@@ -102,6 +101,8 @@ reserve({"selection": frozenset({"jostle.options.classification.select_privately
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - takes longer than all else here
+
         return version("jostle")
     if name in _MODULES:
         return import_module(_MODULES[name])
