@@ -179,12 +179,16 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
 
     Without *informed_by* it may look at all that Jostle knows for the task. Without *trained_on* it learns from the
     rehearsals that came with Jostle, which have all built-in Options, on databases that none of these was tuned on;
-    it can be given databases, a folder of them, a
-    history, or the file of a trained maker or of a history. *spending* fixes the share of the budget for what
-    it looks at; otherwise the share is learned as well, and may be nothing. *judged_by* says how bad an answer is: one
-    of the task's judges by name ("auc"), or a function of two lists, the answers and the truth (see
-    `jostle.choice.learning.judging`); otherwise the first of the task's judges does. It learns when it is first called,
-    or beforehand with `jostle train`.
+    it can be given databases, a folder of them, a history, or the file of a trained maker or of a history.
+    *spending* fixes the share of the budget for what it looks at; otherwise the share is learned as well, and may
+    be nothing. *judged_by* says how bad an answer is: one of the task's judges by name ("auc"), or a function of
+    two lists, the answers and the truth (see `jostle.choice.learning.judging`); otherwise the first of the task's
+    judges does. It learns when it is first called, or beforehand with `jostle train`.
+
+    Raises:
+        OptionError: an Option is not known.
+        ChoiceError: Options answer different questions, or what was learned before cannot be read.
+        CorpusError: the databases to learn from cannot be read.
     """
     options = tuple(_option(each) for each in among)
     if not options:
