@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from jostle.options import base
 from jostle.privacy import opening
+from jostle.tables import dask_source
 
 # No deadlines: how long an example takes says nothing about whether it is right. On the build machine the examples are
 # the same each time; at a desk they are new ones.
@@ -76,3 +77,7 @@ def cluster() -> Iterator[str]:
             n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp", host="127.0.0.1"
         ) as found:
             yield str(found.scheduler_address).replace("tcp://", "dask://")
+            # Else they look for it when it is gone, from threads of their own and with random pauses between.
+            for client in dask_source._clients.values():
+                client.close()
+            dask_source._clients.clear()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import threading
 import weakref
@@ -41,8 +40,6 @@ __all__ = [
     "read_trace",
 ]
 
-LOGGER = logging.getLogger("jostle.trace")
-"""Says what a trace does, line by line, to whoever listens: nothing that was not paid for."""
 VERSION = 1
 TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
 MOST_VALUES = 64
@@ -243,8 +240,6 @@ class Trace:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:
                 self._whole[len(self._records)] = released.ravel().copy()
             self._records.append(record)
-            if LOGGER.isEnabledFor(logging.INFO):
-                LOGGER.info("%s", to_json(record))
             if self._path is None or self._failure is not None:
                 return
             try:

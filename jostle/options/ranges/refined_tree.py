@@ -136,7 +136,7 @@ class RefinedTree(GridOption):
     """Part of epsilon that buys the first round, of one coarse level."""
     second_share: Fraction = share("7/20", zero=True)
     """Part that buys a round between the first and the last; none if 0."""
-    threshold: float = positive(3)
+    threshold: float = positive(3.0)
     """A region is cut that seems to hold so many standard deviations of the next round's noise."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
