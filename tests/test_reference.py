@@ -2,26 +2,95 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+from inspect import signature
 from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
 
 import jostle
 from jostle.cli.saying import INTERRUPTED, MISTAKE, REFUSED
-from jostle.trace.records import KINDS
+from jostle.corpora.databases import PublicTable
+from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, stem_of
+from jostle.corpora.named import MOST_FILES
+from jostle.files.content import MOST_BYTES
+from jostle.public import folder
+from jostle.tables.clock import UNITS
+from jostle.tables.private_files import GRID_ENDING
+from jostle.tables.schema import KINDS, NOT_IN_FILES
+from jostle.trace import records
 
 DOCS = Path(__file__).parent.parent / "docs"
 FILES = (DOCS / "reference" / "files.md").read_text("utf-8")
+CORPORA = (DOCS / "reference" / "corpora.md").read_text("utf-8")
+
+
+def _toml(page: str) -> str:
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    return str(text)
 
 
 def test_the_schema_on_the_page_is_written_as_schemas_are() -> None:
-    (text,) = re.findall(r"^```toml\n(.*?)^```$", FILES, flags=re.DOTALL | re.MULTILINE)
+    schema = jostle.Schema.from_toml(_toml(FILES))
 
-    schema = jostle.Schema.from_toml(text)
-    assert schema.names == ("age", "smokes")
-    assert jostle.Schema.from_toml(schema.to_toml()) == schema
+    assert schema.to_toml() == _toml(FILES)
+    assert (schema.names, schema.identifiers) == (("age", "born", "region", "smokes"), ("patient",))
+    assert schema.features is not None
+    assert schema.features.names == ("remarks=cough", "remarks=fever")
+    assert schema["region"].levels == ((0, 0, 0), (0, 0, 1), (0, 1, 2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_says_what_every_entry_of_a_column_means(kind: str) -> None:
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|", FILES, flags=re.MULTILINE)
+    said = {name for names, of in rows if kind in of for name in re.findall(r"`(\w+)`", names)}
+
+    assert f"`{kind}`" in FILES
+    assert said == set(signature(KINDS[kind]).parameters) - NOT_IN_FILES
+
+
+def test_the_page_names_every_unit_of_dates() -> None:
+    assert [unit for unit in UNITS if f"`{unit}`" not in FILES] == []
 
 
 def test_the_page_names_every_status_and_kind_of_record() -> None:
     statuses = {int(status) for status in re.findall(r"^\| (\d+) \|", FILES, flags=re.MULTILINE)}
     assert statuses == {0, MISTAKE, 2, REFUSED, INTERRUPTED}
-    assert [kind for kind in KINDS if f"`{kind}`" not in FILES] == []
+    assert [kind for kind in records.KINDS if f"`{kind}`" not in FILES] == []
+
+
+def test_the_folder_on_the_page_is_read_as_the_page_says(tmp_path: Path) -> None:
+    (drawn,) = re.findall(r"^```text\n(.*?)^```$", CORPORA, flags=re.DOTALL | re.MULTILINE)
+    names = re.findall(r"^  (\S+) ", drawn, flags=re.MULTILINE)
+    table = PublicTable.of("any", {"x": ["1", "?"], "label": ["a", "b"]}).columns
+    for name in names:
+        if name.endswith(GRID_ENDING):
+            np.save(tmp_path / name, np.array([[1.0, 2.0]]))
+        elif name == GROUPS:
+            (tmp_path / name).write_text(_toml(CORPORA), "utf-8")
+        elif name.endswith(".parquet"):
+            pq.write_table(table, tmp_path / name)
+        elif name.endswith(".csv.gz"):
+            (tmp_path / name).write_bytes(gzip.compress(b"x,label\n1,a\n?,b\n3,?\n"))
+        else:
+            (tmp_path / name).write_text("passed over", "utf-8")
+
+    corpus = folder(tmp_path)
+
+    assert corpus.problems == ()
+    assert corpus.groups == {"census": ("adult", "nursery"), "taxi_map": ("taxi_map",)}
+    (adult, _) = corpus.tables
+    assert (len(adult), adult.columns["x"].to_pylist()) == (2, [1.0, None])
+    assert [grid.shape for grid in corpus.grids] == [(1, 2)]
+
+
+def test_the_page_names_every_ending_and_the_limits() -> None:
+    endings = set(re.findall(r"`(\.\w+)`", CORPORA))
+
+    assert {part for ending in (*TABLE_ENDINGS, GRID_ENDING) for part in re.findall(r"\.\w+", ending)} == endings
+    assert all(stem_of(Path(f"a{ending}")) == "a" for ending in TABLE_ENDINGS)
+    assert (MOST_BYTES, GROUPS_FILE.most_bytes) == (2**33, 2**25)
+    assert f"{MOST_FILES:,}" in CORPORA
