@@ -33,7 +33,10 @@ Floats = NDArray[np.float64]
 @option
 @frozen(kw_only=True)
 class ClusterSelection(ScoredSelector):
-    """Noisy counts of every feature by class, in one tally that costs epsilon; clusters of these, and their scores."""
+    """Selects features by scores of clusters of features with like counts.
+
+    Privacy: noisy counts of every feature by class, in one tally that costs epsilon; all else is computed from these.
+    """
 
     paper = "Stoddard, Chen, Machanavajjhala 2014"
 

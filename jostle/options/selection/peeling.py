@@ -26,8 +26,9 @@ CHECK_SHARE = Fraction(1, 2)
 @option
 @frozen(kw_only=True)
 class Peeling(ScoredSelector):
-    """*top* picks by permute-and-flip, each with an equal part of epsilon; the noise of a pick is that of one score.
+    """Selects the features of the best scores, one after the other.
 
+    Privacy: *top* picks by permute-and-flip, each with an equal part of epsilon. Noise is that of one score.
     With a threshold, half the budget buys counts of the features that were picked, and those below it are dropped.
     """
 

@@ -29,7 +29,10 @@ MOST_PLACES = 20
 @option
 @frozen(kw_only=True)
 class PrivateKD(Selector):
-    """*top* picks, each with an equal part of epsilon."""
+    """Selects the features that best tell apart rows of different classes, one after the other.
+
+    Privacy: *top* picks, each with an equal part of epsilon.
+    """
 
     paper = "Vinterbo, ECML PKDD 2012"
 

@@ -28,7 +28,9 @@ ROWS_BOUND = 100_000
 @option
 @frozen(kw_only=True)
 class PrivateThresholdTesting(ScoredSelector):
-    """Features whose score reaches one noisy threshold, at most *top* of them, drawn at random.
+    """Not private, for public rows only: features whose score reaches one noisy threshold.
+
+    At most *top* of them, drawn at random.
 
     NOT PRIVATE, for any epsilon: with scores (0, 1) on one table, (1, 1) on its neighbour, and threshold 0.5, it
     answers (no, yes) with chance above 0 on the first and never on the second. On private rows it is refused.

@@ -26,7 +26,10 @@ __all__ = ["ScorePerturbation"]
 @option
 @frozen(kw_only=True)
 class ScorePerturbation(ScoredSelector):
-    """Noisy counts of every feature by class, in one tally that costs epsilon; the rest is computed from these."""
+    """Selects features by scores that are computed from noisy counts.
+
+    Privacy: noisy counts of every feature by class, in one tally that costs epsilon; all else is computed from these.
+    """
 
     paper = "Stoddard, Chen, Machanavajjhala 2014"
 

@@ -72,7 +72,10 @@ def _within(threshold: int) -> int:
 @option
 @frozen(kw_only=True)
 class SparseVector(ThresholdSelector):
-    """The sparse vector, with the shares of Lyu, Su and Li: 1 to (2c)^(2/3), or c^(2/3) where scores only rise."""
+    """Selects features whose noisy score passes a noisy threshold, up to a number of them: the sparse vector.
+
+    Shares of the budget are those of Lyu, Su and Li: 1 to (2c)^(2/3), or c^(2/3) where scores only rise.
+    """
 
     paper = "Lyu, Su, Li, PVLDB 2017"
 
@@ -85,7 +88,11 @@ class SparseVector(ThresholdSelector):
 @option
 @frozen(kw_only=True)
 class NoisyCut(ThresholdSelector):
-    """NoisyCut, with as much more noise as its epsilon needs: 1 to 6c, or 3c where scores only rise."""
+    """Selects features whose noisy score passes a threshold with less noise, up to a number of them.
+
+    Privacy: as the sparse vector, with as much more noise as its epsilon needs: shares are 1 to 6c, or 3c where scores
+    only rise. As published it had too little.
+    """
 
     paper = "Lee, Clifton, KDD 2014; Lyu, Su, Li, PVLDB 2017"
 
