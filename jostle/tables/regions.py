@@ -97,7 +97,7 @@ class Regions(LevelKernel):
         if len(self.order) != cells or not _each_once(self.order):
             raise TableError("the order of a grid's cells does not hold each cell once")
         for starts in self.starts:
-            if not len(starts) or starts[0] != 0 or starts[-1] >= cells or np.any(np.diff(starts) <= 0):
+            if not len(starts) or starts[0] != 0 or starts[-1] >= cells or np.any(starts[1:] <= starts[:-1]):
                 raise TableError("the regions of a grid do not begin one after the other, from the first cell on")
         return tuple(map(len, self.starts))
 

@@ -14,7 +14,8 @@ from contracts import LISTS, Outcome, attempt, check_beforehand, members, summar
 from making import PLAUSIBLE, made
 from some_expressions import tiny
 
-from jostle.errors import JostleError
+import jostle
+from jostle.errors import JostleError, TableError
 from jostle.privacy.events import price
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
@@ -32,6 +33,7 @@ from jostle.tables.feature_sums import FeatureSums
 from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, whole, wholes
 from jostle.tables.kernels import Counts, DenseKernel, Marks, Sums
 from jostle.tables.margins import Margins
+from jostle.tables.number_kernels import Ranks
 from jostle.tables.regions import Haar, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.stacks import Layer, Stack
@@ -236,7 +238,6 @@ def test_a_list_with_declared_fields_comes_to_be() -> None:
 
 def test_a_single_private_number_is_clamped_to_bounds_of_any_length() -> None:
     """A single cell is a number to numpy, which was squeezed into 64 bits after the charge."""
-    import jostle  # noqa: PLC0415
     from jostle.privacy.expressions import rows  # noqa: PLC0415
 
     db = jostle.rehearse(jostle.Table.from_grid([1, 2]), epsilon=3, seed=0)
@@ -246,7 +247,6 @@ def test_a_single_private_number_is_clamped_to_bounds_of_any_length() -> None:
 
 
 def test_shares_too_small_for_their_noise_are_refused_before_the_charge() -> None:
-    import jostle  # noqa: PLC0415
 
     db = jostle.rehearse(jostle.Table.from_grid([1, 2]), epsilon=1, seed=0)
     least = Fraction(1, 2**60)
@@ -255,6 +255,17 @@ def test_shares_too_small_for_their_noise_are_refused_before_the_charge() -> Non
         db.perform(AddNoiseByLevel(kernel, [least, 1 - least]), 1, site="levels")
     assert db.spent == 0
     assert price(AddNoiseByLevel(kernel, [Fraction(1, 2)] * 2).event(Fraction(1)), "add_remove") == 1
+
+
+def test_starts_whose_differences_run_over_do_not_rise() -> None:
+    """From a number above 0 down to the least one is a step up, as 64 bits have it."""
+    least = -(2**63)
+    with pytest.raises(TableError):
+        Regions(("b",), [0, 1, 2], [[0, 1, least]]).cells(ADDED)
+    numbers = jostle.Schema({"x": jostle.Numeric(0, 9)})
+    with pytest.raises(TableError):
+        Ranks("x", [0, 1, least]).cells(numbers)
+    Ranks("x", [0, 1, 3]).cells(numbers)
 
 
 def test_stretches_whose_differences_run_over_are_refused() -> None:
