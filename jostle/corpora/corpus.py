@@ -119,8 +119,8 @@ class Corpus:
         for database in self.databases:
             try:
                 _ = database.digest  # worked out while the database is in memory anyway
-                if isinstance(database, PublicTable) and not database.artificial:
-                    marks[database.name] = RowMarks.of(database)
+                if (found := database.marks) is not None:
+                    marks[database.name] = found
             except PrivateDataError:
                 raise
             except JostleError as mistake:

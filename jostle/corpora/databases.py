@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.corpora.cells import grid_digest, plain_table, table_digest
 from jostle.corpora.parts import GridParts, Parts, TableParts
+from jostle.corpora.relatives import RowMarks
 from jostle.corpora.specs import GridSpec, Spec, TableSpec, instance_key
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.tables.frames import frame_columns
@@ -97,6 +98,11 @@ class PublicDatabase(Parts):
     def digest(self) -> str:
         """A hash of what it says, the same on every machine and from every way to read it."""
 
+    @property
+    def marks(self) -> RowMarks | None:
+        """What tells which others have the same rows; None for what shares rows with nobody."""
+        return None
+
     def key(self, spec: Spec) -> str:
         """The text that identifies the instance this spec makes of it; refuse a spec of something else."""
         if not isinstance(spec, self.spec):
@@ -153,6 +159,11 @@ class PublicTable(TableParts, PublicDatabase):
     def digest(self) -> str:
         """Return a hash of what the table says, the same on every machine and from every way to read it."""
         return table_digest(self.columns, self.label)
+
+    @property
+    def marks(self) -> RowMarks | None:
+        """What tells which others have the same rows; None for what a generator made."""
+        return None if self.artificial else RowMarks.of(self.columns, self.label)
 
     @cached_property
     def length(self) -> int:

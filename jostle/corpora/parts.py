@@ -32,6 +32,11 @@ MOST_CELLS = 2**14
 class Parts(ABC):
     """What has parts that can be rehearsed on."""
 
+    @property
+    def axes(self) -> int | None:
+        """How many axes it has; None for what has none."""
+        return None
+
     @abstractmethod
     def usual(self) -> Iterator[Spec]:
         """The parts that makers learn from."""
@@ -86,6 +91,11 @@ class GridParts(Parts):
     @abstractmethod
     def shape(self) -> Shape:
         """How many cells there are along each axis."""
+
+    @property
+    def axes(self) -> int:
+        """How many sides there are."""
+        return len(self.shape)
 
     def usual(self) -> Iterator[GridSpec]:
         """Records and cells as there may be in practice."""

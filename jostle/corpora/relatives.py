@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.cells import row_hashes
-from jostle.corpora.databases import PublicTable
 
 __all__ = ["KNOWN_RELATIVES", "RowMarks", "related"]
 
@@ -41,11 +41,12 @@ class RowMarks:
     """How many of the rows that the columns' values could make up there are."""
 
     @classmethod
-    def of(cls, table: PublicTable) -> RowMarks:
+    def of(cls, columns: pa.Table, label: str) -> RowMarks:
         """Return a table's marks."""
-        hashes = row_hashes(table.columns, table.label)
-        values = (float(len(table.columns[name].unique())) for name in table.attributes)
-        return cls(table.attributes, hashes, len(hashes) / math.prod(values))
+        attributes = tuple(name for name in columns.column_names if name != label)
+        hashes = row_hashes(columns, label)
+        values = (float(len(columns[name].unique())) for name in attributes)
+        return cls(attributes, hashes, len(hashes) / math.prod(values))
 
 
 def related(one: RowMarks, other: RowMarks) -> bool:

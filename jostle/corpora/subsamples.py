@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from attrs import evolve
 
-from jostle.corpora.databases import PublicDatabase, PublicGrid
+from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
 
 __all__ = ["default_jobs", "few_jobs"]
@@ -15,7 +15,7 @@ Jobs = list[tuple[PublicDatabase, Spec]]
 
 
 def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = (), *, declared: bool = False) -> Jobs:
-    """The instances of public databases to be rehearsed on; of grids, only those with so many axes, if said.
+    """The instances of public databases to be rehearsed on; of those with axes, only with so many, if said.
 
     With *declared*, each comes a second time, with a schema that declares the number of rows: what is rehearsed there
     is what a maker learns for such tables.
@@ -23,7 +23,7 @@ def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = ()
     jobs = [
         (database, spec)
         for database in databases
-        if not axes or not isinstance(database, PublicGrid) or len(database.shape) in axes
+        if not axes or database.axes is None or database.axes in axes
         for spec in database.usual()
     ]
     return [*jobs, *((database, evolve(spec, declared=True)) for database, spec in jobs if declared)]
