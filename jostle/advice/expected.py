@@ -21,7 +21,7 @@ from jostle.options.base import Option
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.programs import load_maker
 from jostle.tables.schema import Schema
-from jostle.tasks import CLASSIFICATION, RANGES
+from jostle.tasks import Task
 
 __all__ = ["Advice", "Expected", "Needed", "advise"]
 
@@ -30,8 +30,6 @@ FINE = tuple(float(f"{10 ** (exponent / 20):.3g}") for exponent in range(-40, 21
 """Budgets that are tried for a wanted loss, from 0.01 to 10."""
 GAIN = 0.1
 """On the bands' scale, how far an Option is to be ahead of guessing."""
-GRIDS = "ranges"
-MAKERS = {1: "ranges-1d", 2: "ranges-2d"}
 
 
 @frozen
@@ -232,8 +230,7 @@ def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: 
 
 
 def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
-    task = CLASSIFICATION if known.scale == "share" else RANGES
-    yield f"{known.judge}: {task.judge(known.judge).about}."
+    yield f"{known.judge}: {SHIPPED[known.maker].task.judge(known.judge).about}."
     yield (
         f"Four in five losses are expected in brackets, from rehearsals on {known.databases} public databases of "
         f"{known.groups} groups."
@@ -251,9 +248,10 @@ def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence
 
 def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, list[str]]:
     """Options that are asked about, as whose task's they are known, and what is to be said of them."""
-    if what is None or what == GRIDS or (isinstance(what, str) and what in SHIPPED):
-        task = CLASSIFICATION if schema.label is not None and what is None else RANGES
-        name = _home(schema, task, wanted=None if what == GRIDS else what)
+    wanted = what if isinstance(what, str) and what in SHIPPED else None
+    task = SHIPPED[wanted].task if wanted is not None else _task(what, schema)
+    if task is not None:
+        name = _home(schema, task, wanted)
         return [name, *SHIPPED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)
@@ -266,24 +264,26 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
     return [option.name, name], name, []
 
 
-def _home(schema: Schema, task: Any, wanted: str | None = None) -> str:
+def _task(what: object, schema: Schema) -> Task[Any] | None:
+    """The task that Jostle came with makers for and that is meant: by one of its other names, or by what suits."""
+    tasks = tuple(dict.fromkeys(each.task for each in SHIPPED.values()))
+    if what is None:
+        return next((task for task in tasks if task.suits(schema)), tasks[-1])
+    return next((task for task in tasks if what in task.also), None)
+
+
+def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     """Name of the maker with whose task's Options it belongs."""
-    if wanted is not None:
-        task = SHIPPED[wanted].task
     if not task.suits(schema):
-        raise ChoiceError(
-            f"this schema is not one for what {task.does}",
-            fix='Schema(columns, label="...")'
-            if task is CLASSIFICATION
-            else "a schema of one or two columns, no label",
-        )
-    name = "classification" if task is CLASSIFICATION else MAKERS.get(len(schema.names))
-    if name is None or task not in {CLASSIFICATION, RANGES}:
+        raise ChoiceError(f"this schema is not one for what {task.does}", fix=task.suited)
+    makers = {name: each for name, each in SHIPPED.items() if each.judge is None}
+    name = next((name for name, each in makers.items() if each.task is task and each.spans(schema)), None)
+    if name is None:
         raise ChoiceError(
             f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",
-            fix="a schema with a label, or with one or two columns to ask ranges of",
+            fix=", or ".join(dict.fromkeys(each.task.suited for each in SHIPPED.values())),
         )
-    if wanted is not None and task is RANGES and wanted != name:
+    if wanted is not None and not SHIPPED[wanted].spans(schema):
         raise ChoiceError(f"{wanted} is not for a schema of {len(schema.names)} columns", fix=name)
     return name if wanted is None else wanted
 

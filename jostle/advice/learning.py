@@ -14,17 +14,15 @@ from jostle.advice.kept import Expectations, OptionBands
 from jostle.choice.learning.cases import ARTIFICIAL, Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.options import get
 from jostle.programs import shipped_choice
-from jostle.tasks import CLASSIFICATION
 
 __all__ = ["Lessons", "expectations", "lessons"]
 
 Floats = NDArray[np.float64]
-GUESSES = {"classification": "Majority", "grid": "Uniform"}
 LARGEST = "3"
-"""The budget at which `Majority` is rehearsed that says best how common the commonest class is."""
+"""The budget at which the commonest class is guessed that says best how common the commonest class is."""
 
 
 @frozen(eq=False)
@@ -67,12 +65,11 @@ class Lessons:
 def lessons(name: str) -> Lessons:
     """What was rehearsed with the Options of the task of a maker that came with Jostle."""
     shipped, history, maker = SHIPPED[name], rehearsals_of(name), shipped_choice(name)
-    names = CLASSIFIERS if shipped.task is CLASSIFICATION else GRIDS
-    cases = cases_of(history, [get(each) for each in names], judge=shipped.judge)
+    cases = cases_of(history, [get(each) for each in shipped.rehearsed], judge=shipped.judge)
     losses = {option: cases.losses[:, place] for place, option in enumerate(cases.options)}
     commonest = None
-    if shipped.task is CLASSIFICATION:
-        guess = get(GUESSES[shipped.task.name])
+    if shipped.classes:
+        guess = get(shipped.guess)
         by_key = [history.losses(each.key, guess.name, guess.version) for each in cases.instances]
         errors = [
             np.mean([loss for (epsilon, _), loss in each.items() if epsilon == LARGEST and loss is not None])
@@ -97,22 +94,21 @@ def _of_maker(cases: Cases, maker: ChoiceMaker) -> Floats:
 def expectations(name: str) -> Expectations:
     """What is expected of Options and of the maker, by public facts."""
     known = lessons(name)
-    task = SHIPPED[name].task
-    guess = GUESSES[task.name]
+    shipped = SHIPPED[name]
     versions = {each: get(each).version for each in known.cases.options}
     reach = known.records_epsilon
     cells = {int(np.prod([size for _, size, _ in each.sketch.columns])) for each in known.cases.instances}
     return Expectations(
         scale=known.scale,
-        judge=SHIPPED[name].judge or task.judges[0].name,
-        guess=guess,
+        judge=shipped.judge or shipped.task.judges[0].name,
+        guess=shipped.guess,
         maker=name,
         cells=() if known.commonest is not None else tuple(sorted(cells)),
         least=float(reach.min()),
         most=float(reach.max()),
         databases=len(set(known.cases.databases.tolist())),
         groups=len(set(known.cases.groups.tolist())),
-        options=dict(_bands(known, versions, guess)),
+        options=dict(_bands(known, versions, shipped.guess)),
     )
 
 

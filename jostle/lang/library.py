@@ -50,6 +50,8 @@ class LibraryTask:
     does: str
     modules: tuple[str, ...]
     asked: tuple[str, ...]
+    handed: tuple[str, ...]
+    """What of it a program cannot write: it hands on what its caller gave."""
     told_by: tuple[str, ...]
 
     def is_told_by(self, word: str) -> bool:
@@ -65,6 +67,8 @@ class LibraryOption:
     task: str
     asked: tuple[str, ...]
     """What it is called with, the database first; all else can be left out."""
+    handed: tuple[str, ...]
+    """What of it, beside the database, a program hands on from its caller."""
     parameters: Mapping[str, Parameter] = field(eq=False)
 
     @property
@@ -110,19 +114,27 @@ def _kept_facts() -> dict[str, Any]:
 @cache
 def _kept_tasks() -> tuple[LibraryTask, ...]:
     return tuple(
-        LibraryTask(name, facts["does"], tuple(facts["modules"]), tuple(facts["asked"]), tuple(facts["told_by"]))
+        LibraryTask(
+            name,
+            facts["does"],
+            tuple(facts["modules"]),
+            tuple(facts["asked"]),
+            tuple(facts["handed"]),
+            tuple(facts["told_by"]),
+        )
         for name, facts in _kept_facts()["tasks"].items()
     )
 
 
 @cache
 def _kept_options() -> Mapping[str, LibraryOption]:
-    asked = {task.name: (DATABASE, *task.asked) for task in _kept_tasks()}
+    tasks = {task.name: task for task in _kept_tasks()}
     return {
         name: LibraryOption(
             name,
             facts["task"],
-            asked[facts["task"]],
+            (DATABASE, *tasks[facts["task"]].asked),
+            tasks[facts["task"]].handed,
             {key: _parameter(known) for key, known in facts["parameters"].items()},
         )
         for name, facts in _kept_facts()["options"].items()
@@ -168,6 +180,7 @@ def _library(changes: int) -> Library:
             name,
             each.task.name,
             (DATABASE, *each.task.asked),
+            each.task.handed,
             parameters_of(each) if isinstance(each, type) else {},
         )
         for name, each in sorted(own().items())
@@ -179,7 +192,7 @@ def _library(changes: int) -> Library:
 
 
 def _facts_of(task: Any) -> LibraryTask:
-    return LibraryTask(task.name, task.does, task.modules, tuple(task.asked), task.told_by)
+    return LibraryTask(task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by)
 
 
 def library_tasks() -> tuple[LibraryTask, ...]:
@@ -226,6 +239,7 @@ def made() -> dict[str, Any]:
                 "does": task.does,
                 "modules": list(task.modules),
                 "asked": list(task.asked),
+                "handed": list(task.handed),
                 "told_by": list(task.told_by),
             }
             for name, task in sorted(tasks.items())
@@ -258,15 +272,12 @@ def written() -> str:
 
 def literals() -> str:
     """The names of the built-in Options by task, as types: what type checkers know of `jostle.options.get`."""
-    of_task: dict[str, list[str]] = {}
-    for name, facts in made()["options"].items():
-        of_task.setdefault(facts["task"], []).append(name)
-    kinds = {
-        "classification": "ClassifierName",
-        "grid": "GridName",
-        "publishing": "PublisherName",
-        "selection": "SelectorName",
-    }
+    from jostle.options import built_in  # noqa: PLC0415 - loads every algorithm
+
+    named: dict[str, list[str]] = {}
+    for each in sorted(built_in(), key=lambda each: (each.task.name, each.__name__)):
+        if each.task.named is not None:
+            named.setdefault(each.task.named, []).append(each.__name__)
     lines = [
         '"""The names of the built-in Options by task, as types."""',
         "",
@@ -276,12 +287,12 @@ def literals() -> str:
         "",
         "from typing import Literal, TypeAlias",
         "",
-        f"__all__ = [{', '.join(json.dumps(kind) for kind in sorted(kinds.values()))}]",
+        f"__all__ = [{', '.join(json.dumps(kind) for kind in sorted(named))}]",
         "",
     ]
-    for task, kind in kinds.items():
-        names = "".join(f"    {json.dumps(name)},\n" for name in of_task[task])
-        lines.append(f"{kind}: TypeAlias = Literal[\n{names}]")
+    for kind, names in named.items():
+        listed = "".join(f"    {json.dumps(name)},\n" for name in names)
+        lines.append(f"{kind}: TypeAlias = Literal[\n{listed}]")
     return "\n".join(lines) + "\n"
 
 

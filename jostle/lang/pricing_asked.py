@@ -7,7 +7,7 @@ from typing import Any
 
 from jostle.errors import Diagnostic
 from jostle.lang import nodes
-from jostle.lang.library import library_options
+from jostle.lang.library import DATABASE, library_options
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_kinds import kind_of
 from jostle.lang.pricing_values import Callee, Column, Each, Money, Names, is_number, private_in
@@ -39,14 +39,15 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
                     found = Diagnostic(mistake.code, mistake.title, each.value.span, mistake.why, mistake.fix)
                     pricer.report(found)
         return
-    places = dict(zip(("db", "queries"), zip(given, node.arguments, strict=True), strict=False))
+    asked, handed = ((DATABASE,), ()) if known is None else (known.asked, known.handed)
+    places = dict(zip(asked, zip(given, node.arguments, strict=True), strict=False))
     places |= {each.name: (named[each.name], each.value) for each in node.keywords}
     for name, (value, written) in places.items():
-        if name == "queries" and (known is None or known.task != "grid" or value is None):
+        if name in handed and value is None:
             continue
-        if name in {"db", "queries"} and (is_plain(value) or isinstance(value, Callee)):
-            what, why, fix = "queries", "queries come from the caller", "def answer(db, queries):"
-            if name == "db":
+        if name in {DATABASE, *handed} and (is_plain(value) or isinstance(value, Callee)):
+            what, why, fix = name, f"{name} come from the caller", f"def answer({DATABASE}, {name}):"
+            if name == DATABASE:
                 what, why, fix = "a database", "an Option answers from one", f"{show_expression(node.function)}(db)"
                 if known is not None and known.parameters and callee.kind == "library":
                     fix = f"write {known.head}; parameters go by name: {known.example}"

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["TASKS", "UNTOLD", "Instance", "Judge", "Task", "make_instance", "register", "task_of"]
 
 
+WRITTEN = frozenset({object, str, int, float, bool})
+"""Types of what a program can write down."""
+
+
 class Instance(Protocol):
     """A part of a public database that Options are rehearsed on, with what is needed to judge what they answer."""
 
@@ -92,6 +96,8 @@ class Task(Generic[Answer]):
     """The same in words: "a model"."""
     modules: tuple[str, ...] = ()
     """Where programs in Jostle's language import its Options from, beside `options`."""
+    named: str | None = None
+    """What type checkers call the names of its built-in Options; None for none."""
     told_by: tuple[str, ...] = ()
     """What a program that asks a table for this names of it: where an Option written in Jostle's language does, it is
     one of this task. A star stands for anything."""
@@ -105,6 +111,8 @@ class Task(Generic[Answer]):
     """An answer that knows what public facts there are of the table that was asked."""
     suits: Callable[[Schema], bool]
     """Whether a table looks as if it were there to be asked this."""
+    suited: str = "another schema"
+    """Which tables do, in words."""
 
     database: type[PublicDatabase]
     """What is rehearsed on."""
@@ -130,6 +138,11 @@ class Task(Generic[Answer]):
     """Write an answer to a file, as its ending says."""
     endings: tuple[str, ...] = ()
     """What may be the ending of such a file; any may where none is said."""
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """What of `asked` no text or number of a program can stand for, so that it has to come from a caller."""
+        return tuple(name for name, kind in self.asked.items() if kind not in WRITTEN)
 
     @property
     def metafeatures(self) -> tuple[Metafeature, ...]:

@@ -126,6 +126,13 @@ def test_it_advises_on_programs_and_says_what_it_does_not_know() -> None:
     assert any("beyond, figures stay the same" in note for note in advise(schema=PEOPLE, rows=10**9).notes)
 
 
+@pytest.mark.parametrize("what", ["PooledTree", "PrivBayes"])
+def test_a_schema_that_does_not_suit_is_told_which_does(what: str) -> None:
+    with pytest.raises(ChoiceError, match="not one for what") as refusal:
+        advise(what, schema=MAP, rows=1000)
+    assert refusal.value.fix == 'a schema with a label: Schema(columns, label="...")'
+
+
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [

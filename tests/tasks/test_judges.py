@@ -19,7 +19,18 @@ from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import Training
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError, OptionError
-from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Judge, Task, make_instance, register, task_of
+from jostle.tasks import (
+    CLASSIFICATION,
+    EVALUATION,
+    RANGES,
+    TASKS,
+    UNTOLD,
+    Judge,
+    Task,
+    make_instance,
+    register,
+    task_of,
+)
 from jostle.tasks.classification.losses import balanced_error, error, log_loss, one_less_auc
 
 CHANCE = np.random.default_rng(5)
@@ -172,6 +183,11 @@ def test_tasks_are_known_by_their_names() -> None:
     assert refusal.value.fix == f"one of {', '.join(sorted(TASKS))}"
     with pytest.raises(OptionError, match="there is a task 'ranges' already"):
         register(_named("ranges"))
+
+
+def test_what_only_a_caller_can_give_is_told_from_what_a_program_can_write() -> None:
+    assert RANGES.handed == ("queries",)
+    assert (tuple(EVALUATION.asked), EVALUATION.handed) == (("scores", "positive"), ())
 
 
 def _named(name: str) -> Task[object]:

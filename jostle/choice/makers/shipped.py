@@ -17,6 +17,7 @@ from jostle.choice.makers.trained import Trained
 from jostle.corpora.roles import Role, known
 from jostle.errors import ChoiceError
 from jostle.learned.places import shipped_folder
+from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 
 __all__ = ["SHIPPED", "Shipped", "rehearsals_for", "rehearsals_of", "shipped_history", "shipped_maker"]
@@ -28,12 +29,22 @@ class Shipped:
 
     task: Task[Any]
     among: tuple[str, ...]
+    rehearsed: tuple[str, ...]
+    """The Options of its task that losses are known of."""
+    guess: str
+    """The one of them that knows next to nothing, which the others are compared with."""
+    classes: bool = False
+    """Whether classes are predicted: losses are then shares, and the guess is the commonest class."""
     axes: tuple[int, ...] = ()
     """For grids, the numbers of axes it is for."""
     judge: str | None = None
     """What it is to do well by, of the task's judges; None for the task's own."""
     role: Role | None = "learn"
     """Which databases it learned from; None for all that the history has."""
+
+    def spans(self, schema: Schema) -> bool:
+        """Whether it is for tables of so many columns."""
+        return not self.axes or len(schema.names) in self.axes
 
 
 CLASSIFIERS = (
@@ -89,10 +100,10 @@ LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "Unifo
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
 SHIPPED = {
-    "classification": Shipped(CLASSIFICATION, PORTFOLIO),
-    "classification-auc": Shipped(CLASSIFICATION, PORTFOLIO, judge="auc"),
-    "ranges-1d": Shipped(RANGES, LINES, axes=(1,)),
-    "ranges-2d": Shipped(RANGES, MAPS, axes=(2,)),
+    "classification": Shipped(CLASSIFICATION, PORTFOLIO, CLASSIFIERS, "Majority", classes=True),
+    "classification-auc": Shipped(CLASSIFICATION, PORTFOLIO, CLASSIFIERS, "Majority", classes=True, judge="auc"),
+    "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,)),
+    "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
 }
 
 

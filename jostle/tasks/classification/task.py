@@ -59,11 +59,13 @@ CLASSIFICATION: Task[Model] = register(
         name="classification",
         does="predicts a label",
         modules=("classifiers", "trees", "classification"),
+        named="ClassifierName",
         answers=(Model,),
         gives="a model or a tree",
         told_by=("label", "attributes"),
         questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
         suits=lambda schema: schema.label is not None,
+        suited='a schema with a label: Schema(columns, label="...")',
         database=PublicTable,
         instance=table_instance,
         corpus=_corpus,

@@ -55,6 +55,7 @@ EVALUATION: Task[RocCurve] = register(
         asked={"scores": object, "positive": str},
         questions=lambda schema: (SCORE, None),  # noqa: ARG005 - of the name that it suits
         suits=_suits,
+        suited=f"a schema with a label and a column {SCORE!r} of numbers",
         database=PublicTable,
         instance=scores_instance,
         corpus=_corpus,
