@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import jostle
+import jostle.tasks
+from jostle.tasks import TASKS
 
 ROOT = Path(jostle.__file__).parent
 TESTS = Path(__file__).parent
@@ -291,6 +293,65 @@ def test_a_circle_is_found() -> None:
         found = circles(list(tree))
     neighbours.cache_clear()
     assert found == [["jostle.a", "jostle.b", "jostle.c"]]
+
+
+TOLD_APART: Mapping[str, str] = {
+    "jostle.api": "`pretrained` has a type for each name of a maker, and one of two makers goes by a task's name",
+    "jostle.audit.classifiers": "the audits of one task's Options",
+    "jostle.audit.grids": "as above",
+    "jostle.audit.own": "which audits are of which task",
+    "jostle.audit.publishers": "the audits of one task's Options",
+    "jostle.audit.selectors": "as above",
+    "jostle.sklearn.classifier": "an estimator of one task",
+}
+"""Modules outside `jostle.tasks` and the Options that compare a task with one of a name, each with why."""
+
+
+def told_apart(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that compare something with a task, or with its name, or that look something up by several."""
+    names = {name for task in TASKS.values() for name in (task.name, *task.also)}
+    values = {
+        name for name in jostle.tasks.__all__ if any(getattr(jostle.tasks, name) is task for task in TASKS.values())
+    }
+
+    def is_task(node: ast.AST | None) -> bool:
+        if isinstance(node, ast.Set | ast.Tuple | ast.List):
+            return any(map(is_task, node.elts))
+        said = isinstance(node, ast.Constant) and node.value in names
+        return said or (isinstance(node, ast.Name) and node.id in values)
+
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare():
+                told = any(map(is_task, (node.left, *node.comparators)))
+            case ast.Dict():
+                told = sum(map(is_task, node.keys)) > 1
+            case _:
+                continue
+        if told:
+            yield node.lineno
+
+
+def test_nobody_but_tasks_and_options_tells_tasks_apart() -> None:
+    found = {
+        name: list(told_apart(tree))
+        for name, tree in modules().items()
+        if not name.startswith(("jostle.tasks", "jostle.options"))
+    }
+    assert {name for name, lines in found.items() if lines} == TOLD_APART.keys(), "go by what the Task says"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task is CLASSIFICATION",
+        'known.task != "grid"',
+        "task not in {RANGES, SELECTION}",
+        '{"classification": 1, "ranges": 2}',
+    ],
+)
+def test_a_ladder_over_tasks_is_seen(text: str) -> None:
+    assert list(told_apart(ast.parse(text))) == [1]
 
 
 if __name__ == "__main__":
