@@ -103,7 +103,8 @@ def use_maker(path: Path) -> None:
     trained = Trained.read(path, priors)
     assert trained.summary
     assert trained.mark >= 0
-    assert Trained.from_json(trained.to_json(), priors).facts() == trained.facts()
+    # As texts: a figure that the file does not have is not a number, which equals nothing.
+    assert Trained.from_json(trained.to_json(), priors).to_json() == trained.to_json()
     looked_at = trained.check(among, METAFEATURES)
     for seen in ([0.0] * len(looked_at), [1e6, -1e6, 3.0, 0.5][: len(looked_at)]):
         for each in (trained, trained.declared):
