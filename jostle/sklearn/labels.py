@@ -15,7 +15,11 @@ from jostle.tables.schema import Schema
 __all__ = ["Labels", "kind_of", "labels_of"]
 
 TRUTHS = {"False": False, "True": True, "false": False, "true": True, "0": False, "1": True}
-READERS: Mapping[str, tuple[Callable[[str], object], ...]] = {"b": (TRUTHS.__getitem__,), "f": (int, float)}
+READERS: Mapping[str, tuple[Callable[[str], object], ...]] = {
+    "b": (TRUTHS.__getitem__,),
+    "f": (int, float),
+    "": (int, float, TRUTHS.__getitem__),
+}
 
 
 @frozen(eq=False)
@@ -27,16 +31,20 @@ class Labels:
 
 
 def kind_of(y: Any) -> str:
-    """What labels are, as numpy's letters have it: numbers "f", truths "b", texts "U", or any objects "O".
+    """What labels are, as numpy's letters have it: numbers "f", truths "b", texts "U", any objects "O"; or nothing.
 
-    That is a matter of their type, which is taken to be as public as the names of columns. Of numbers no more is told:
-    one empty cell makes floats of whole numbers, so a single row could be seen in it.
+    That is the type of a column or an array, which is taken to be as public as the names of columns. Of numbers no more
+    is told: one empty cell makes floats of whole numbers, so a single row could be seen in it. A list and a column of
+    categories have no type but that of their cells, where one empty cell would show as well: nothing is told of them.
     """
     series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series) and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        return "f" if series.dtype.is_numeric() else "b"
-    kind = np.asarray(y).dtype.kind
-    return "f" if kind in "iuf" else kind
+    if isinstance(series, nw.Series):
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return "f" if series.dtype.is_numeric() else "b"
+        return "" if series.dtype in {nw.Categorical, nw.Enum} else "O"
+    if not isinstance(y, np.ndarray):
+        return ""
+    return "f" if y.dtype.kind in "iuf" else y.dtype.kind
 
 
 def labels_of(schema: Schema, kind: str) -> Labels:

@@ -35,7 +35,8 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
             )
         frame = nw.from_native(features, eager_only=True)
         return {name: frame.get_column(name) for name in names}
-    array = np.asarray(features)
+    # A list has no type of its own: numpy would look at all cells for one, and one row could change what others hold.
+    array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise TableError(
             "X is not a table" if array.ndim != 2 else f"X has {array.shape[1]} columns",

@@ -115,6 +115,23 @@ def test_what_it_knows_of_the_data_is_what_the_schema_declares() -> None:
     assert known == [(["dead", "no", "yes"], 2, ["age", "smokes"])] * 3
 
 
+@pytest.mark.parametrize("of", [list, tuple, lambda labels: pd.Series(labels, dtype="category")])
+@pytest.mark.parametrize("values", [("a", "b"), (0, 1), (0.5, 1.5), (False, True)])
+def test_one_empty_label_in_what_has_no_type_of_its_own_changes_no_type(
+    of: Callable[[list[object]], Any], values: tuple[object, ...]
+) -> None:
+    """Else whoever is shown `classes_` would know of that row."""
+    X, _ = numbers()
+    labels: list[object] = [*values] * 300
+    told = []
+    for given in (labels, [None, *labels[1:]]):
+        clf = PrivateClassifier("Majority", promise=9, schema=of_numbers(*values)).fit(X, of(given))
+        told.append((clf.classes_.dtype, clf.classes_.tolist(), clf.predict(X).dtype))
+
+    assert told[0] == told[1]
+    assert told[0][1] == sorted(values, key=str)
+
+
 def test_one_empty_label_among_numbers_changes_no_type() -> None:
     X, y = numbers()
     with_empty = np.append(y.astype(float), np.nan)

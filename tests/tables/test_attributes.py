@@ -1,0 +1,44 @@
+"""Attributes and labels that come apart: what a row becomes is a matter of that row, whatever holds it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jostle import Categorical, Numeric, Schema
+from jostle.errors import TableError
+from jostle.tables.attributes import feature_columns, joined
+from jostle.tables.frames import frame_source
+
+SCHEMA = Schema(
+    {
+        "share": Numeric(0, 1, bins=2),
+        "smokes": Categorical([False, True], outside="other", missing="value"),
+        "ill": Categorical(["no", "yes"]),
+    },
+    label="ill",
+)
+
+
+def codes(features: object, labels: list[str]) -> list[list[int]]:
+    source = frame_source(joined(features, labels, SCHEMA), SCHEMA)
+    return [source.columns[name].tolist() for name in SCHEMA.names]
+
+
+def test_a_row_more_changes_no_other_row_of_lists() -> None:
+    """A number, a truth and an empty cell have no type in common that each row keeps its meaning in."""
+    rows: list[list[object]] = [[0.2, True], [0.9, False], [0.6, True]]
+    without = codes(rows, ["no", "yes", "no"])
+    for more in ([0.1, None], ["", True], [7, "odd"], [2**70, 0.5]):
+        with_it = codes([*rows, more], ["no", "yes", "no", "no"])
+        assert [column[:3] for column in with_it] == without
+
+
+def test_an_array_and_a_list_of_its_rows_are_the_same() -> None:
+    array = np.array([[0.2, 1.0], [0.9, 0.0]])
+    assert codes(array, ["no", "yes"]) == codes(array.tolist(), ["no", "yes"])
+
+
+def test_rows_of_different_lengths_are_no_table() -> None:
+    with pytest.raises(TableError, match="X is not a table"):
+        feature_columns([[1, 2], [3]], ("share", "smokes"))
