@@ -70,7 +70,7 @@ def pretrained(name: Literal["ranges"]) -> MakersByAxes[Estimate | SparseEstimat
 @overload
 def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
 def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
-    """Return a maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
+    """A maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
     "ranges" is "ranges-1d" on tables of one column, and "ranges-2d" on tables of two.
@@ -82,7 +82,7 @@ def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimat
 
 
 def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
-    """Return the metafeatures of a task that are public facts: looking at them costs nothing.
+    """The metafeatures of a task that are public facts: looking at them costs nothing.
 
     >>> [each.name for each in free_facts("grid")]
     ['log_epsilon', 'axes', 'log_cells']
@@ -93,7 +93,7 @@ def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
 def private_roc_auc(
     db: Probe, scores: str | Model = "score", *, epsilon: Amount, positive: str | None = None
 ) -> RocCurve:
-    """Return how well scores tell a class from the others, for epsilon: a ROC curve, with `auc` and `interval()`.
+    """A ROC curve of how well scores tell a class from the others, for epsilon, with `auc` and `interval()`.
 
     *scores* is a column of numbers that the schema declares with bounds, or a model, which is applied to the rows. Of
     two classes *positive* is the second where nobody says.

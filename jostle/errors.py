@@ -65,11 +65,11 @@ class JostleError(Exception):
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
-        """Return what it says, by the names that it is made with."""
+        """Its facts, by the names that it is made with."""
         return {"title": self.title, "why": self.why, "fix": self.fix}
 
     def anew(self) -> JostleError:
-        """Return an equal error that was raised nowhere: it leads to no frame."""
+        """An equal error that was raised nowhere: it leads to no frame."""
         make, parts = self.__reduce__()
         return make(*parts)
 
@@ -78,7 +78,7 @@ class JostleError(Exception):
 
 
 def shown(value: object) -> str:
-    """Return a value as a program would write it, shortened: a message is a sentence, however long the value."""
+    """A value as a program would write it, shortened: a message is a sentence, however long the value."""
     try:
         text = repr(value)
     except ValueError:  # Python writes no whole number of thousands of digits
@@ -136,7 +136,7 @@ class BudgetError(JostleError, ValueError):
         """The bound fixed beforehand."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what it says, by the names that it is made with."""
+        """Its facts, by the names that it is made with."""
         amounts = {"requested": self.requested, "left": self.left, "promise": self.promise}
         return {**super().facts(), **{name: amount for name, amount in amounts.items() if amount is not None}}
 
@@ -192,11 +192,11 @@ class Span:
     """The column after its last character."""
 
     def to(self, other: Span) -> Span:
-        """Return the stretch from the start of this one to the end of the other."""
+        """The stretch from the start of this one to the end of the other."""
         return Span(self.line, self.column, other.end_line, other.end_column)
 
     def first(self) -> Span:
-        """Return its first character."""
+        """Its first character."""
         return Span(self.line, self.column, self.line, self.column + 1)
 
 
@@ -250,7 +250,7 @@ class Diagnostic:
     """Further places that explain it."""
 
     def as_data(self) -> dict[str, object]:
-        """Return it as plain data, for programs to read."""
+        """This as plain data, for programs to read."""
         return {
             "code": self.code,
             "title": self.title,
@@ -290,7 +290,7 @@ _RED, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 
 
 def render(source: Source, diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
-    """Return the mistakes as text for people, in source order, with a blank line between them."""
+    """The mistakes as text for people, in source order, with a blank line between them."""
     ordered = sorted(diagnostics, key=lambda each: (each.span, each.code))
     return "\n\n".join(_render(source, each, colour=colour) for each in ordered)
 
@@ -330,7 +330,7 @@ def _render(source: Source, mistake: Diagnostic, *, colour: bool) -> str:
 
 
 def _columns(line: str, span: Span) -> tuple[str, int]:
-    """Return what stands in for the text before a span, and how many columns the span takes on a screen."""
+    """A text as wide as the one before a span, and how many columns the span takes on a screen."""
     before = line[: span.column - 1]
     inside = line[span.column - 1 : span.end_column - 1] if span.end_line == span.line else line[span.column - 1 :]
     indent = "".join("\t" if character == "\t" else " " * _width(character) for character in before)

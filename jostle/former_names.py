@@ -32,7 +32,7 @@ class Renamed:
         self.present = present
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002 - as importlib calls it
-        """Return the module of today."""
+        """The module of today."""
         module = import_module(self.present)
         self.spec = module.__spec__
         return module
@@ -47,7 +47,7 @@ class Finder:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG004 - as importlib calls it
-        """Return where to load a module from that was renamed, or None."""
+        """The place to load a module from that was renamed, or None."""
         package, _, rest = name.rpartition(".")
         present = FORMER.get(name) or (f"{FORMER[package]}.{rest}" if package in FORMER else None)
         if present is None:

@@ -14,7 +14,7 @@ __all__ = ["fact_table", "pre", "words"]
 
 
 def words(text: str) -> str:
-    """Return a text on one line, for a page.
+    """A text on one line, for a page.
 
     >>> words('<b> "a" & b')
     '&lt;b&gt; &quot;a&quot; &amp; b'
@@ -23,12 +23,12 @@ def words(text: str) -> str:
 
 
 def pre(text: str) -> str:
-    """Return a text of several lines as it stands."""
+    """A text of several lines as it stands."""
     return f"<pre>{escape(visible_lines(text), quote=True)}</pre>"
 
 
 def fact_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts."""
+    """A table of texts."""
     first = "".join(f"<th>{words(cell)}</th>" for cell in head)
     rest = "".join("<tr>" + "".join(f"<td>{words(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{first}</tr></thead><tbody>{rest}</tbody></table>"

@@ -53,7 +53,7 @@ class Parameter:
 
     @property
     def words(self) -> str:
-        """Return what it can be, as what it has to be."""
+        """The values that it can have, in words: what it has to be."""
         match self.kind:
             case "whole":
                 return f"a whole number from {self.least}"
@@ -69,18 +69,18 @@ class Parameter:
 
     @property
     def written(self) -> str:
-        """Return the default as it is written."""
+        """The default as it is written."""
         return f'"{self.default}"' if isinstance(self.default, str) else shown(self.default)
 
     def read(self, value: object, name: str) -> Value:
-        """Return a value of the parameter as one plain type, or refuse it."""
+        """A value of the parameter as one plain type; refuse it."""
         found = self.fitted(value)
         if found is None:
             raise OptionError(f"{name} is {shown(value)}, but must be {self.words}", fix=f"{name}={self.written}")
         return found
 
     def fitted(self, value: object) -> Value | None:
-        """Return a value of the parameter as one plain type, or None where it is none."""
+        """A value of the parameter as one plain type, or None where it is none."""
         if self.kind == "choice":
             return str(value) if isinstance(value, str) and value in self.choices else None
         if self.kind == "flag":
@@ -114,7 +114,7 @@ def _double(value: object) -> float | None:
 
 
 def shown(value: object) -> str:
-    """Return a value as it is written, where it is short."""
+    """A value as it is written, where it is short."""
     if isinstance(value, str):
         text = f'"{value}"'
     elif value is None or isinstance(value, bool | int | float):
@@ -132,36 +132,36 @@ def _field(parameter: Parameter) -> Any:
 
 
 def whole(default: int, *, least: int) -> Any:
-    """Return an attrs field for a whole number."""
+    """An attrs field for a whole number."""
     return _field(Parameter("whole", default, least=least))
 
 
 def positive(default: float) -> Any:
-    """Return an attrs field for a number above 0."""
+    """An attrs field for a number above 0."""
     return _field(Parameter("positive", default))
 
 
 def share(default: str, *, zero: bool = False) -> Any:
-    """Return an attrs field for a share of a budget: an exact fraction below 1 and above 0, or also 0."""
+    """An attrs field for a share of a budget: an exact fraction below 1 and above 0, or also 0."""
     return _field(Parameter("share", Fraction(default), zero=zero))
 
 
 def choice(default: str, among: Any) -> Any:
-    """Return an attrs field for one of several words: a literal type, or the words."""
+    """An attrs field for one of several words: a literal type, or the words."""
     return _field(Parameter("choice", default, choices=get_args(among)))
 
 
 def flag(*, default: bool) -> Any:
-    """Return an attrs field for what is so or not."""
+    """An attrs field for what is so or not."""
     return _field(Parameter("flag", default))
 
 
 def is_parameter(attribute: Attribute[Any]) -> bool:
-    """Return whether a field is read by a parameter's description."""
+    """Whether a field is read by a parameter's description."""
     return isinstance(attribute.metadata.get(HELD), Parameter)
 
 
 def parameters_of(kind: type) -> Mapping[str, Parameter]:
-    """Return the parameters of an Option's class, in order."""
+    """The parameters of an Option's class, in order."""
     held = {each.name: each.metadata.get(HELD) for each in fields(kind)}
     return MappingProxyType({name: each for name, each in held.items() if isinstance(each, Parameter)})

@@ -28,7 +28,7 @@ NAMED = "jostle_program"
 
 
 def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
-    """Return the maker in a .jst or .py file, or a shipped one; *name* says which, if a program has several."""
+    """The maker in a .jst or .py file, or a shipped one; *name* says which, if a program has several."""
     found = load_trainable(program, name)
     if isinstance(found, ChoiceMaker):
         return found
@@ -38,7 +38,7 @@ def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
 def load_trainable(
     program: str | Path, maker: str | None = None, entry: str | None = None, public: Sequence[Path] = ()
 ) -> ChoiceMaker | Labelled:
-    """Return what is trained of a program: a choice maker, or what makes labelled choices.
+    """The trainable object of a program: a choice maker, or what makes labelled choices.
 
     *maker* names a maker, *entry* a function or an Option that chooses inside. Without either, it is the program's only
     maker; where it has none, what it runs if nobody says what, if that makes choices. *public* are the folders that a
@@ -95,7 +95,7 @@ def _no_maker(path: Path) -> ChoiceError:
 
 
 def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
-    """Return what makes labelled choices; None where nobody named it and nothing does."""
+    """The functions that make labelled choices; None where nobody named them and nothing does."""
     if not isinstance(loaded, Mapping):
         from jostle.lang.labelled import labelled, labels_of  # noqa: PLC0415 - for programs in the language only
 
@@ -123,12 +123,12 @@ class OptionRun:
     option: FunctionOption
 
     def __call__(self, db: Probe, epsilon: Fraction, *questions: Any) -> Any:
-        """Return its answer."""
+        """Its answer."""
         return self.option(db, *questions, epsilon=epsilon)
 
 
 def shipped_choice(name: str) -> ChoiceMaker:
-    """Return a maker that came with Jostle: with what it learned, or, where that is not there, with how it learns."""
+    """A maker that came with Jostle: with what it learned, or, where that is not there, with how it learns."""
     if name not in SHIPPED:
         raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     shipped = SHIPPED[name]
@@ -144,7 +144,7 @@ def shipped_choice(name: str) -> ChoiceMaker:
 
 
 def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:
-    """Return the choice makers among named values; one that has two names goes by its first."""
+    """The choice makers among named values; one that has two names goes by its first."""
     found: dict[str, ChoiceMaker] = {}
     for name, each in names.items():
         known = any(each is other for other in found.values())
@@ -162,7 +162,7 @@ def _ran(path: Path) -> dict[str, Any]:
 
 
 def _loaded(path: Path, public: Sequence[Path]) -> Any:
-    """Return the program in a .jst file."""
+    """The program in a .jst file."""
     from jostle.lang.program import load  # noqa: PLC0415 - as above
 
     return load(path, say=None, public=public)

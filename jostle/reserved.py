@@ -25,7 +25,7 @@ def _keeper() -> tuple[Callable[[Mapping[str, Names]], None], Callable[[str], Na
         held.update(names)
 
     def reserved(what: str) -> Names:
-        """Return the names of the classes for which a place of this kind is kept."""
+        """The names of the classes for which a place of this kind is kept."""
         return MappingProxyType(held).get(what, frozenset())
 
     return reserve, reserved

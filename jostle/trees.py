@@ -27,17 +27,17 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 def Node(schema: Schema, attribute: str, children: Mapping[str, Tree]) -> _Node:  # noqa: N802 - the word of the language
-    """Return an inner node: the attribute it splits by, and a tree for each of the attribute's values."""
+    """An inner node: the attribute it splits by, and a tree for each of the attribute's values."""
     return _Node(att=attribute_of(schema, attribute), children=children)
 
 
 def prune(tree: Tree) -> Tree:
-    """Return a tree without the branches that C4.5 expects to err no less than a leaf in their place would."""
+    """A tree without the branches that C4.5 expects to err no less than a leaf in their place would."""
     return pruned(tree)
 
 
 def model(tree: Tree, schema: Schema, made_by: str, epsilon: Amount) -> TreeModel:
-    """Return a tree as a model, which predicts."""
+    """A tree as a model, which predicts."""
     return to_model(tree, schema, made_by, epsilon_amount(epsilon))
 
 
@@ -50,7 +50,7 @@ def best_split(
     counted: tuple[int, Amount] | None = None,
     site: str = "split",
 ) -> str:
-    """Return the attribute whose split is nearly the best, as permute-and-flip picks it from scores of the rows.
+    """The attribute whose split is nearly the best, as permute-and-flip picks it from scores of the rows.
 
     *rule* is how splits are scored. *counted* is a noisy number of these rows, or of more, and what it cost: infoGain
     needs a bound on them, for how far a row can move its scores.

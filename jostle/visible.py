@@ -19,7 +19,7 @@ TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def visible(text: str) -> str:
-    r"""Return a text on one line, with an escape for whatever does not show itself.
+    r"""A text on one line, with an escape for whatever does not show itself.
 
     >>> print(visible("spent\x1b[2K 0\nleft \u202e1"))
     spent\x1b[2K 0\nleft \u202e1
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""Return a text of several lines, as `visible` shows each, but for tabs, which stay.
+    r"""A text of several lines, as `visible` shows each, but for tabs, which stay.
 
     >>> print(visible_lines("one\x07\ntwo"))
     one\x07
@@ -43,7 +43,7 @@ def print_visible(text: str) -> None:
 
 
 def steers(text: str) -> bool:
-    """Return whether a text holds what steers a screen; invisible letters, as joiners are, do not."""
+    """Whether a text holds what steers a screen; invisible letters, as joiners are, do not."""
     return not text.isprintable() and any(
         character in TURNING or unicodedata.category(character) in STEERING for character in text
     )

@@ -79,7 +79,7 @@ class Rehearsed:
 
 
 def fit_band(rehearsed: Rehearsed) -> Band:
-    """Return the band of an Option's losses: as wide as it has to be on groups left out."""
+    """The band of an Option's losses: as wide as it has to be on groups left out."""
     missed = np.full(rehearsed.losses.shape, np.nan)
     for group in np.unique(rehearsed.groups):
         out = rehearsed.groups == group

@@ -66,11 +66,11 @@ class Advice:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return the Options, the one of which least is expected to go wrong first."""
+        """The Options, the one of which least is expected to go wrong first."""
         return tuple(dict.fromkeys(each.option for each in self.expected))
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {
             "rows": self.rows,
             "judge": self.judge,
@@ -97,7 +97,7 @@ class Advice:
         return "\n".join([*parts, *self.notes])
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Return a matplotlib figure of losses by budget, with the first Option's band; write it, if told where."""
+        """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where."""
         try:
             from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
         except ImportError:
@@ -135,7 +135,7 @@ def advise(
     loss: Amount | None = None,
     commonest: Amount | None = None,
 ) -> Advice:
-    """Return the loss to expect of an Option, or of each that a maker or a program chooses among, over budgets.
+    """The loss to expect of an Option, or of each that a maker or a program chooses among, over budgets.
 
     Nothing is asked of a table: *rows* is about how many there are, and *commonest* about which share of them has the
     commonest class, where that is known from elsewhere; it makes bands half as wide. *loss* is wanted: the budget for

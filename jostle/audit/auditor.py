@@ -26,7 +26,7 @@ def audit(
     confidence: float = CONFIDENCE,
     noise: Sampler | None = None,
 ) -> Finding:
-    """Return what can be shown about the privacy loss of a registered mechanism.
+    """A finding on the privacy loss of a registered mechanism.
 
     Run at *epsilon*, or at the one where the mechanism is best tried; *samples* runs on each input of each pair.
     A bound found by sampling holds with the given confidence over everything that was tried.
@@ -47,7 +47,7 @@ def audit_subject(
     confidence: float = CONFIDENCE,
     noise: Sampler | None = None,
 ) -> Finding:
-    """Return the same for a mechanism that need not be registered."""
+    """The same for a mechanism that need not be registered."""
     amount = held.epsilon if epsilon is None else epsilon_amount(epsilon)
     bounds = []
     if held.distribution is not None:

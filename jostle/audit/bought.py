@@ -30,19 +30,19 @@ class BoughtExpression:
     relation: Relation
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> NDArray[np.int64]:
-        """Return what the mechanism releases, in units, per run: its numbers, which are the same, and fresh noise."""
+        """The mechanism's release, in units, per run: its numbers, which are the same, and fresh noise."""
         whole, scale = self._noised(data, epsilon)
         drawn = noise.discrete_laplace(scale, size * whole.size)
         released: NDArray[np.int64] = whole + drawn.reshape(size, whole.size)
         return released
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the exact numbers in units, each with noise of the mechanism's scale."""
+        """The distribution: the exact numbers in units, each with noise of the mechanism's scale."""
         whole, scale = self._noised(data, epsilon)
         return independent(*(laplace(each, scale) for each in whole.tolist()))
 
     def _noised(self, data: Vector, epsilon: Fraction) -> tuple[NDArray[np.int64], Fraction]:
-        """Return the exact numbers in units, and the scale of the noise on them."""
+        """The exact numbers in units, and the scale of the noise on them."""
         public = Schema({COUNTED: Categorical([str(cell) for cell in range(len(data))])}, neighbours=self.relation)
         mechanism = AddNoiseTo(self.expression)
         _, whole = mechanism.in_units(np.array(data, dtype=np.int64), public, epsilon)

@@ -45,14 +45,14 @@ EVERY_CELL = np.array([[a, b] for a in range(2) for b in range(2)], dtype=np.int
 
 
 def adjacent(first: Labelled, second: Labelled, relation: Relation) -> bool:
-    """Return whether two tables are neighbours."""
+    """Whether two tables are neighbours."""
     gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
     changes = (gone.total(), come.total())
     return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
 
 
 def labelled_pairs(relation: Relation) -> Pairs[Labelled]:
-    """Return tables on which a row tips the split, or the label of a leaf, or moves from one leaf to another."""
+    """Tables on which a row tips the split, or the label of a leaf, or moves from one leaf to another."""
     even: Labelled = tuple((a, b, c) for a in "xy" for b in "uv" for c in "no")
     clear: Labelled = (("x", "u", "n"),) * 6 + (("y", "v", "o"),) * 6
 
@@ -70,7 +70,7 @@ def labelled_pairs(relation: Relation) -> Pairs[Labelled]:
 
 @lru_cache
 def labelled_table(rows: Labelled, relation: Relation) -> Table:
-    """Return the rows as a table."""
+    """The rows as a table."""
     columns = {"a": Categorical(["x", "y"]), "b": Categorical(["u", "v"]), "label": Categorical(["n", "o"])}
     schema = Schema(columns, label="label", neighbours=relation)
     frame = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
@@ -78,13 +78,13 @@ def labelled_table(rows: Labelled, relation: Relation) -> Table:
 
 
 def reduced(model: Model) -> tuple[float, ...]:
-    """Return a model's first split, -1 without one, and the chance of the first class for every possible row."""
+    """A model's first split, -1 without one, and the chance of the first class for every possible row."""
     first = float(model.routing.attribute[model.routing.roots[0]]) if isinstance(model, TreeModel) else -1.0
     return first, *np.round(model.chances(EVERY_CELL)[:, 0], 6).tolist()
 
 
 def _run(option: Callable[..., Any], relation: Relation, reduce: Callable[[Any], Any]) -> Callable[..., Outputs]:
-    """Return the sample that runs an Option again and again in one rehearsal."""
+    """The sample that runs an Option again and again in one rehearsal."""
 
     def sample(noise: Sampler, data: Labelled, epsilon: Fraction, size: int) -> Outputs:
         db = rehearse(labelled_table(data, relation), seed=int(noise.below(2**62, 1)[0]))

@@ -14,13 +14,13 @@ WORSE_BY = 8
 
 
 def tables_adjacent(first: Table, second: Table, relation: Relation) -> bool:
-    """Return whether two tables are one record apart."""
+    """Whether two tables are one record apart."""
     flat = [tuple(count for row in table for cell in row for count in cell) for table in (first, second)]
     return histograms_adjacent(flat[0], flat[1], relation)
 
 
 def table_pairs() -> Pairs[Table]:
-    """Return small tables before and after a record is added that counts for one of the two attributes only."""
+    """Small tables before and after a record is added that counts for one of the two attributes only."""
 
     def table(*counts: int) -> Table:
         a, b, c, d, e, f, g, h = counts
@@ -41,7 +41,7 @@ def table_pairs() -> Pairs[Table]:
 
 
 def grid_pairs(relation: Relation) -> Pairs[Table]:
-    """Return tables on which a record raises the quality of one grid by all it can, and lowers that of the other.
+    """Tables on which a record raises the quality of one grid by all it can, and lowers that of the other.
 
     A record of class 0 comes to a value of the first attribute where class 0 leads by d, so that the expected
     misclassification falls, and to a value of the second where class 1 leads by d. Under replace_one it comes

@@ -41,12 +41,12 @@ class NoisyCounts:
     """What a record adds to its cell."""
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the noisy counts, per run."""
+        """The noisy counts, per run."""
         drawn = noise.discrete_laplace(self.sensitivity / epsilon, size * len(data))
         return self.weight * np.array(data) + drawn.reshape(size, -1)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the cells are independent."""
+        """The distribution: the cells are independent."""
         return independent(*(laplace(self.weight * count, self.sensitivity / epsilon) for count in data))
 
 
@@ -55,11 +55,11 @@ class ScaleEpsilon:
     """A count with noise of scale epsilon, so that it loses 1/epsilon."""
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the noisy count of the first cell, per run."""
+        """The noisy count of the first cell, per run."""
         return data[0] + noise.discrete_laplace(epsilon, size)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution of the noisy count."""
+        """The distribution of the noisy count."""
         return laplace(data[0], epsilon)
 
 
@@ -68,16 +68,16 @@ class SameSeed:
     """Two counts, each with half of epsilon, but both stages start from one seed and so draw the same noise."""
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return both noisy counts, per run."""
+        """Both noisy counts, per run."""
         drawn = noise.discrete_laplace(2 / epsilon, size)
         return np.column_stack([data[0] + drawn, data[1] + drawn])
 
     def difference(self, output: Vector) -> int:
-        """Return the first count less the second: the noise is gone."""
+        """The first count less the second: the noise is gone."""
         return output[0] - output[1]
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:  # noqa: ARG002 - whatever epsilon is
-        """Return the distribution of the difference."""
+        """The distribution of the difference."""
         return Distribution({data[0] - data[1]: 1.0})
 
 
@@ -88,14 +88,14 @@ class RawChoice:
     limit: int
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the choice and the noisy number, per run."""
+        """The choice and the noisy number, per run."""
         total = sum(data)
         return np.column_stack(
             [np.full(size, int(total >= self.limit)), total + noise.discrete_laplace(1 / epsilon, size)]
         )
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the choice is certain, the number follows."""
+        """The distribution: the choice is certain, the number follows."""
         chosen = int(sum(data) >= self.limit)
         return Distribution({chosen: 1.0}, {chosen: (laplace(sum(data), 1 / epsilon),)})
 
@@ -115,7 +115,7 @@ class SparseHistogram:
     empty_too: bool = True
 
     def sample(self, noise: Sampler, data: KeyCounts, epsilon: Fraction, size: int) -> Integers:
-        """Return all cells, those that are not listed as ABSENT, per run."""
+        """All cells, those that are not listed as ABSENT, per run."""
         scale = 1 / epsilon
         listed = np.full((size, self.cells), ABSENT, dtype=np.int64)
         for key, count in data:
@@ -130,7 +130,7 @@ class SparseHistogram:
         return listed
 
     def distribution(self, data: KeyCounts, epsilon: Fraction) -> Distribution:
-        """Return the distribution: each cell by itself, by the dense construction."""
+        """The distribution: each cell by itself, by the dense construction."""
         counts = dict(data)
         scale = 1 / epsilon
         shifts, _, left = laplace_table(scale)
@@ -159,13 +159,13 @@ class TwoLevelCell:
     second_share: Fraction
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the three noisy counts, per run."""
+        """The three noisy counts, per run."""
         total = sum(data) + noise.discrete_laplace(1 / (self.first_share * epsilon), size)
         halves = np.array(data) + noise.discrete_laplace(1 / (self.second_share * epsilon), 2 * size).reshape(size, 2)
         return np.column_stack([total, halves])
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the three counts are independent."""
+        """The distribution: the three counts are independent."""
         halves = [laplace(count, 1 / (self.second_share * epsilon)) for count in data]
         return independent(laplace(sum(data), 1 / (self.first_share * epsilon)), *halves)
 
@@ -185,7 +185,7 @@ class OneLevelTree:
         return [counts.sum(axis=1), counts.sum(axis=0)]
 
     def sample(self, noise: Sampler, data: Table, epsilon: Fraction, size: int) -> Integers:
-        """Return the attribute and the noisy counts, per run."""
+        """The attribute and the noisy counts, per run."""
         views = self._views(data)
         scores = np.array([view.max(axis=1).sum() for view in views], dtype=np.int64)
         picked = np.array([noise.permute_and_flip(scores, epsilon / 2) for _ in range(size)], dtype=np.int64)
@@ -194,7 +194,7 @@ class OneLevelTree:
         return np.column_stack([picked, leaves + drawn])
 
     def distribution(self, data: Table, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the attribute, then its two leaf counts, independent of each other."""
+        """The distribution: the attribute, then its two leaf counts, independent of each other."""
         views = self._views(data)
         scores = [int(view.max(axis=1).sum()) for view in views]
         chances = permute_and_flip_chances(scores, epsilon / 2)

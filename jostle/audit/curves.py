@@ -48,7 +48,7 @@ def _reduced(curve: RocCurve) -> list[float]:
 
 
 def _drawn(option: Callable[..., RocCurve], relation: Relation) -> Callable[..., Outputs]:
-    """Return the sample that runs an Option again and again in one rehearsal."""
+    """The sample that runs an Option again and again in one rehearsal."""
 
     def sample(noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Outputs:
         db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))

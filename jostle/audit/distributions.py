@@ -83,19 +83,19 @@ def _flat(label: Hashable) -> tuple[Hashable, ...]:
 
 
 def independent(*parts: Distribution) -> Distribution:
-    """Return the distribution of a tuple of independent parts."""
+    """The distribution of a tuple of independent parts."""
     return Distribution({(): 1.0}, {(): parts})
 
 
 def mass(scale: Fraction, value: Integers) -> Floats:
-    """Return P(X = value) for discrete Laplace noise X."""
+    """P(X = value) for discrete Laplace noise X."""
     ratio = 1 / float(scale)
     chances: Floats = math.tanh(ratio / 2) * np.exp(-np.abs(value) * ratio)
     return chances
 
 
 def at_least(scale: Fraction, value: Integers) -> Floats:
-    """Return P(X >= value) for discrete Laplace noise X."""
+    """P(X >= value) for discrete Laplace noise X."""
     ratio = 1 / float(scale)
     upper = np.exp(-np.maximum(value, 1) * ratio) / (1 + math.exp(-ratio))
     lower = 1 - np.exp((np.minimum(value, 0) - 1) * ratio) / (1 + math.exp(-ratio))
@@ -103,7 +103,7 @@ def at_least(scale: Fraction, value: Integers) -> Floats:
 
 
 def between(scale: Fraction, low: int, high: int) -> float:
-    """Return P(low <= X <= high) for discrete Laplace noise X."""
+    """P(low <= X <= high) for discrete Laplace noise X."""
     if high < low:
         return 0.0
     if low < 0 <= high:
@@ -115,7 +115,7 @@ def between(scale: Fraction, low: int, high: int) -> float:
 
 
 def laplace_table(scale: Fraction, tail: float = TAIL) -> tuple[Integers, Floats, float]:
-    """Return the values of discrete Laplace noise, until at most *tail* is left, their chances, and what is left."""
+    """The values of discrete Laplace noise, until at most *tail* is left, their chances, and what is left."""
     ratio = 1 / float(scale)
     reach = max(0, math.ceil(-math.log(tail * (1 + math.exp(-ratio)) / 2) / ratio) - 1)
     values = np.arange(-reach, reach + 1, dtype=np.int64)
@@ -124,6 +124,6 @@ def laplace_table(scale: Fraction, tail: float = TAIL) -> tuple[Integers, Floats
 
 
 def laplace(centre: int, scale: Fraction, tail: float = TAIL) -> Distribution:
-    """Return the distribution of *centre* plus discrete Laplace noise."""
+    """The distribution of *centre* plus discrete Laplace noise."""
     values, chances, left = laplace_table(scale, tail)
     return Distribution(dict(zip((values + centre).tolist(), chances.tolist(), strict=True)), missing=left)

@@ -47,18 +47,18 @@ LEAST_LEAF = 30
 
 
 def least_chance(successes: Any, runs: int, alpha: float) -> Any:
-    """Return the Clopper-Pearson lower limit: the chance lies below it with probability at most *alpha*."""
+    """The Clopper-Pearson lower limit: the chance lies below it with probability at most *alpha*."""
     hits = np.asarray(successes, dtype=np.float64)
     return np.where(hits > 0, betaincinv(np.maximum(hits, 1), runs - hits + 1, alpha), 0.0)
 
 
 def most_chance(successes: Any, runs: int, alpha: float) -> Any:
-    """Return the Clopper-Pearson upper limit: the chance lies above it with probability at most *alpha*."""
+    """The Clopper-Pearson upper limit: the chance lies above it with probability at most *alpha*."""
     return 1 - least_chance(runs - np.asarray(successes), runs, alpha)
 
 
 def log_ratio_bound(likelier: Any, other: Any, runs: tuple[int, int], alpha: float) -> Any:
-    """Return a lower bound on ln of the ratio of two chances, wrong with probability at most *alpha*."""
+    """A lower bound on ln of the ratio of two chances, wrong with probability at most *alpha*."""
     with np.errstate(divide="ignore"):
         high = np.log(least_chance(likelier, runs[0], alpha / 2))
         return high - np.log(most_chance(other, runs[1], alpha / 2))
@@ -86,12 +86,12 @@ class OutputEvent:
     """The bound the choosing runs would give: higher than the truth for the luckiest of many, so never reported."""
 
     def holds(self, outputs: Outputs) -> NDArray[np.bool_]:
-        """Return for each run whether the event happened."""
+        """For each run whether the event happened."""
         return self.sign * self.order.score(outputs) >= self.cut
 
     @property
     def about(self) -> str:
-        """Return the event for the report."""
+        """The event for the report."""
         if self.order.table is not None:
             held = [output for output, score in self.order.table.items() if self.sign * score >= self.cut]
             if 0 < len(held) <= 3 and self.cut > 0:
@@ -139,7 +139,7 @@ def _by_tree(numbers: Floats, origin: NDArray[np.int64], read: Features) -> Orde
 
 
 def _by_columns(numbers: Floats, origin: NDArray[np.int64], read: Features) -> Order:
-    """Return the order by evidence summed over columns: best where they are independent."""
+    """The order by evidence summed over columns: best where they are independent."""
     places = np.linspace(0, 1, MOST_BINS + 1)[1:-1]
     edges = [np.unique(np.quantile(column, places)) for column in numbers.T]
 

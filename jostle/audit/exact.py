@@ -41,7 +41,7 @@ class Loss:
 
 
 def exact_loss(first: Distribution, second: Distribution) -> Loss:
-    """Return the largest loss of *first* over *second*, one way only."""
+    """The largest loss of *first* over *second*, one way only."""
     worst = Loss(0.0, (ANYTHING,), 1.0, 1.0)
     for label, chance in first.chances.items():
         epsilon, other = _log_ratio(chance, second.chances.get(label), second.missing)
@@ -58,7 +58,7 @@ def exact_loss(first: Distribution, second: Distribution) -> Loss:
 
 
 def _log_ratio(chance: float, other: float | None, missing: float) -> tuple[float, float]:
-    """Return a lower bound on ln of the ratio of the true chances, and the other chance for the report."""
+    """A lower bound on ln of the ratio of the true chances, and the other chance for the report."""
     least = chance * (1 - RELATIVE_ERROR)
     if least <= LEAST_CHANCE:
         return -math.inf, other or 0.0
@@ -69,7 +69,7 @@ def _log_ratio(chance: float, other: float | None, missing: float) -> tuple[floa
 
 
 def privacy_loss(first: Distribution, second: Distribution) -> float:
-    """Return the largest loss between two distributions, whichever way round.
+    """The largest loss between two distributions, whichever way round.
 
     >>> fair, biased = Distribution({0: 0.5, 1: 0.5}), Distribution({0: 0.25, 1: 0.75})
     >>> round(privacy_loss(fair, biased), 6)
@@ -79,7 +79,7 @@ def privacy_loss(first: Distribution, second: Distribution) -> float:
 
 
 def exact_bound(subject: Subject[Any], epsilon: Fraction) -> Bound:
-    """Return the largest loss over all pairs of the subject and both directions."""
+    """The largest loss over all pairs of the subject and both directions."""
     if subject.distribution is None:
         raise AuditError(f"{subject.name} has no exact distribution", fix="audit it by sampling")
     best: Bound | None = None

@@ -45,7 +45,7 @@ class Bound:
     """How many events were measured; the confidence allows for all of them."""
 
     def as_data(self) -> dict[str, Any]:
-        """Return plain data, fit for JSON; an infinite bound is the word "infinite"."""
+        """Plain data, fit for JSON; an infinite bound is the word "infinite"."""
         return {
             "method": self.method,
             "epsilon": "infinite" if math.isinf(self.epsilon) else self.epsilon,
@@ -78,32 +78,32 @@ class Finding:
 
     @property
     def bound(self) -> Bound:
-        """Return the largest bound found."""
+        """The largest bound found."""
         return max(self.bounds, key=lambda bound: bound.epsilon)
 
     @property
     def exceeds(self) -> bool:
-        """Return whether the mechanism was seen to lose more than it claims."""
+        """Whether the mechanism was seen to lose more than it claims."""
         return self.bound.epsilon > self.claimed
 
     @property
     def verdict(self) -> Verdict:
-        """Return the judgement in words."""
+        """The judgement in words."""
         if self.fault is not None:
             return "caught" if self.exceeds else "missed"
         return "breaks its claim" if self.exceeds else "within its claim"
 
     @property
     def as_expected(self) -> bool:
-        """Return whether a control was caught, or any other mechanism kept its claim."""
+        """Whether a control was caught, or any other mechanism kept its claim."""
         return self.exceeds == (self.fault is not None)
 
     def found(self, method: Literal["exact", "statistical"]) -> Bound | None:
-        """Return the bound found this way, if it was tried."""
+        """The bound found this way, if it was tried."""
         return next((bound for bound in self.bounds if bound.method == method), None)
 
     def as_data(self) -> dict[str, Any]:
-        """Return plain data, fit for JSON."""
+        """Plain data, fit for JSON."""
         return {
             "name": self.name,
             "about": self.about,
@@ -120,7 +120,7 @@ class Finding:
 
 
 def show_epsilon(epsilon: float) -> str:
-    """Return the bound for people, rounded down so that it stays one, but for a slack of 1e-9 kept for rounding.
+    """The bound for people, rounded down so that it stays one, but for a slack of 1e-9 kept for rounding.
 
     >>> show_epsilon(1.23456), show_epsilon(1 - 2e-10), show_epsilon(math.inf)
     ('1.234', '1.000', 'infinite')
@@ -129,7 +129,7 @@ def show_epsilon(epsilon: float) -> str:
 
 
 def show_event(event: tuple[Hashable, ...]) -> str:
-    """Return an event for people: a label, then the values of the parts.
+    """An event for people: a label, then the values of the parts.
 
     >>> show_event(((0, 1),)), show_event(((), 3, "anything")), show_event((2, 3))
     ('output (0, 1)', 'output 3, anything', 'output 2, 3')

@@ -58,7 +58,7 @@ class Forks:
 
     @property
     def chance(self) -> float:
-        """Return how likely the path taken is."""
+        """How likely the path taken is."""
         return math.prod(fork.chances[fork.taken] for fork in self._path)
 
     def advance(self) -> bool:
@@ -141,7 +141,7 @@ class Forks:
 
 
 def _number(enclose: Callable[[int], tuple[int, int]]) -> Fraction:
-    """Return the enclosed number to 40 significant bits, of itself and of its distance from 1."""
+    """The enclosed number to 40 significant bits, of itself and of its distance from 1."""
     bits = 64
     low, high = enclose(bits)
     while (high - low) << 40 > min(low, (1 << bits) - high) and bits < MOST_BITS:
@@ -151,12 +151,12 @@ def _number(enclose: Callable[[int], tuple[int, int]]) -> Fraction:
 
 
 def _possible(chance: Fraction) -> float:
-    """Return the chance as a double; one above 0 stays above 0."""
+    """The chance as a double; one above 0 stays above 0."""
     return max(float(chance), LEAST_CHANCE) if chance else 0.0
 
 
 def permute_and_flip_chances(scores: Sequence[int], rate: Fraction) -> list[float]:
-    """Return how likely each candidate is: its coin comes up, and it is drawn among all whose coins do.
+    """How likely each candidate is: its coin comes up, and it is drawn among all whose coins do.
 
     P(i) = c_i * E[1 / (1 + others up)]; the number of others up is a sum of independent coins.
     """
@@ -171,7 +171,7 @@ def permute_and_flip_chances(scores: Sequence[int], rate: Fraction) -> list[floa
 
 
 def enumerated_runs(run: Callable[[Sampler], Hashable], cut: float = CUT) -> Distribution:
-    """Return the distribution of what *run* gives back, by running it once for each combination of draws.
+    """The distribution of what *run* gives back, by running it once for each combination of draws.
 
     >>> two_coins = enumerated_runs(lambda noise: int(noise.bernoulli(Fraction(1, 2), 2).sum()))
     >>> dict(two_coins.chances)
@@ -203,5 +203,5 @@ class _Enumerated:
 
 
 def enumerated(sample: Sample[Data], cut: float = CUT) -> Exact[Data]:
-    """Return the distribution of a mechanism, worked out by running its own sample through all outcomes."""
+    """The distribution of a mechanism, worked out by running its own sample through all outcomes."""
     return _Enumerated(sample, cut)

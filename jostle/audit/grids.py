@@ -33,7 +33,7 @@ def _table(counts: Vector, relation: Relation) -> Table:
 
 
 def _estimated(option: Callable[..., Any], relation: Relation) -> Callable[..., Outputs]:
-    """Return the sample that runs an Option again and again in one rehearsal."""
+    """The sample that runs an Option again and again in one rehearsal."""
     workload = Workload.all_ranges(SHAPE)
 
     def sample(noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Outputs:

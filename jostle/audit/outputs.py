@@ -24,7 +24,7 @@ MOST_COMPARED = 5
 
 
 def canonical(output: Any) -> Hashable:
-    """Return the output as something that can be counted: arrays, lists, sets and dictionaries become tuples.
+    """The output as something that can be counted: arrays, lists, sets and dictionaries become tuples.
 
     >>> canonical({"b": [1, 2], "a": None})
     (('a', None), ('b', (1, 2)))
@@ -45,7 +45,7 @@ def canonical(output: Any) -> Hashable:
 
 
 def as_keys(outputs: Outputs) -> list[Hashable]:
-    """Return one hashable key per run."""
+    """One hashable key per run."""
     if isinstance(outputs, np.ndarray) and outputs.ndim <= 2:
         rows: list[Any] = outputs.tolist()
         return rows if outputs.ndim == 1 else [tuple(row) for row in rows]
@@ -53,14 +53,14 @@ def as_keys(outputs: Outputs) -> list[Hashable]:
 
 
 def width_of(outputs: Outputs) -> int:
-    """Return how many numbers the longest output holds."""
+    """How many numbers the longest output holds."""
     if isinstance(outputs, np.ndarray):
         return int(np.prod(outputs.shape[1:]))
     return max((len(list(_numbers(canonical(output)))) for output in outputs), default=0)
 
 
 def as_numbers(outputs: Outputs, width: int) -> NDArray[np.float64]:
-    """Return one row of numbers per run: the first *width* in the output, and their differences if they are few.
+    """One row of numbers per run: the first *width* in the output, and their differences if they are few.
 
     Outputs that come as a sequence may differ in length, so theirs goes first; short ones are filled up.
     """

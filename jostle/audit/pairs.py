@@ -72,18 +72,18 @@ class Pairs(Generic[Data]):
 
 
 def chosen_pairs(relation: Relation, neighbours: Callable[[Data, Data], bool], *pairs: Pair[Data]) -> Pairs[Data]:
-    """Return the family of just these pairs."""
+    """The family of just these pairs."""
     return Pairs(relation=relation, make=lambda: pairs, neighbours=neighbours)
 
 
 def answers_close(first: Vector, second: Vector, *, monotone: bool) -> bool:
-    """Return whether no answer differs by more than 1, and if *monotone*, all that differ do so the same way."""
+    """Whether no answer differs by more than 1, and if *monotone*, all that differ do so the same way."""
     steps = {after - before for before, after in zip(first, second, strict=True)}
     return steps <= {0, 1} or steps <= {0, -1} or (not monotone and steps <= {-1, 0, 1})
 
 
 def answer_pairs(count: int, *, monotone: bool, downs: tuple[int, ...] = (1,)) -> Pairs[Vector]:
-    """Return vectors of *count* scores or query answers of sensitivity 1, before and after a record is added.
+    """Vectors of *count* scores or query answers of sensitivity 1, before and after a record is added.
 
     Start level, or with the first one or the last one ahead by 2, and raise one, all, or all but one. Answers
     that are not *monotone* also move apart: the last few fall, for each number in *downs*, while all others rise.
@@ -112,7 +112,7 @@ def answer_pairs(count: int, *, monotone: bool, downs: tuple[int, ...] = (1,)) -
 
 
 def histograms_adjacent(first: Vector, second: Vector, relation: Relation) -> bool:
-    """Return whether two histograms over the same cells are one record apart."""
+    """Whether two histograms over the same cells are one record apart."""
     if min(*first, *second) < 0:
         return False
     steps = sorted(after - before for before, after in zip(first, second, strict=True) if after != before)
@@ -120,7 +120,7 @@ def histograms_adjacent(first: Vector, second: Vector, relation: Relation) -> bo
 
 
 def histogram_pairs(cells: int, relation: Relation) -> Pairs[Vector]:
-    """Return histograms before and after a record is added to a cell, or moves to it from the next."""
+    """Histograms before and after a record is added to a cell, or moves to it from the next."""
     empty = (0,) * cells
     starts = {
         "empty": empty,
@@ -145,7 +145,7 @@ def histogram_pairs(cells: int, relation: Relation) -> Pairs[Vector]:
 
 
 def keys_adjacent(first: KeyCounts, second: KeyCounts, relation: Relation) -> bool:
-    """Return whether two sparse histograms are one record apart."""
+    """Whether two sparse histograms are one record apart."""
     keys = sorted({key for key, _ in first + second})
     if not keys or min((count for _, count in first + second), default=0) <= 0:
         return False
@@ -154,7 +154,7 @@ def keys_adjacent(first: KeyCounts, second: KeyCounts, relation: Relation) -> bo
 
 
 def key_pairs(cells: int, relation: Relation) -> Pairs[KeyCounts]:
-    """Return sparse histograms over *cells* >= 3 cells: a key appears, disappears, or gains a record."""
+    """Sparse histograms over *cells* >= 3 cells: a key appears, disappears, or gains a record."""
     last = cells - 1
     if relation == "add_remove":
         pairs: tuple[Pair[KeyCounts], ...] = (

@@ -30,14 +30,14 @@ THRESHOLD = 1
 
 
 def rows_adjacent(first: Rows, second: Rows, relation: Relation) -> bool:
-    """Return whether two tables are one record apart, whatever the order of their rows."""
+    """Whether two tables are one record apart, whatever the order of their rows."""
     gone, come = Counter(first) - Counter(second), Counter(second) - Counter(first)
     changes = (gone.total(), come.total())
     return changes == (1, 1) if relation == "replace_one" else changes in {(0, 1), (1, 0)}
 
 
 def table_rows_pairs(relation: Relation) -> Pairs[Rows]:
-    """Return tables to which a row comes, or in which one becomes another: in the same part, or moving between two."""
+    """Tables to which a row comes, or in which one becomes another: in the same part, or moving between two."""
     some: Rows = (("a", "x"), ("b", "x"), ("b", "y"))
 
     def make() -> Iterator[Pair[Rows]]:
@@ -61,7 +61,7 @@ def _table(rows: Rows, relation: Relation) -> Table:
 
 
 def _asked(question: Callable[[Probe, Fraction], Any], relation: Relation) -> Callable[..., Outputs]:
-    """Return the sample that puts one question again and again to a rehearsal's probe."""
+    """The sample that puts one question again and again to a rehearsal's probe."""
 
     def sample(noise: Sampler, data: Rows, epsilon: Fraction, size: int) -> Outputs:
         db = rehearse(_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
@@ -92,7 +92,7 @@ def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
 
 
 def _refusals(db: Probe, epsilon: Fraction) -> tuple[object, ...]:
-    """Return what a probe says to questions that it refuses, and a count between them."""
+    """A probe's words on questions that it refuses, and a count between them."""
     refused: list[Callable[[], object]] = [
         lambda: db.measure_sparse(SparseCounts(("part",)), epsilon, threshold=-1),
         lambda: db.count(epsilon / 10**30),
@@ -110,7 +110,7 @@ def _said(question: Callable[[], object]) -> str:
 
 
 def _refused_if_empty(noise: Sampler, data: Rows, epsilon: Fraction, size: int) -> Outputs:
-    """Return what a histogram would be that is refused where there is nothing to count."""
+    """A histogram, refused where there is nothing to count."""
     return _asked(_counts, "add_remove")(noise, data, epsilon, size) if data else ["the table has no rows"] * size
 
 

@@ -21,7 +21,7 @@ __all__ = ["PUBLISHERS", "publisher_subjects"]
 
 
 def _reduced(published: Published) -> tuple[float, ...]:
-    """Return for each column whether it is published, and for every possible row how many agree with it."""
+    """For each column whether it is published, and for every possible row how many agree with it."""
     names = published.schema.names
     there = [float(name in published.names) for name in names]
     places = [names.index(name) for name in published.names]

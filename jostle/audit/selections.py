@@ -55,12 +55,12 @@ class NoisyMax:
     """Whether the value is told in place of the index."""
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the index, the first of equals, or the value, per run."""
+        """The index, the first of equals, or the value, per run."""
         noisy = np.array(data) + noise.discrete_laplace(self.factor / epsilon, size * len(data)).reshape(size, -1)
         return np.asarray(noisy.max(axis=1) if self.value else noisy.argmax(axis=1), dtype=np.int64)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: sum over the largest value, before which others must stay below."""
+        """The distribution: sum over the largest value, before which others must stay below."""
         scale = self.factor / epsilon
         shifts, _, cut = laplace_table(scale)
         values = np.arange(min(data) + int(shifts[0]), max(data) + int(shifts[-1]) + 1)
@@ -87,7 +87,7 @@ class SinglePick:
     monotone: bool
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the index picked, per run."""
+        """The index picked, per run."""
         scores = np.array(data, dtype=np.int64)
         rate = epsilon if self.monotone else epsilon / 2
         return np.array([noise.permute_and_flip(scores, rate) for _ in range(size)], dtype=np.int64)
@@ -101,7 +101,7 @@ class PeelingRounds:
     monotone: bool
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the candidates in the order they were picked, per run."""
+        """The candidates in the order they were picked, per run."""
         rate = epsilon / self.rounds if self.monotone else epsilon / (2 * self.rounds)
         picked = np.empty((size, self.rounds), dtype=np.int64)
         for run in range(size):
@@ -123,13 +123,13 @@ class Mirrored:
     """
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return both picks, per run."""
+        """Both picks, per run."""
         scores = np.array(data, dtype=np.int64).reshape(2, -1)
         picks = [[noise.permute_and_flip(half, epsilon / 2) for half in scores] for _ in range(size)]
         return np.array(picks, dtype=np.int64)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the chances of both picks."""
+        """The chances of both picks."""
         halves = np.array(data, dtype=np.int64).reshape(2, -1).tolist()
         one, two = (permute_and_flip_chances(half, epsilon / 2) for half in halves)
         return Distribution({(a, b): first * second for a, first in enumerate(one) for b, second in enumerate(two)})
@@ -142,11 +142,11 @@ class ClusterSums:
     cut: int
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the noisy sum, per run."""
+        """The noisy sum, per run."""
         return self._sum(data) + noise.discrete_laplace(1 / epsilon, size)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution of the noisy sum."""
+        """The distribution of the noisy sum."""
         return laplace(self._sum(data), 1 / epsilon)
 
     def _sum(self, data: Vector) -> int:
@@ -165,7 +165,7 @@ class SmoothLeaf:
     """
 
     def minority_chance(self, data: Vector, epsilon: Fraction) -> float:
-        """Return the chance of the class with fewer records; of either class, of equals."""
+        """The chance of the class with fewer records; of either class, of equals."""
         lead = abs(data[0] - data[1])
         if lead == 0:
             return 0.5
@@ -173,19 +173,19 @@ class SmoothLeaf:
         return max(float(expit(-power)), LEAST_CHANCE)
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the class, per run; the chance is rounded to a double."""
+        """The class, per run; the chance is rounded to a double."""
         minority = noise.bernoulli(Fraction(self.minority_chance(data, epsilon)), size)
         return np.where(minority, int(data[0] > data[1]), int(data[0] <= data[1])).astype(np.int64)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the chances of both classes."""
+        """The chances of both classes."""
         minority = self.minority_chance(data, epsilon)
         few = int(data[0] > data[1])
         return Distribution({few: minority, 1 - few: 1 - minority})
 
 
 def grid_quality(cells: Sequence[tuple[int, int]], rate: float) -> float:
-    """Return PrivPfC's quality: the expected number of records classified correctly by a noisy histogram.
+    """PrivPfC's quality: the expected number of records classified correctly by a noisy histogram.
 
     With noise of scale 1/rate, a cell with lead d adds its majority, minus d * exp(-x) / 2 * (1 + x/2) where
     x = rate * d. One more record raises this by up to 1 + ((1+sqrt 3)/2) exp(-(1+sqrt 3)) = 1.0889, if it joins a
@@ -210,7 +210,7 @@ class RunChoice:
     grain: Fraction
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the chances of both runs, given their costs."""
+        """The chances of both runs, given their costs."""
         steps = math.ceil(self.grain * (data[0] - data[1]))
         first = float(at_least(2 * self.grain / epsilon, np.array(steps)))
         return Distribution({0: first, 1: 1 - first})
@@ -226,7 +226,7 @@ class GridChoice:
     factor: float
 
     def distribution(self, data: Table, epsilon: Fraction) -> Distribution:
-        """Return the chances of both grids."""
+        """The chances of both grids."""
         counts = np.array(data)
         rate = float(epsilon) * 60 / 37
         grids = [[(int(row[0]), int(row[1])) for row in counts.sum(axis=other)] for other in (1, 0)]

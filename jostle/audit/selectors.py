@@ -29,7 +29,7 @@ NONE = -1
 
 
 def _selected(option: Any, relation: Relation, most: int) -> Any:
-    """Return the sample that runs an Option again and again in one rehearsal."""
+    """The sample that runs an Option again and again in one rehearsal."""
 
     def sample(noise: Sampler, data: Labelled, epsilon: Fraction, size: int) -> Outputs:
         db = rehearse(labelled_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
@@ -57,7 +57,7 @@ def selector_subjects(option: Option, name: str) -> Iterator[Subject[Any]]:
 
 
 def _one_feature(kind: type[Option]) -> Option:
-    """Return a selector of one feature, by a score whose noise does not go by how many records there are."""
+    """A selector of one feature, by a score whose noise does not go by how many records there are."""
     scored = issubclass(kind, ScoredSelector)
     return get(f"{kind.__name__}(top=1{', score=DC' if scored else ''})")
 
@@ -75,7 +75,7 @@ def _added(first: Vector, second: Vector) -> bool:
 
 
 def _swapped(first: Vector, second: Vector) -> bool:
-    """Return whether two lists of scores change places, no score moving by more than 1."""
+    """Whether two lists of scores change places, no score moving by more than 1."""
     half = len(first) // 2
     moved = max(abs(one - other) for one, other in zip(first[:half], first[half:], strict=True))
     return second == (*first[half:], *first[:half]) and moved <= 1

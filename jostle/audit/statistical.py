@@ -53,7 +53,7 @@ class _Candidate:
 def statistical_bound(
     subject: Subject[Any], epsilon: Fraction, samples: int, confidence: float, noise: Sampler
 ) -> Bound:
-    """Return the largest bound that *samples* runs on each input show with the given confidence over all of it."""
+    """The largest bound that *samples* runs on each input show with the given confidence over all of it."""
     if samples < LEAST_SAMPLES:
         raise AuditError(f"samples is {samples}, but fewer than {LEAST_SAMPLES} show nothing", fix="samples=20_000")
     if not 0 < confidence < 1:

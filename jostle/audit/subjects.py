@@ -47,48 +47,48 @@ class Sampler(Protocol):
     """The samplers a mechanism may draw from: what `Noise` offers, and `Forks` runs through."""
 
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
-        """Return draws with P(x) proportional to exp(-|x|/scale)."""
+        """Draws with P(x) proportional to exp(-|x|/scale)."""
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
-        """Return draws of G >= 0 with P(G >= g) = ratio**g."""
+        """Draws of G >= 0 with P(G >= g) = ratio**g."""
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
-        """Return discrete Laplace draws given that they exceed the threshold."""
+        """Discrete Laplace draws given that they exceed the threshold."""
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
-        """Return coins of the given chance."""
+        """Coins of the given chance."""
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
-        """Return coins of chance exp(-x)."""
+        """Coins of chance exp(-x)."""
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """Return uniform whole numbers from 0 to bound - 1."""
+        """Uniform whole numbers from 0 to bound - 1."""
 
     def distinct(self, population: int, count: int) -> NDArray[np.int64]:
-        """Return different whole numbers below *population*, in random order."""
+        """Different whole numbers below *population*, in random order."""
 
     def successes(self, trials: int, chance: Fraction | Chance) -> NDArray[np.int64]:
-        """Return which of *trials* coins come up."""
+        """Which of *trials* coins come up."""
 
     def binomial(self, trials: int, chance: Fraction | Chance) -> int:
-        """Return how many of *trials* coins come up."""
+        """How many of *trials* coins come up."""
 
     def permute_and_flip(self, scores: NDArray[np.int64], rate: Amount) -> int:
-        """Return the index picked by permute-and-flip."""
+        """The index picked by permute-and-flip."""
 
 
 class Sample(Protocol[Data_contra]):
     """Run a mechanism *size* times."""
 
     def __call__(self, noise: Sampler, data: Data_contra, epsilon: Fraction, size: int, /) -> Outputs:
-        """Return one output per run."""
+        """One output per run."""
 
 
 class Exact(Protocol[Data_contra]):
     """Work out what a mechanism does, without running it."""
 
     def __call__(self, data: Data_contra, epsilon: Fraction, /) -> Distribution:
-        """Return the distribution of the output."""
+        """The distribution of the output."""
 
 
 @frozen
@@ -141,12 +141,12 @@ class Subject(Generic[Data]):
 
     @property
     def is_control(self) -> bool:
-        """Return whether it is known to break its claim."""
+        """Whether it is known to break its claim."""
         return self.fault is not None
 
 
 def lifted(run: Callable[[Sampler, Data, Fraction], Any], reduce: Callable[[Any], Any] = _itself) -> Sample[Data]:
-    """Return *run*, a mechanism that runs once, as one that runs many times; *reduce* makes its output comparable.
+    """*run*, a mechanism that runs once, as one that runs many times; *reduce* makes its output comparable.
 
     An output may be a number, a tuple, an array, or a nesting of these; reduce a model to one of them first.
     """
@@ -161,7 +161,7 @@ _REGISTERED: dict[str, Subject[Any]] = {}
 
 
 def register(new: Subject[Data]) -> Subject[Data]:
-    """Return *new*, now known to the auditor by its name."""
+    """The subject *new*, now known to the auditor by its name."""
     holder = _REGISTERED.setdefault(new.name, new)
     if holder is not new:
         raise AuditError(
@@ -173,7 +173,7 @@ def register(new: Subject[Data]) -> Subject[Data]:
 
 
 def names(*, controls: bool | None = None) -> tuple[str, ...]:
-    """Return the names of all subjects, or of the positive controls, or of the others, in order of registration."""
+    """The names of all subjects, or of the positive controls, or of the others, in order of registration."""
     return tuple(name for name, held in _REGISTERED.items() if controls in (None, held.is_control))
 
 
@@ -188,7 +188,7 @@ def look_in(finder: Finder) -> Finder:
 
 
 def subject(name: str) -> Subject[Any]:
-    """Return the subject of this name."""
+    """The subject of this name."""
     if name in _REGISTERED:
         return _REGISTERED[name]
     for finder in _FINDERS:

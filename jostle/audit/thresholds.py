@@ -35,13 +35,13 @@ STOPPED = -1
 
 
 def threshold_testing(noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-    """Return for each run and query whether the answer reaches the noisy threshold; the answers get no noise."""
+    """For each run and query whether the answer reaches the noisy threshold; the answers get no noise."""
     threshold = noise.discrete_laplace(GRID / epsilon, size)
     return (np.array(data) * GRID >= threshold[:, None]).astype(np.int64)
 
 
 def threshold_testing_chances(data: Vector, epsilon: Fraction) -> Distribution:
-    """Return the distribution of the answers: one outcome for each gap between different query answers."""
+    """The distribution of the answers: one outcome for each gap between different query answers."""
     scale = GRID / epsilon
     levels = sorted(set(data))
     far = int(2000 * scale)
@@ -53,7 +53,7 @@ def threshold_testing_chances(data: Vector, epsilon: Fraction) -> Distribution:
 
 
 def balanced_share(positives: int, *, monotone: bool) -> Fraction:
-    """Return the threshold's part of epsilon after Lyu, Su, Li: 1 to (2c)^(2/3), or to c^(2/3) if monotone."""
+    """The threshold's part of epsilon after Lyu, Su, Li: 1 to (2c)^(2/3), or to c^(2/3) if monotone."""
     weight = float(positives if monotone else 2 * positives) ** (2 / 3)
     return Fraction(1 / (1 + weight)).limit_denominator(1000)
 
@@ -77,12 +77,12 @@ class ThresholdedAnswers:
     """How many positive answers are given before it stops."""
 
     def scales(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the scales of the noise of the threshold and of the answers."""
+        """The scales of the noise of the threshold and of the answers."""
         share = self.threshold_share
         return 1 / (share * epsilon), self.query_noise / ((1 - share) * epsilon)
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return 1 for above and 0 for below, per run and query."""
+        """1 for above and 0 for below, per run and query."""
         threshold_scale, query_scale = self.scales(epsilon)
         threshold = noise.discrete_laplace(threshold_scale, size)
         answers = np.array(data) + noise.discrete_laplace(query_scale, size * len(data)).reshape(size, -1)
@@ -92,7 +92,7 @@ class ThresholdedAnswers:
         return above
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: given the threshold the answers are independent, so sum over the threshold."""
+        """The distribution: given the threshold the answers are independent, so sum over the threshold."""
         threshold_scale, query_scale = self.scales(epsilon)
         threshold, weight, left = laplace_table(threshold_scale)
         over = [at_least(query_scale, threshold - answer) for answer in data]
@@ -126,7 +126,7 @@ class StopWithValue:
         return 1 / (self.threshold_share * epsilon), 1 / ((1 - self.threshold_share) * epsilon)
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return the place and the value, or the number of queries and 0, per run."""
+        """The place and the value, or the number of queries and 0, per run."""
         threshold_scale, query_scale = self._scales(epsilon)
         threshold = noise.discrete_laplace(threshold_scale, size)
         answers = np.array(data) + noise.discrete_laplace(query_scale, size * len(data)).reshape(size, -1)
@@ -136,7 +136,7 @@ class StopWithValue:
         return np.column_stack([place, padded[np.arange(size), place]]).astype(np.int64)
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: sum over the thresholds that lie at or below the value."""
+        """The distribution: sum over the thresholds that lie at or below the value."""
         threshold_scale, query_scale = self._scales(epsilon)
         threshold, weight, left = laplace_table(threshold_scale)
         shifts, _, cut = laplace_table(query_scale)

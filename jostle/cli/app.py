@@ -101,7 +101,7 @@ def _common(
 
 
 def _wants_json(words: Sequence[str]) -> bool:
-    """Return whether mistakes are to be told in JSON; `evaluate` may have a file after --json, and prints it for -."""
+    """Whether mistakes are to be told in JSON; `evaluate` may have a file after --json, and prints it for -."""
     if words[:1] == ["evaluate"]:
         return "--json=-" in words or any(pair == ("--json", "-") for pair in pairwise(filled(words, "--json")))
     return "--json" in words

@@ -60,7 +60,7 @@ def audit(
 
 
 def _in_file(named: str) -> str:
-    """Return the name that the auditor knows an Option or a Subject in a file by; the file is run."""
+    """The name that the auditor knows an Option or a Subject in a file by; the file is run."""
     from jostle.audit import Subject  # noqa: PLC0415 - commands load what they need
     from jostle.options.base import Option, own  # noqa: PLC0415 - as above
     from jostle.options.own import ran  # noqa: PLC0415 - as above

@@ -106,7 +106,7 @@ def run(  # noqa: PLR0917 - a command's options
 
 
 def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path | None:
-    """Return the file that remembers what is spent: the one that is named, or the one beside the data."""
+    """The file that remembers what is spent: the one that is named, or the one beside the data."""
     if vault is not None and no_vault:
         raise ChoiceError("--vault and --no-vault contradict each other", fix="leave one of them out")
     if data is None or vault is not None or no_vault:
@@ -204,7 +204,7 @@ def _check_place(out: Path, option: str) -> None:
 
 
 def _followed(policy: str | None) -> AbstractContextManager[Any]:
-    """Return what lets labelled choices be made by the policies that the command line names."""
+    """A context in which labelled choices are made by the policies that the command line names."""
     if policy is None:
         return nullcontext()
     from jostle.learned.kept import nothing_learned  # noqa: PLC0415 - most programs make no labelled choice

@@ -85,7 +85,7 @@ def load_with(files: Sequence[Path] | None) -> None:
 
 
 def with_progress(items: Iterable[Item], *, total: int, about: str) -> Iterable[Item]:
-    """Return the items, with a bar of how many were taken while they are."""
+    """The items, with a bar of how many were taken while they are."""
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import track  # noqa: PLC0415
 
@@ -150,7 +150,7 @@ def show(made: RenderableType, *, soft_wrap: bool = False) -> None:
 
 
 def failure(problem: BaseException) -> tuple[dict[str, Any], int | None]:
-    """Return what went wrong as data, and the status that a command ends with; None for a mistake of ours."""
+    """A failure as data, and the status that a command ends with; None for a mistake of ours."""
     if isinstance(problem, KeyboardInterrupt):
         return {"error": {"title": "stopped", "why": None, "fix": None}}, INTERRUPTED
     status = REFUSED if isinstance(problem, BudgetError) and not isinstance(problem, AmountError) else MISTAKE

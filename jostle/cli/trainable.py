@@ -31,7 +31,7 @@ Workers = Annotated[int | None, typer.Option(help="Processes; one per processor 
 
 
 def spread(words: Sequence[str], flag: str) -> list[str]:
-    """Return a command's words, the flag repeated before each of several values that follow it.
+    """A command's words, the flag repeated before each of several values that follow it.
 
     >>> spread(["p.jst", "--epsilon", "0.1", "1/3", "--trials", "2"], "--epsilon")
     ['p.jst', '--epsilon', '0.1', '--epsilon', '1/3', '--trials', '2']
@@ -46,7 +46,7 @@ def spread(words: Sequence[str], flag: str) -> list[str]:
 
 
 def filled(words: Sequence[str], flag: str) -> list[str]:
-    """Return a command's words, with - after a flag that may have a file after it and has none.
+    """A command's words, with - after a flag that may have a file after it and has none.
 
     >>> filled(["--json", "p.jst", "--trials", "2"], "--json")
     ['--json', '-', 'p.jst', '--trials', '2']

@@ -36,7 +36,7 @@ UNKNOWN = "?"
 
 
 def plain_table(columns: Mapping[str, Cells], label: str) -> pa.Table:
-    """Return the columns in one form, without rows whose label is empty.
+    """The columns in one form, without rows whose label is empty.
 
     A column where every cell is a number, empty or a question mark becomes one of floats. Any other becomes one of
     texts, as does the label.
@@ -85,7 +85,7 @@ def _numbers(numbers: NDArray[np.float64]) -> pa.Array:
 
 
 def table_digest(table: pa.Table, label: str) -> str:
-    """Return a hash of a plain table: names, label and cells, in order."""
+    """A hash of a plain table: names, label and cells, in order."""
     hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
     hasher.update(f"table {len(table)} {label!r}".encode())
     for name in table.column_names:
@@ -97,7 +97,7 @@ def table_digest(table: pa.Table, label: str) -> str:
 
 
 def _bytes(values: pa.Array) -> tuple[str, list[bytes]]:
-    """Return what a plain column says as bytes that do not depend on the machine."""
+    """A plain column's kind and bytes, which do not depend on the machine."""
     if is_text(values.type) or pa.types.is_dictionary(values.type):
         coded = _coded(values)
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -110,19 +110,19 @@ def _bytes(values: pa.Array) -> tuple[str, list[bytes]]:
 
 
 def _coded(values: pa.Array) -> pa.DictionaryArray:
-    """Return texts as a dictionary in the order in which they first appear."""
+    """Texts as a dictionary in the order in which they first appear."""
     return (_decoded(values) if pa.types.is_dictionary(values.type) else values).dictionary_encode()
 
 
 def grid_digest(counts: NDArray[np.int64]) -> str:
-    """Return a hash of a grid: its shape and its counts."""
+    """A hash of a grid: its shape and its counts."""
     hasher = hashlib.blake2b(f"grid {counts.shape}".encode(), digest_size=DIGEST_BYTES)
     hasher.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
     return hasher.hexdigest()
 
 
 def row_hashes(table: pa.Table, label: str) -> NDArray[np.uint64]:
-    """Return the hashes of a plain table's different rows, sorted; the label and the columns' names do not count."""
+    """The hashes of a plain table's different rows, sorted; the label and the columns' names do not count."""
     constant = np.uint64(0x9E3779B97F4A7C15)
     hashes = np.zeros(len(table), dtype=np.uint64)
     for name in table.column_names:

@@ -38,17 +38,17 @@ class Corpus:
 
     @property
     def tables(self) -> tuple[PublicTable, ...]:
-        """Return the tables."""
+        """The tables."""
         return tuple(database for database in self.databases if isinstance(database, PublicTable))
 
     @property
     def grids(self) -> tuple[PublicGrid, ...]:
-        """Return the grids."""
+        """The grids."""
         return tuple(database for database in self.databases if isinstance(database, PublicGrid))
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of each group's databases."""
+        """The names of each group's databases."""
         found: dict[str, tuple[str, ...]] = {}
         for database in self.databases:
             found[database.group] = (*found.get(database.group, ()), database.name)
@@ -70,7 +70,7 @@ class Corpus:
         raise CorpusError(f"there is no database {name!r} among these {len(self)}")
 
     def __or__(self, other: Corpus) -> Corpus:
-        """Return both corpora's databases: what is in both once, and of two with one name the second renamed.
+        """Both corpora's databases: what is in both once, and of two with one name the second renamed.
 
         A group of one is a group of the other if it has the same name: better apart than on both sides of a split.
         """
@@ -84,15 +84,15 @@ class Corpus:
         return Corpus(databases, self.problems + other.problems)
 
     def without(self, group: str) -> Corpus:
-        """Return the databases of all other groups."""
+        """The databases of all other groups."""
         return evolve(self, databases=[database for database in self.databases if database.group != group])
 
     def only(self, *names: str) -> Corpus:
-        """Return the databases of these names, in this order."""
+        """The databases of these names, in this order."""
         return evolve(self, databases=[self[name] for name in names])
 
     def in_groups(self, groups: Mapping[str, Iterable[str]]) -> Corpus:
-        """Return the same databases, those listed together in one group, with whatever was in a group with them.
+        """The same databases, those listed together in one group, with whatever was in a group with them.
 
         A name that no database has becomes a problem.
         """
@@ -108,7 +108,7 @@ class Corpus:
         return _joined(evolve(self, problems=tuple(problems)), pairs, called)
 
     def grouped(self) -> Corpus:
-        """Return the same databases, tables that share rows in one group; reads them all.
+        """The same databases, tables that share rows in one group; reads them all.
 
         Those of which more than half of the different rows, without labels, are the same: see `related`. What a
         generator made shares rows with nobody. What cannot be read moves to the problems.
@@ -136,7 +136,7 @@ class Corpus:
 
 
 def _said_name(database: PublicDatabase) -> str:
-    """Return a database's name without the number that a union may have given it."""
+    """A database's name without the number that a union may have given it."""
     name, bracket, number = database.name.rpartition(" (")
     return name if bracket and number[:-1].isdigit() else database.name
 
@@ -152,7 +152,7 @@ def _unknown(name: str, group: str) -> CorpusError:
 
 
 def _joined(corpus: Corpus, pairs: Iterable[tuple[str, str]], named: Mapping[str, str]) -> Corpus:
-    """Return the same databases, the groups of each pair made one: called as said, or as its first."""
+    """The same databases, the groups of each pair made one: called as said, or as its first."""
     group = {database.name: database.group for database in corpus.databases}
     renamed: dict[str, str] = {}
 

@@ -36,7 +36,7 @@ class RowReader(Protocol):
     def __hash__(self) -> int: ...
 
     def read(self) -> pa.Table:
-        """Return the rows in one form, as `plain_table` makes them."""
+        """The rows in one form, as `plain_table` makes them."""
 
 
 class CellReader(Protocol):
@@ -45,7 +45,7 @@ class CellReader(Protocol):
     def __hash__(self) -> int: ...
 
     def read(self) -> NDArray[np.int64]:
-        """Return the counts."""
+        """The counts."""
 
 
 @frozen(eq=False, repr=False)
@@ -55,7 +55,7 @@ class FrameRows:
     table: pa.Table
 
     def read(self) -> pa.Table:
-        """Return them."""
+        """All rows."""
         return self.table
 
 
@@ -66,7 +66,7 @@ class ArrayCells:
     counts: NDArray[np.int64]
 
     def read(self) -> NDArray[np.int64]:
-        """Return them."""
+        """All rows."""
         return self.counts
 
 
@@ -136,13 +136,13 @@ class PublicTable(TableParts, PublicDatabase):
 
     @classmethod
     def of(cls, name: str, frame: Any, *, label: str = "label", group: str | None = None) -> PublicTable:
-        """Return a table of a public dataframe's rows: pandas, polars, Arrow, whatever narwhals reads."""
+        """A table of a public dataframe's rows: pandas, polars, Arrow, whatever narwhals reads."""
         table = plain_table(frame_columns(frame)[0], label)
         return cls(name, FrameRows(table), label, name if group is None else group)
 
     @property
     def columns(self) -> pa.Table:
-        """Return the columns, in memory: floats for numbers, dictionaries for texts and the label."""
+        """The columns, in memory: floats for numbers, dictionaries for texts and the label."""
         try:
             return _rows(self.reader)
         except (CorpusError, PrivateDataError):
@@ -152,12 +152,12 @@ class PublicTable(TableParts, PublicDatabase):
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """Return the names of all columns but the label."""
+        """The names of all columns but the label."""
         return tuple(name for name in self.columns.column_names if name != self.label)
 
     @cached_property
     def digest(self) -> str:
-        """Return a hash of what the table says, the same on every machine and from every way to read it."""
+        """A hash of what the table says, the same on every machine and from every way to read it."""
         return table_digest(self.columns, self.label)
 
     @property
@@ -167,7 +167,7 @@ class PublicTable(TableParts, PublicDatabase):
 
     @cached_property
     def length(self) -> int:
-        """Return how many rows there are."""
+        """Number of rows."""
         return len(self.columns)
 
     def __len__(self) -> int:
@@ -194,39 +194,39 @@ class PublicGrid(GridParts, PublicDatabase):
 
     @classmethod
     def of(cls, name: str, counts: ArrayLike, *, group: str | None = None) -> PublicGrid:
-        """Return a grid of counts."""
+        """A grid of counts."""
         return cls(name, ArrayCells(whole_counts(counts, name)), name if group is None else group)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Return the counts, in memory, not to be written to."""
+        """The counts, in memory, not to be written to."""
         return _cells(self.reader)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Return the sides."""
+        """The sides."""
         return self.counts.shape
 
     @cached_property
     def total(self) -> int:
-        """Return how many records there are."""
+        """Number of records."""
         return int(self.counts.sum())
 
     @cached_property
     def digest(self) -> str:
-        """Return a hash of shape and counts, the same on every machine."""
+        """A hash of shape and counts, the same on every machine."""
         return grid_digest(self.counts)
 
 
 def changed(database: Any, **facts: Any) -> Any:
-    """Return a database with another name or group, and with what was worked out about it before."""
+    """A database with another name or group, and with what was worked out about it before."""
     made = evolve(database, **facts)
     vars(made).update({name: found for name, found in vars(database).items() if name in WORKED_OUT})
     return made
 
 
 def whole_counts(counts: ArrayLike, name: str) -> NDArray[np.int64]:
-    """Return counts as whole numbers of 64 bits, a copy; refuse what is none."""
+    """Counts as whole numbers of 64 bits, a copy; refuse what is none."""
     try:
         given = np.asarray(counts)
     except ValueError:

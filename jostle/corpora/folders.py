@@ -53,7 +53,7 @@ class FileRows:
     """Of what is read and nothing else, where that was looked at before; it is no part of what a maker is kept by."""
 
     def read(self) -> pa.Table:
-        """Return them in one form."""
+        """The rows in one form."""
         try:
             content = read_public(self.path, self.mark)
             names = header(content)
@@ -80,7 +80,7 @@ class FileCells:
     """As of `FileRows`."""
 
     def read(self) -> NDArray[np.int64]:
-        """Return them."""
+        """All rows."""
         try:
             counts = read_array(read_public(self.path, self.mark))
         except TableError as mistake:
@@ -95,7 +95,7 @@ def read_folder(
     subfolders: bool = False,
     groups: Mapping[str, Iterable[str]] | None = None,
 ) -> Corpus:
-    """Return the public databases in a folder's files, and a problem for each file that cannot be one.
+    """The public databases in a folder's files, and a problem for each file that cannot be one.
 
     Tables are CSV or Parquet files with a column that is called as *label* says; grids are .npy files of counts. Other
     files are passed over. Databases that share people are put in one group as the folder's groups.toml says, as
@@ -109,7 +109,7 @@ def read_folder(
 
 
 def groups_content(path: Path, read: Callable[..., FileContent]) -> FileContent | JostleError | None:
-    """Return what is in a folder's list of groups, or why it cannot be read; None where there is none."""
+    """The content of a folder's list of groups, or why it cannot be read; None where there is none."""
     if not is_regular(path):
         return None
     try:
@@ -126,7 +126,7 @@ def assembled(
     listed: FileContent | JostleError | None = None,
     groups: Mapping[str, Iterable[str]] | None = None,
 ) -> Corpus:
-    """Return the databases found in a folder as a corpus, in the groups that its groups.toml lists."""
+    """The databases found in a folder as a corpus, in the groups that its groups.toml lists."""
     databases: dict[str, PublicDatabase] = {}
     problems: list[JostleError] = []
     for path, database in found:
@@ -148,7 +148,7 @@ def public(
     subfolders: bool = False,
     groups: Mapping[str, Iterable[str]] | None = None,
 ) -> Corpus:
-    """Return the public databases in a folder, or the one in a file.
+    """The public databases in a folder, or the one in a file.
 
     >>> public("no/such/folder")
     Traceback (most recent call last):
@@ -174,7 +174,7 @@ def _files(root: Path, *, subfolders: bool) -> Iterator[Path]:
 
 
 def stem_of(path: Path) -> str | None:
-    """Return a file's name without the ending that says what it is, or None if it has no such ending."""
+    """A file's name without the ending that says what it is, or None if it has no such ending."""
     name = path.name
     for ending in sorted((*TABLE_ENDINGS, GRID_ENDING), key=len, reverse=True):
         if name.lower().endswith(ending) and len(name) > len(ending) and not name.startswith("."):
@@ -183,7 +183,7 @@ def stem_of(path: Path) -> str | None:
 
 
 def _looked_at(path: Path, label: str) -> PublicDatabase | JostleError:
-    """Return the database in a file, or what is wrong with it; a private file is refused with all that is beside it."""
+    """The database in a file, or what is wrong with it; a private file is refused with all that is beside it."""
     try:
         return database_in(path, label)
     except PrivateDataError:
@@ -193,7 +193,7 @@ def _looked_at(path: Path, label: str) -> PublicDatabase | JostleError:
 
 
 def database_in(place: Place, label: str = "label") -> PublicDatabase:
-    """Return the database in a file, after a look at how it begins; in what was read of one, and in nothing else."""
+    """The database in a file, after a look at how it begins; in what was read of one, and in nothing else."""
     path, mark = path_of(place), place.mark if isinstance(place, FileContent) else None
     check_public(path)
     stem = stem_of(path) or path.name

@@ -10,7 +10,7 @@ __all__ = ["generated", "generated_grids", "generated_tables"]
 
 
 def generated(count: int, *, seed: int = 0) -> Corpus:
-    """Return so many generated tables and as many grids.
+    """So many generated tables and as many grids.
 
     >>> generated(3)
     <Corpus of 3 tables and 3 grids>

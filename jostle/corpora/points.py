@@ -30,7 +30,7 @@ class FilePoints:
     shape: tuple[int, ...]
 
     def read(self) -> NDArray[np.int64]:
-        """Return the counts."""
+        """The counts."""
         content = read_public(self.path)
         names = header(content)
         absent = next((name for name in self.columns if name not in names), None)
@@ -43,7 +43,7 @@ class FilePoints:
 def points_grid(
     source: Any, shape: tuple[int, ...], *, columns: tuple[str, ...] = ("lon", "lat"), name: str = "points"
 ) -> PublicGrid:
-    """Return the grid of a file's or a dataframe's points: cells of equal sides between the least and the greatest.
+    """The grid of a file's or a dataframe's points: cells of equal sides between the least and the greatest.
 
     Points without a number for every column are left out. A file's grid is called like the file.
 

@@ -42,7 +42,7 @@ class RowMarks:
 
     @classmethod
     def of(cls, columns: pa.Table, label: str) -> RowMarks:
-        """Return a table's marks."""
+        """A table's marks."""
         attributes = tuple(name for name in columns.column_names if name != label)
         hashes = row_hashes(columns, label)
         values = (float(len(columns[name].unique())) for name in attributes)
@@ -50,7 +50,7 @@ class RowMarks:
 
 
 def related(one: RowMarks, other: RowMarks) -> bool:
-    """Return whether more than half of one table's different rows are also in the other, and not by chance.
+    """Whether more than half of one table's different rows are also in the other, and not by chance.
 
     Tables of few attributes with few values have the same rows without having the same people; they are taken to be
     related only if their attributes have the same names.

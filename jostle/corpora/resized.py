@@ -11,7 +11,7 @@ __all__ = ["coarsened", "drawn"]
 
 
 def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return a grid with fewer cells, each the sum of a block of equal sides.
+    """A grid with fewer cells, each the sum of a block of equal sides.
 
     >>> coarsened(np.arange(6), (3,))
     array([1, 5, 9])
@@ -30,6 +30,6 @@ def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.i
 def drawn(
     counts: NDArray[np.int64] | NDArray[np.float64], records: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return so many records, drawn independently from the distribution that a grid's counts are in proportion to."""
+    """So many records, drawn independently from the distribution that a grid's counts are in proportion to."""
     chances = counts.ravel() / counts.sum()
     return generator.multinomial(records, chances).reshape(counts.shape)

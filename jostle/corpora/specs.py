@@ -66,7 +66,7 @@ class GridSpec(Spec):
 
 
 def instance_key(digest: str, spec: Spec) -> str:
-    """Return what identifies an instance: the database's digest, the spec, and the version of the code.
+    """The key of an instance: the database's digest, the spec, and the version of the code.
 
     >>> instance_key("0c5f", TableSpec(300, None, 7))
     '0c5f rows=300 seed=7 bins=16 v1'
@@ -81,5 +81,5 @@ def _shown(value: object) -> str:
 
 
 def seeds_of(digest: str, seed: int, stream: int) -> list[int]:
-    """Return what seeds a generator of public randomness for one purpose (the stream) on one database."""
+    """The seeds of a generator of public randomness for one purpose (the stream) on one database."""
     return [int(digest[:16], 16), seed, stream]

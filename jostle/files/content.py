@@ -49,7 +49,7 @@ class FileContent:
 
     @cached_property
     def mark(self) -> FileMark:
-        """Return by what the file is known again."""
+        """The mark that the file is known again by."""
         digest = hashlib.blake2b(self.data, digest_size=DIGEST_BYTES).hexdigest()
         return FileMark(len(self.data), digest)
 
@@ -59,12 +59,12 @@ Place = Path | FileContent
 
 
 def path_of(place: Place) -> Path:
-    """Return the path that names a place in messages, and whose ending says how to read it."""
+    """The path that names a place in messages, and whose ending says how to read it."""
     return place if isinstance(place, Path) else place.path
 
 
 def real_path(path: Path) -> Path:
-    """Return where a path leads, links followed; a path that leads nowhere is only made absolute."""
+    """The path that a path leads to, links followed; one that leads nowhere is only made absolute."""
     try:
         return Path(os.path.realpath(path))
     except ValueError:  # it has a null byte
@@ -72,7 +72,7 @@ def real_path(path: Path) -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether there is anything at a path, as far as can be seen."""
+    """Whether there is anything at a path, as far as can be seen."""
     try:
         path.lstat()
     except (OSError, ValueError):
@@ -81,7 +81,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether there is a file that ends: no folder, no pipe, no device."""
+    """Whether there is a file that ends: no folder, no pipe, no device."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):  # a path with a null byte is none
@@ -89,7 +89,7 @@ def is_regular(path: Path) -> bool:
 
 
 def read_content(path: Path, most: int = MOST_BYTES) -> FileContent:
-    """Return a regular file's bytes; anything else is refused, and a pipe that nobody writes to is not waited for."""
+    """A regular file's bytes; anything else is refused, and a pipe that nobody writes to is not waited for."""
     try:
         # What was a file a moment ago may be a pipe by now: opened so, it does not hold up whoever opens it.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -111,7 +111,7 @@ def read_content(path: Path, most: int = MOST_BYTES) -> FileContent:
 
 
 def _bytes(file: BinaryIO, most: int) -> bytes:
-    """Return all bytes of a file, or one more than the most."""
+    """All bytes of a file, or one more than the most."""
     parts: list[bytes] = []
     left = most + 1
     while left and (part := file.read(min(left, 1 << 24))):

@@ -18,7 +18,7 @@ class DamageError(ValueError):
         """The names and numbers that lead to the place."""
 
     def inside(self, step: str | int) -> DamageError:
-        """Return the same, seen from what holds the place under this name or number."""
+        """The same, seen from what holds the place under this name or number."""
         return DamageError(self.wrong, (step, *self.where))
 
     def __str__(self) -> str:
@@ -26,7 +26,7 @@ class DamageError(ValueError):
 
 
 def named(text: str) -> str:
-    """Return a name as a message shows it: short, and unable to steer a terminal."""
+    """A name as a message shows it: short, and unable to steer a terminal."""
     return text if text.isidentifier() and len(text) <= 40 else f"{text[:40]!r}"
 
 

@@ -21,7 +21,7 @@ NO_BRACKET = re.compile(r"[^][{}]+")
 
 
 def parsed(text: str) -> object:
-    """Return what a text of JSON says; numbers that are none, which some writers write, are read as such."""
+    """The value that a text of JSON stands for; numbers that are none, which some writers write, are read as such."""
     if _depth(text) > MOST_DEPTH:
         raise DamageError("is nested too deep")
     try:
@@ -33,7 +33,7 @@ def parsed(text: str) -> object:
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets are nested, at most; of a text that is no JSON, perhaps more."""
+    """How deep brackets are nested, at most; of a text that is no JSON, perhaps more."""
     if text.count("[") + text.count("{") <= MOST_DEPTH:
         return 0
     brackets = NO_BRACKET.sub("", STRING.sub("", text))

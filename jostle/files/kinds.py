@@ -37,16 +37,16 @@ class FileKind:
     """Which one is meant, where that is known."""
 
     def at(self, path: str | Path) -> FileKind:
-        """Return the same, for the file in one place."""
+        """The same, for the file in one place."""
         return evolve(self, path=Path(path))
 
     @property
     def subject(self) -> str:
-        """Return how messages begin."""
+        """How messages begin."""
         return f"the {self.name}" if self.path is None else f"the {self.name} {self.path}"
 
     def data(self) -> bytes:
-        """Return what is in the file."""
+        """The content of the file."""
         path = self.path
         if path is None:
             raise ValueError("which file?")
@@ -61,18 +61,18 @@ class FileKind:
         return found
 
     def unpacked(self, data: bytes) -> tuple[bytes, int]:
-        """Return what is in a gzipped file, and how much of it is whole."""
+        """The content of a gzipped file, and how much of it is whole."""
         try:
             return packed.unpacked(data, self.most_bytes)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
     def text(self) -> str:
-        """Return what is in the file as a text."""
+        """The content of the file as a text."""
         return self.decoded(self.data())
 
     def decoded(self, data: bytes) -> str:
-        """Return bytes of the file as a text; a mark of its encoding that some editors put first is left out."""
+        """Bytes of the file as a text; a mark of its encoding that some editors put first is left out."""
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as mistake:
@@ -83,7 +83,7 @@ class FileKind:
             ) from None
 
     def facts(self, text: str) -> dict[str, Any]:
-        """Return what a text of JSON holds, by name; refused if it is of another version."""
+        """The facts that a text of JSON holds, by name; refused if it is of another version."""
         try:
             held = json_text.parsed(text)
         except DamageError as damage:
@@ -97,14 +97,14 @@ class FileKind:
         return held
 
     def toml(self, text: str) -> dict[str, Any]:
-        """Return what a text of TOML holds, by name."""
+        """The facts that a text of TOML holds, by name."""
         try:
             return toml_text.parsed(text)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
     def made(self, kind: type[T], facts: Mapping[str, Any]) -> T:
-        """Return facts as a value of a type."""
+        """Facts as a value of a type."""
         from jostle.files.structure import structured  # noqa: PLC0415 - it loads a library of numbers, and texts need none
 
         try:
@@ -113,5 +113,5 @@ class FileKind:
             raise self.damaged(f"is damaged: {damage}") from None
 
     def damaged(self, why: str) -> JostleError:
-        """Return the error about a file that is not what it should be: why continues a sentence about it."""
+        """The error about a file that is not what it should be: why continues a sentence about it."""
         return self.error(f"{self.subject} {why}", fix=self.advice)

@@ -12,7 +12,7 @@ PIECE = 2**16
 
 
 def unpacked(data: bytes, most_bytes: int) -> tuple[bytes, int]:
-    """Return what is in a gzipped file, and how long its whole members are; a last one that was cut short is left out.
+    """The content of a gzipped file, and how long its whole members are; a last one cut short is left out.
 
     What is added to a file at once is a member of its own.
     """

@@ -37,14 +37,14 @@ MOST_WHOLE = 2**63
 
 
 def structured(data: object, kind: type[T]) -> T:
-    """Return what was read as a value of a type, or raise what does not fit and where."""
+    """The value read as one of a type, or raise what does not fit and where."""
     found: T = _reader(kind)(data)  # type: ignore[arg-type]  # types can be looked up
     return found
 
 
 @cache
 def _reader(kind: Any) -> Read:
-    """Return what reads values of a type."""
+    """A reader of values of a type."""
     if kind in PLAIN:
         return PLAIN[kind]
     if attrs.has(kind):
@@ -201,7 +201,7 @@ def _mapping(inside: tuple[Any, ...]) -> Read:
 
 
 def _array(inside: tuple[Any, ...]) -> Read:
-    """Return what reads lists of numbers, perhaps in lists, all of one length."""
+    """A reader of lists of numbers, perhaps in lists, all of one length."""
     (kind,) = get_args(inside[1])
     allowed = {int} if issubclass(kind, np.integer) else {int, float}
     wanted = "whole numbers of 64 bits" if issubclass(kind, np.integer) else "finite numbers"
@@ -237,7 +237,7 @@ COMPOUND: dict[Any, Callable[[tuple[Any, ...]], Read]] = {
 
 
 def _record(kind: type[Any]) -> Read:
-    """Return what reads a mapping with a value for each field of a class, but for those that have a default."""
+    """A reader of a mapping with a value for each field of a class, but for those that have a default."""
 
     def read_all(data: object) -> Any:
         reads, needed = _fields(kind)  # type: ignore[arg-type]  # as above
@@ -260,7 +260,7 @@ def _record(kind: type[Any]) -> Read:
 
 
 def _stored(kind: type[Any]) -> Read:
-    """Return what reads a class that is written in another form: it says in which, and what becomes of that."""
+    """A reader of a class that is written in another form: it says in which, and what becomes of that."""
     read = _reader(kind.stored)
     return lambda data: _put_together(kind.from_facts, read(data))
 
@@ -274,7 +274,7 @@ def _put_together(make: Callable[..., Any], *parts: Any, **named_parts: Any) -> 
 
 @cache
 def _fields(kind: type[Any]) -> tuple[dict[str, tuple[str, Read]], tuple[str, ...]]:
-    """Return what reads each field of a class, and which have to be there: when asked, as it may hold itself."""
+    """A reader of each field of a class, and which have to be there: when asked, as it may hold itself."""
     attrs.resolve_types(kind, include_extras=True)
     known = [each for each in attrs.fields(kind) if each.init]
     reads = {each.name: (each.alias, _reader(each.type)) for each in known}

@@ -26,7 +26,7 @@ PIECE = re.compile(
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """Return what a text of TOML says."""
+    """The facts that a text of TOML holds."""
     _check(text)
     try:
         return tomllib.loads(text)

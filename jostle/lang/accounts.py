@@ -30,11 +30,11 @@ class Amount:
         return Amount(self.share - other.share, self.fixed - other.fixed, self.known and other.known)
 
     def times(self, factor: Fraction) -> Amount:
-        """Return a multiple."""
+        """A multiple."""
         return Amount(self.share * factor, self.fixed * factor, self.known)
 
     def most(self, other: Amount) -> Amount:
-        """Return a bound on both."""
+        """A bound on both."""
         if self.fixed == other.fixed or self.share == other.share or _dominates(self, other) or _dominates(other, self):
             first = (self.share, self.fixed) >= (other.share, other.fixed)
             found = self if first else other
@@ -43,7 +43,7 @@ class Amount:
         return Amount(found.share, found.fixed, self.known and other.known)
 
     def at(self, epsilon: Fraction) -> Fraction | None:
-        """Return the amount where the caller allots so much; None without a bound."""
+        """The amount where the caller allots so much; None without a bound."""
         return self.share * epsilon + self.fixed if self.known else None
 
     @property
@@ -92,14 +92,14 @@ class PartedAccount:
     """What is spent besides where one of several ways is gone: for each time, what it is on each of them."""
 
     def part(self, attribute: str, value: str, chosen_by: int | None) -> PartedAccount:
-        """Return the account of a part."""
+        """The account of a part."""
         group = self.parts.setdefault(attribute, {})
         if value not in group:
             group[value] = PartedAccount(self, chosen_by)
         return group[value]
 
     def total(self, times: int) -> Amount:
-        """Return what all of it costs, where so many disjoint parts are paid."""
+        """The cost of all of it, where so many disjoint parts are paid."""
         found = self.own
         for group in self.parts.values():
             found += _group_total(group, times)
@@ -121,14 +121,14 @@ class PartedAccount:
         self.own += most
 
     def path(self) -> list[PartedAccount]:
-        """Return the accounts above, from the whole table down to this."""
+        """The accounts above, from the whole table down to this."""
         found = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
         return found[::-1]
 
     def place(self) -> tuple[str, str]:
-        """Return by which attribute and value it is a part of the account above."""
+        """The attribute and value by which it is a part of the account above."""
         groups = {} if self.parent is None else self.parent.parts
         return next((name, value) for name, group in groups.items() for value, each in group.items() if each is self)
 
@@ -155,12 +155,12 @@ class PartedAccount:
                 each.repeat(loop, count, before)
 
     def as_it_is(self) -> PartedAccount:
-        """Return what it is like now: a copy that does not change, with the same parts."""
+        """A copy of it as it is now, which does not change, with the same parts."""
         parts = {name: dict(group) for name, group in self.parts.items()}
         return PartedAccount(self.parent, self.chosen_by, self.own, parts, list(self.choices))
 
     def since(self, before: PartedAccount) -> PartedAccount:
-        """Return what was spent on it since it was like that, on it and on parts that were not there."""
+        """The spendings on it since it was like that, on it and on parts that were not there."""
         parts = {
             name: {value: each for value, each in group.items() if value not in before.parts.get(name, {})}
             for name, group in self.parts.items()
@@ -179,7 +179,7 @@ EMPTY = PartedAccount()
 
 
 def repeated(amount: Amount, count: int | None) -> Amount:
-    """Return an amount that is spent so often; None if it is not known how often."""
+    """An amount that is spent so often; None if it is not known how often."""
     if amount == NONE:
         return amount
     return UNBOUNDED if count is None else amount.times(Fraction(count))

@@ -21,7 +21,7 @@ Operation = Callable[..., Any]
 
 
 def _numbers(values: tuple[Any, ...], name: str) -> list[Any]:
-    """Return the numbers of a list, or those given one by one."""
+    """The numbers of a list, or those given one by one."""
     if len(values) == 1 and not is_number(values[0]) and not isinstance(values[0], Private):
         found = values[0]
         listed = list(found.values()) if isinstance(found, dict) else list(items(found, f"what `{name}` is given"))
@@ -67,7 +67,7 @@ _PUBLIC: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def aggregate(name: str) -> Operation:
-    """Return what puts several values together: public numbers in one, private ones in a description of one."""
+    """An operation that puts several values together: public numbers in one, private ones in a description of one."""
     public = _PUBLIC[name]
 
     def run(value: Any, *more: Any) -> Any:
@@ -95,7 +95,7 @@ def aggregate(name: str) -> Operation:
 
 
 def best(pick: Callable[..., Any], name: str) -> Operation:
-    """Return what gives the key of the largest or of the smallest value."""
+    """An operation that gives the key of the largest or of the smallest value."""
 
     def run(scores: Any) -> Any:
         found = scores if isinstance(scores, dict) else dict(enumerate(items(scores, f"what `{name}` is given")))

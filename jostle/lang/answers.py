@@ -28,7 +28,7 @@ def _task(answer: Any) -> Task[Any] | None:
 
 
 def as_text(answer: Any) -> str:
-    """Return an answer for people."""
+    """An answer for people."""
     if answer is None:
         return "the program gave nothing back"
     if (task := _task(answer)) is not None:
@@ -41,13 +41,13 @@ def as_text(answer: Any) -> str:
 
 
 def as_markup(answer: Any) -> str:
-    """Return an answer as a part of a web page: drawn, where its task draws, or as its text."""
+    """An answer as a part of a web page: drawn, where its task draws, or as its text."""
     task = _task(answer)
     return pre(as_text(answer)) if task is None or task.drawn is None else task.drawn(answer)
 
 
 def _aligned(rows: list[Any]) -> list[list[str]]:
-    """Return rows of cells as wide as their columns; with a head, where all rows end in alike dictionaries."""
+    """Rows of cells as wide as their columns; with a head, where all rows end in alike dictionaries."""
     last = [row[-1] if row else None for row in rows]
     keys = list(last[0]) if isinstance(last[0], dict) else []
     if keys and all(isinstance(each, dict) and list(each) == keys for each in last):
@@ -71,7 +71,7 @@ def _tree(tree: Any, indent: str) -> list[str]:
 
 
 def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
-    """Return an answer as plain data."""
+    """An answer as plain data."""
     if (task := _task(answer)) is not None:
         return task.data(answer)
     if isinstance(answer, Fraction):

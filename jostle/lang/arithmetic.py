@@ -32,20 +32,20 @@ MOST_BITS = 4096
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a public number."""
+    """Whether a value is a public number."""
     kind = type(value)
     return kind is int or kind is Fraction or kind is float or (isinstance(value, NUMBERS) and kind is not bool)
 
 
 def fraction(value: object, what: str) -> Fraction:
-    """Return a public number as an exact fraction, for budgets."""
+    """A public number as an exact fraction, for budgets."""
     if not is_number(value):
         raise _wrong_kind(what, value)
     return exact(value, what)  # type: ignore[arg-type]  # a number, as just seen
 
 
 def plain_number(value: Any) -> Any:
-    """Return a fraction that is whole as an int, one that has grown too long as a double."""
+    """A fraction that is whole as an int, one that has grown too long as a double."""
     if type(value) is Fraction:
         denominator = value.denominator
         if denominator != 1:
@@ -62,7 +62,7 @@ def _wrong_kind(what: str, value: object) -> Stop:
 
 
 def kind_of(value: object) -> str:
-    """Return what a value is, in words; never the value."""
+    """The kind of a value, in words; never the value."""
     if isinstance(value, Private):
         return "a private value"
     names = {bool: "a truth", str: "a text", list: "a list", range: "a list", tuple: "a tuple", dict: "a dictionary"}
@@ -76,7 +76,7 @@ def kind_of(value: object) -> str:
 
 
 def negated(value: Any) -> Any:
-    """Return a number with the other sign."""
+    """A number with the other sign."""
     value = numbered(value)
     if isinstance(value, PrivateNumber):
         return PrivateNumber(value.table, -value.expression, value.groups)
@@ -123,7 +123,7 @@ def _private(sign: str, left: Any, right: Any) -> PrivateNumber:
 
 
 def _doubles(value: Any) -> Any:
-    """Return a public number short enough for an expression."""
+    """A public number short enough for an expression."""
     return value if not isinstance(value, Fraction) or value.denominator.bit_length() <= 200 else float(value)
 
 
@@ -168,13 +168,13 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _nothing(left: Any, right: Any) -> None:
-    """Return nothing: an operator that does something to numbers alone."""
+    """Nothing: an operator that does something to numbers alone."""
 
 
 def _of_numbers(
     sign: str, compute: Callable[[Any, Any], Any], others: Callable[[Any, Any], Any] = _nothing
 ) -> Callable[[Any, Any], Any]:
-    """Return what an operator does to numbers, public or private; *others* gives what it does to other values."""
+    """An operator on numbers, public or private; *others* gives what it does to other values."""
 
     def operate(left: Any, right: Any) -> Any:
         if not (type(left) in EXACT and type(right) in EXACT):
@@ -195,14 +195,14 @@ def _of_numbers(
 
 
 def _joined(left: Any, right: Any) -> Any:
-    """Return lists or texts one after the other."""
+    """Lists or texts one after the other."""
     if isinstance(left, list | range) and isinstance(right, list | range):
         return [*left, *right]
     return left + right if isinstance(left, str) and isinstance(right, str) else None
 
 
 def _without(left: Any, right: Any) -> Any:
-    """Return a list without the items of another, or without one."""
+    """A list without the items of another, or without one."""
     if not isinstance(left, list | range):
         return None
     without = right if isinstance(right, list | range) else [right]

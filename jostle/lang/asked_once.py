@@ -56,7 +56,7 @@ class Once:
 
 
 def once_in(definition: nodes.FunctionDefinition, parameters: Collection[str], own: Collection[str]) -> Once:
-    """Return what a function hands on at most once; its *parameters* are those that it gives no other value."""
+    """The databases that a function hands on at most once; *parameters* are those that it gives no other value."""
     given = {*own, *(each.name for node in nodes.walk(definition) for each in _named(node))}
     counts = {name: _Count(name, given) for name in parameters}
     names = [name for name, count in counts.items() if count.of_body(definition.body) < MANY]
@@ -87,7 +87,7 @@ class _Count:
     # Statements
 
     def of_body(self, body: Sequence[nodes.Statement]) -> int:
-        """Return the largest count on any way through statements."""
+        """The largest count on any way through statements."""
         if not body:
             return 0
         first, after = body[0], self.of_body(body[1:])
@@ -108,7 +108,7 @@ class _Count:
     # Expressions
 
     def of(self, node: nodes.Node) -> int:
-        """Return the count of an expression whose value may go anywhere."""
+        """The count of an expression whose value may go anywhere."""
         match node:
             case nodes.Name():
                 return _many(node.name == self.name)
@@ -134,7 +134,7 @@ class _Count:
         return given + self.light(node.function) + sum(map(self.light, arguments))
 
     def light(self, node: nodes.Node) -> int:
-        """Return the same for an expression whose own value goes nowhere."""
+        """The same for an expression whose own value goes nowhere."""
         return 0 if isinstance(node, nodes.Name) else self.of(node)
 
     def _of_comprehension(self, node: Comprehension) -> int:
@@ -149,7 +149,7 @@ class _Count:
         return outside + 1
 
     def _part_by_value(self, node: Comprehension) -> nodes.Part | None:
-        """Return the part D[a = v] that is an argument of a call in {... for v in a}, if there is one."""
+        """The part D[a = v] that is an argument of a call in {... for v in a}, if there is one."""
         clause = node.clauses[0]
         if not isinstance(clause.iterable, nodes.Name) or clause.iterable == clause.target:
             return None
@@ -162,7 +162,7 @@ class _Count:
         return None
 
     def _known(self, call: nodes.Call) -> str:
-        """Return which known function is called; nothing if it is another one."""
+        """The name of the known function that is called; nothing if it is another one."""
         name = call.function.name if isinstance(call.function, nodes.Name) else ""
         return name if name in BUILTINS and name not in self.own else ""
 

@@ -23,7 +23,7 @@ __all__ = ["called"]
 
 
 def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Return what an Option gives, or an Option with the parameters that it is given."""
+    """The answer of an Option, or an Option with the parameters that it is given."""
     known = library_options().get(type(option).__name__)
     if known is not None and known.is_given_parameters(len(given), named):
         return _with_parameters(option, known, named)
@@ -45,7 +45,7 @@ def called(frame: Frame, option: Option, given: Sequence[Any], named: Mapping[st
 
 
 def _with_parameters(option: Option, known: LibraryOption, named: Mapping[str, Any]) -> Option:
-    """Return the same Option with parameters, all of which are as they may be."""
+    """The same Option with parameters, all of which are as they may be."""
     if option != type(option)():
         why = "an Option of the library is given its parameters once, by its name"
         raise Stop("J113", f"`{option.name}` is given parameters", why, f"write {known.example}")
@@ -54,7 +54,7 @@ def _with_parameters(option: Option, known: LibraryOption, named: Mapping[str, A
 
 
 def _arranged(option: Option, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return what an Option is called with by place, the database first, and what by name."""
+    """The arguments of an Option by place, the database first, and by name."""
     first, *others = _leaves(option)
     values = _bound(first, given, named)
     explicit = [name for place, name in enumerate(values) if place < len(given) or name in named]
@@ -66,7 +66,7 @@ def _arranged(option: Option, given: Sequence[Any], named: Mapping[str, Any]) ->
 
 
 def _leaves(option: Option) -> list[Any]:
-    """Return the Options that may run: of a choice maker, those that it chooses among."""
+    """The Options that may run: of a choice maker, those that it chooses among."""
     return [leaf for each in getattr(option, "among", ()) for leaf in _leaves(each)] or [option]
 
 

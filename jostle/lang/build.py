@@ -38,12 +38,12 @@ class _Block:
 
 
 def read_number(text: str) -> Fraction:
-    """Return exactly what a number's digits say."""
+    """Exactly what a number's digits say."""
     return Fraction(text.replace("_", ""))
 
 
 def read_string(text: str) -> str:
-    """Return what a string literal stands for."""
+    """The text that a string literal stands for."""
 
     def stands_for(found: re.Match[str]) -> str:
         written = found[1]
@@ -66,7 +66,7 @@ class Builder:
     """What the grammar lets through and the tree cannot hold."""
 
     def build(self, rule: str, pieces: list[Piece]) -> Piece:
-        """Return what a rule makes of its pieces."""
+        """The piece that a rule makes of its pieces."""
         make: Callable[[list[Piece]], Piece] = getattr(self, f"_{rule}")
         return make(pieces)
 
@@ -349,7 +349,7 @@ class Builder:
         return {"span": span, "trivia": trivia}
 
     def _as_written(self, line: Line) -> tuple[str, ...]:
-        """Return the rows of a line without what stands around it, indented relative to its first one."""
+        """The rows of a line without what stands around it, indented relative to its first one."""
         first, last = line.tokens[0].span, line.tokens[-1].span
         rows = list(self.source.lines[first.line - 1 : last.end_line])
         rows[-1] = rows[-1][: last.end_column - 1]
@@ -359,7 +359,7 @@ class Builder:
 
 
 def _collapse(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return comments with no more than one empty line in a row."""
+    """Comments with no more than one empty line in a row."""
     return tuple(line for index, line in enumerate(lines) if line or index == 0 or lines[index - 1])
 
 

@@ -22,12 +22,12 @@ class Builtin:
 
     @property
     def most(self) -> int | None:
-        """Return how many values it takes at most; None for any number."""
+        """How many values it takes at most; None for any number."""
         return None if self.parameters and self.parameters[-1].startswith("*") else len(self.parameters)
 
     @property
     def head(self) -> str:
-        """Return how it is called: `sqrt(x)`."""
+        """How it is called: `sqrt(x)`."""
         shown = [name if index < self.least else f"{name}=..." for index, name in enumerate(self.parameters)]
         shown = [name.removesuffix("=...") if name.startswith("*") else name for name in shown]
         return f"{self.name}({', '.join(shown)})"

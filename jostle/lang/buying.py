@@ -25,7 +25,7 @@ def _epsilon(frame: Frame, given: Any) -> Fraction:
 
 
 def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any:
-    """Return how many rows a table has, or a private number, noised."""
+    """How many rows a table has, or a private number, noised."""
     budget = epsilon if type(epsilon) is Fraction else _epsilon(frame, epsilon)
     if isinstance(table, TableValue):
         found = table.probe.count(budget, site=site).value
@@ -41,7 +41,7 @@ def noisy_count(frame: Frame, site: str, table: Any, epsilon: Any = None) -> Any
 
 
 def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any = None) -> Any:
-    """Return the item of a domain whose utility is the largest, nearly."""
+    """The item of a domain whose utility is the largest, nearly."""
     candidates = list(items(domain, "the domain of `noisyMax`"))
     if isinstance(utilities, dict):
         scores = [utilities[each] for each in candidates if isinstance(each, Hashable) and each in utilities]

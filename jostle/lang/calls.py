@@ -36,12 +36,12 @@ class Signature:
     place: Span | None
 
     def renamed(self, name: str) -> Signature:
-        """Return the same for something that goes by another name."""
+        """The same for something that goes by another name."""
         return evolve(self, name=name, head=f"{name}{self.head[len(self.name) :]}")
 
 
 def signature_of(function: Callable) -> Signature:
-    """Return what something is called with."""
+    """The parameters that something is called with."""
     match function:
         case Builtin():
             plain = tuple(name for name in function.parameters if not name.startswith("*"))
@@ -60,7 +60,7 @@ def signature_of(function: Callable) -> Signature:
 
 
 def callable_of(name: str, definition: Definition) -> nodes.FunctionDefinition | LibraryOption | None:
-    """Return what a name at the top of a program is called as: a function or an Option; None for anything else."""
+    """The function or the Option that a name at the top of a program is called as; None for anything else."""
     match definition:
         case nodes.FunctionDefinition():
             return definition
@@ -128,7 +128,7 @@ def _written(keyword: nodes.Keyword) -> str:
 
 
 def gives_parameters(call: nodes.Call, option: LibraryOption) -> bool:
-    """Return whether a call of an Option gives it parameters, and asks nothing of a database."""
+    """Whether a call of an Option gives it parameters, and asks nothing of a database."""
     return option.is_given_parameters(len(call.arguments), {each.name for each in call.keywords})
 
 
@@ -153,7 +153,7 @@ def _check_parameters(call: nodes.Call, option: LibraryOption) -> Iterator[Diagn
 
 
 def _literal(node: nodes.ExpressionNode) -> Any:
-    """Return the plain value that is written, or NO_LITERAL."""
+    """The plain value that is written, or NO_LITERAL."""
     match node:
         case nodes.Number():
             return node.value

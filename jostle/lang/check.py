@@ -52,12 +52,12 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Return whether there are no mistakes."""
+        """Whether there are no mistakes."""
         return not self.diagnostics
 
 
 def check(source: Source, schema: Schema | None = None) -> Checked:
-    """Return a program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
+    """A program's tree and all mistakes that can be found without data; with a schema, those on such a table."""
     parsed = parse_text(source)
     passes = () if parsed.deep else PASSES if parsed.diagnostics else (*PASSES, *WHOLE_PASSES)
     found = {*parsed.diagnostics, *_found(passes, parsed.module)}
@@ -72,12 +72,12 @@ def check(source: Source, schema: Schema | None = None) -> Checked:
 
 
 def on_schema(schema: Schema) -> Pass:
-    """Return the pass that reports what a table with this schema would refuse."""
+    """The pass that reports what a table with this schema would refuse."""
     return lambda module: check_schema(module, schema)
 
 
 def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ...]:
-    """Return what passes find, or that functions call each other deeper than can be followed."""
+    """The mistakes that passes find, or that functions call each other deeper than can be followed."""
     try:
         with deep_enough():
             return tuple(mistake for each in passes for mistake in each(module))

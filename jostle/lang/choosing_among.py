@@ -54,7 +54,7 @@ def _called(node: nodes.Name, top: Mapping[str, Definition]) -> nodes.FunctionDe
 
 
 def _no_option(item: nodes.ExpressionNode, top: Mapping[str, Definition]) -> Diagnostic | None:  # noqa: PLR0911 - one per kind
-    """Return what is wrong with an alternative that is no Option."""
+    """The mistake in an alternative that is no Option, or None."""
     shown = show_expression(item)
     title, fix = f"`{shown}` is not an Option", "import or define an Option"
     if isinstance(item, LITERALS):

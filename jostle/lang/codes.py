@@ -51,11 +51,11 @@ class Refusal:
 
     @property
     def family(self) -> str:
-        """Return which pass finds it, in a word."""
+        """The pass that finds it, in a word."""
         return FAMILIES[self.code[:2]]
 
     def as_text(self) -> str:
-        """Return it for people, with the message that the wrong program gets."""
+        """A text for people, with the message that the wrong program gets."""
         parts = [f"{self.code} ({self.family}): {self.title}", self.rule]
         if self.wrong:
             source = Source("wrong.jst", self.wrong)
@@ -68,7 +68,7 @@ class Refusal:
         return "\n\n".join(parts)
 
     def mistakes(self) -> tuple[Diagnostic, ...]:
-        """Return what is said of the wrong program: by itself, or, if that is nothing, on a table like in the guide."""
+        """The mistakes of the wrong program: by itself, or, if there are none, on a table like in the guide."""
         source = Source("wrong.jst", self.wrong)
         checked, _ = check_named(source)
         if self.family != "running" or not checked.good:
@@ -78,7 +78,7 @@ class Refusal:
         return check(source, Schema.read(EXAMPLE)).diagnostics
 
     def as_data(self) -> dict[str, str]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {
             "code": self.code,
             "family": self.family,
@@ -91,12 +91,12 @@ class Refusal:
 
 @cache
 def codes() -> tuple[str, ...]:
-    """Return all codes in the catalogue, in order."""
+    """All codes in the catalogue, in order."""
     return tuple(sorted(path.stem for path in FOLDER.glob("J*.txt")))
 
 
 def explain(code: str) -> Refusal:
-    """Return the entry of a code."""
+    """The entry of a code."""
     wanted = code.strip().upper()
     if wanted not in codes():
         family = [each for each in codes() if each[:2] == wanted[:2]]
@@ -108,7 +108,7 @@ def explain(code: str) -> Refusal:
 
 
 def _families() -> str:
-    """Return the first and the last code of each family, in words."""
+    """The first and the last code of each family, in words."""
     found = []
     for start, name in FAMILIES.items():
         known = [each for each in codes() if each[:2] == start]

@@ -58,7 +58,7 @@ class Compiler:
     # Statements
 
     def function(self, definition: nodes.FunctionDefinition) -> Go:
-        """Return what runs the body of a function."""
+        """A step that runs the body of a function."""
         parameters = [each.name for each in definition.parameters]
         given = [name for name, _, _ in defined_in(definition.body)]
         unchanging = frozenset(parameters).difference(given)
@@ -77,7 +77,7 @@ class Compiler:
         return run
 
     def body(self, body: tuple[nodes.Statement, ...], scope: Scope) -> Go:
-        """Return what runs statements in turn until one returns something."""
+        """A step that runs statements in turn until one returns something."""
         steps = [self.statement(each, scope) for each in body]
         if len(steps) == 1:
             return steps[0]
@@ -92,7 +92,7 @@ class Compiler:
         return run
 
     def statement(self, statement: nodes.Statement, scope: Scope) -> Go:
-        """Return what runs a statement."""
+        """A step that runs a statement."""
         match statement:
             case nodes.Assign():
                 return self._assign(statement, scope)
@@ -134,7 +134,7 @@ class Compiler:
         return run
 
     def store(self, target: nodes.Name | nodes.Tuple, scope: Scope) -> Callable[[Frame, Any], None]:
-        """Return what gives a value to a name, or the items of one to several names."""
+        """An action that gives a value to a name, or the items of one to several names."""
         slots = [scope.slots.get(each.name, each.name) for each in target_names(target)]
         if isinstance(target, nodes.Name):
             slot = slots[0]
@@ -187,11 +187,11 @@ class Compiler:
     # Expressions
 
     def placed(self, mistake: Exception, span: Span) -> ProgramError:
-        """Return a mistake with its place. Raised without what led to it: whose frames these are is no part of it."""
+        """A mistake with its place. Raised without what led to it: whose frames these are is no part of it."""
         return placed(mistake, self.source, span)
 
     def guarded(self, run: Go, span: Span) -> Go:
-        """Return the same, with the place of what goes wrong."""
+        """The same, with the place of what goes wrong."""
 
         def guard(frame: Frame) -> Any:
             try:
@@ -202,14 +202,14 @@ class Compiler:
         return guard
 
     def condition(self, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], bool]:
-        """Return whether an expression holds."""
+        """Whether an expression holds."""
         value = self.operand(node, scope)
         if isinstance(node, TRUTHS):
             return value
         return self.guarded(lambda frame: truth(value(frame)), node.span)
 
     def listed(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
-        """Return the items of an expression."""
+        """The items of an expression."""
         value, span = self.operand(node, scope), node.span
 
         def run(frame: Frame) -> Any:
@@ -221,13 +221,13 @@ class Compiler:
         return run
 
     def operand(self, node: nodes.ExpressionNode, scope: Scope) -> Go:
-        """Return what gives an expression's value where that goes no further: a table is not handed on."""
+        """A step that gives an expression's value where that goes no further: a table is not handed on."""
         if isinstance(node, nodes.Name) and node.name in scope.slots:
             return self._variable(node, scope.slots[node.name])
         return self.expression(node, scope)
 
     def expression(self, node: nodes.ExpressionNode, scope: Scope, *, label: str = "") -> Go:
-        """Return what gives an expression's value; *label* is the name that a choice maker is given."""
+        """A step that gives an expression's value; *label* is the name that a choice maker is given."""
         match node:
             case nodes.Name():
                 return self._name(node, scope)

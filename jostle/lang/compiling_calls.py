@@ -31,7 +31,7 @@ NONE_NAMED: Mapping[str, Any] = MappingProxyType({})
 
 
 def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
-    """Return what calls a function."""
+    """A step that calls a function."""
     function, span = node.function, node.span
     known = function.name if isinstance(function, nodes.Name) else ""
     if known in BUILTINS and known not in scope.slots and known not in compiler.own:
@@ -62,7 +62,7 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
 
 
 def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mapping[str, Any]) -> Any:
-    """Return what a function, an Option or a choice maker gives."""
+    """The value of a function, an Option or a choice maker."""
     if isinstance(function, Function):
         return function.called(frame, given, named)
     if isinstance(function, LambdaValue):
@@ -82,7 +82,7 @@ def apply(frame: Frame, site: str, function: Any, given: list[Any], named: Mappi
 
 
 def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scope) -> Go:
-    """Return what calls a known function: its values are put in order here, once."""
+    """A step that calls a known function: its values are put in order here, once."""
     name, span = builtin.name, node.span
     plain = [each for each in builtin.parameters if not each.startswith("*")]
     given = compiler.expression if name in KEEPING else compiler.operand
@@ -108,7 +108,7 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
 
 
 def _bought(compiler: Compiler, operation: Callable[..., Any], site: str, parts: Sequence[Go], span: Span) -> Go:
-    """Return what calls a function that has to know who calls it, and where from."""
+    """A step that calls a function that has to know who calls it, and where from."""
     if len(parts) == 2:
         first, second = parts
 
@@ -130,7 +130,7 @@ def _bought(compiler: Compiler, operation: Callable[..., Any], site: str, parts:
 
 
 def _of_values(compiler: Compiler, operation: Callable[..., Any], parts: Sequence[Go], span: Span) -> Go:
-    """Return what calls a function of values alone."""
+    """A step that calls a function of values alone."""
     if len(parts) == 1:
         only = parts[0]
 
@@ -154,7 +154,7 @@ def _of_values(compiler: Compiler, operation: Callable[..., Any], parts: Sequenc
 def _of_variables(
     compiler: Compiler, operation: Callable[..., Any], variables: Sequence[str], parts: Sequence[Go], span: Span
 ) -> Go:
-    """Return what calls a function of several variables, whose values are fetched together."""
+    """A step that calls a function of several variables, whose values are fetched together."""
     fetched = itemgetter(*variables)
 
     def run(frame: Frame) -> Any:

@@ -18,7 +18,7 @@ __all__ = ["KINDS", "make_choice_maker"]
 
 
 def make_choice_maker(compiler: Compiler, node: nodes.MakeChoiceMaker, scope: Scope, label: str = "") -> Go:
-    """Return what makes a choice maker."""
+    """A step that makes a choice maker."""
     among = compiler.expression(node.among, scope)
     looked_at = None if node.informed_by is None else compiler.expression(node.informed_by, scope)
     trained = None if node.trained_on is None else compiler.expression(node.trained_on, scope)
@@ -43,7 +43,7 @@ def make_choice_maker(compiler: Compiler, node: nodes.MakeChoiceMaker, scope: Sc
 
 
 def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
-    """Return what makes a labelled choice."""
+    """A step that makes a labelled choice."""
     alternatives = _items_of(node.among)
     names = tuple(each.name for each in alternatives if isinstance(each, nodes.Name))
     values = [compiler.expression(each, scope) for each in alternatives]
@@ -62,17 +62,17 @@ def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
 
 
 def _seen_name(node: nodes.ExpressionNode) -> str:
-    """Return what something that informs a choice is called: its name, or as it is written."""
+    """The name of something that informs a choice: its own, or as it is written."""
     return node.name if isinstance(node, nodes.Name) else text_of(node)
 
 
 def _items_of(node: nodes.ExpressionNode) -> tuple[nodes.ExpressionNode, ...]:
-    """Return the items of a set, list or tuple as written."""
+    """The items of a set, list or tuple as written."""
     return node.items if isinstance(node, nodes.Set | nodes.List | nodes.Tuple) else ()
 
 
 def over(compiler: Compiler, node: nodes.Over, scope: Scope) -> Go:
-    """Return what answers a workload from an estimate."""
+    """A step that answers a workload from an estimate."""
     queries, cells = compiler.expression(node.queries, scope), compiler.expression(node.cells, scope)
 
     def run(frame: Frame) -> Any:

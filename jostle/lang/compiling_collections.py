@@ -30,7 +30,7 @@ Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictCom
 
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
-    """Return what puts values together as written."""
+    """A step that puts values together as written."""
     parts = [compiler.expression(each, scope) for each in node.items]
     if isinstance(node, nodes.Tuple):
         return lambda frame: tuple([part(frame) for part in parts])
@@ -40,13 +40,13 @@ def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope
 
 
 def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
-    """Return what makes a dictionary as written."""
+    """A step that makes a dictionary as written."""
     entries = [(_key(compiler, each.key, scope), compiler.expression(each.value, scope)) for each in node.entries]
     return lambda frame: {key(frame): value(frame) for key, value in entries}
 
 
 def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
-    """Return what gives a key of a dictionary."""
+    """A step that gives a key of a dictionary."""
     value, span = compiler.operand(node, scope), node.span
 
     def run(frame: Frame) -> Any:
@@ -63,7 +63,7 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 
 
 def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
-    """Return what makes a list, a set or a dictionary of what an expression gives, again and again."""
+    """A step that makes a list, a set or a dictionary of what an expression gives, again and again."""
     kept: list[str] = []
     run = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
     if not kept:
@@ -135,7 +135,7 @@ def _pairs(clauses: Sequence[_Clause], key: Go, value: Go) -> Go:
 
 
 def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span) -> Go:
-    """Return what makes {x: f(x) for x in xs}."""
+    """A step that makes {x: f(x) for x in xs}."""
 
     def by_item(frame: Frame) -> Any:
         names, found = frame.names, dict[Any, Any]()
@@ -167,7 +167,7 @@ def _elements(clauses: Sequence[_Clause], slot: str | None, element: Go) -> Go:
 def _operation_of(
     compiler: Compiler, node: nodes.ExpressionNode, scope: Scope, slot: str
 ) -> Callable[[Any], Any] | None:
-    """Return the known function that an expression calls with one variable and nothing else, if it is such a call."""
+    """The known function that an expression calls with one variable and nothing else, if it is such a call."""
     if not isinstance(node, nodes.Call) or node.keywords or len(node.arguments) != 1:
         return None
     name = node.function.name if isinstance(node.function, nodes.Name) else ""
@@ -177,7 +177,7 @@ def _operation_of(
 
 
 def _mapped(compiler: Compiler, operation: Callable[[Any], Any], iterated: Go, span: Span) -> Go:
-    """Return what gives a known function's values for each item."""
+    """A step that gives a known function's values for each item."""
 
     def mapped(frame: Frame) -> list[Any]:
         given = iterated(frame)
@@ -190,7 +190,7 @@ def _mapped(compiler: Compiler, operation: Callable[[Any], Any], iterated: Go, s
 
 
 def _hashable(value: Any) -> Any:
-    """Return a key, or refuse what is none."""
+    """A key; refuse what is none."""
     if isinstance(value, Private):
         raise Stop("J208", "a private value is a key", "keys are compared, and show", "buy it first")
     try:
@@ -214,13 +214,13 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def index(compiler: Compiler, node: nodes.Index, scope: Scope) -> Go:
-    """Return what gives one item of a value."""
+    """A step that gives one item of a value."""
     value, place = compiler.operand(node.value, scope), compiler.operand(node.index, scope)
     return compiler.guarded(lambda frame: item_of(value(frame), place(frame)), node.span)
 
 
 def item_of(value: Any, index: Any) -> Any:
-    """Return one item of a value."""
+    """One item of a value."""
     if isinstance(value, PrivateNumber) and value.groups:
         return PrivateNumber(value.table, value.expression[_places(value.groups, index)])
     if isinstance(value, TableValue):
@@ -241,7 +241,7 @@ def item_of(value: Any, index: Any) -> Any:
 
 
 def _places(axes: Sequence[Axis], index: Any) -> tuple[int, ...]:
-    """Return the place of a group of private numbers, by what it is called."""
+    """The place of a group of private numbers, by what it is called."""
     names = index if isinstance(index, tuple) else (index,)
     if len(names) != len(axes):
         title = f"{len(names)} names for a group by {len(axes)} columns"
@@ -268,7 +268,7 @@ def _whole(index: Any, length: int) -> int:
 
 
 def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
-    """Return what makes a function of an expression and the variables around it."""
+    """A step that makes a function of an expression and the variables around it."""
     inner = scope.inner([each.name for each in node.parameters])
     slots = {each.name: inner.slots[each.name] for each in node.parameters}
     defaults = {
@@ -294,7 +294,7 @@ class LambdaValue:
     frame: Frame
 
     def __call__(self, caller: Frame, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Return what it gives."""
+        """Its value."""
         values = bound("lambda", tuple(self.slots), self.defaults, given, named)
         names = {**self.frame.names, **{self.slots[name]: value for name, value in values.items()}}
         return self.body(Frame(caller.program, names, self.frame.epsilon, caller.depth + 1))

@@ -24,7 +24,7 @@ __all__ = ["COMPARE", "KINDS", "named_alike"]
 
 
 def binary(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) -> Go:
-    """Return what computes with two values: once, where they do not change."""
+    """A step that computes with two values: once, where they do not change."""
     kept = scope.place_to_keep(node)
     compute = _each_time(compiler, node, scope)
     if kept is None:
@@ -64,7 +64,7 @@ def _each_time(compiler: Compiler, node: nodes.BinaryOperation, scope: Scope) ->
 
 
 def unary(compiler: Compiler, node: nodes.UnaryOperation, scope: Scope) -> Go:
-    """Return what gives a value with a sign before it."""
+    """A step that gives a value with a sign before it."""
     operand = compiler.operand(node.operand, scope)
     if node.operator == "-":
         return compiler.guarded(lambda frame: negated(operand(frame)), node.span)
@@ -72,7 +72,7 @@ def unary(compiler: Compiler, node: nodes.UnaryOperation, scope: Scope) -> Go:
 
 
 def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
-    """Return whether values that stand in a row compare as written."""
+    """Whether values that stand in a row compare as written."""
     first, span = compiler.operand(node.left, scope), node.span
     steps = [
         (COMPARE[operator], compiler.operand(right, scope))
@@ -98,7 +98,7 @@ def comparison(compiler: Compiler, node: nodes.Comparison, scope: Scope) -> Go:
 def _compared_once(  # noqa: PLR0917 - as it is called
     compiler: Compiler, node: nodes.Comparison, scope: Scope, first: Go, holds: Callable[[Any, Any], bool], second: Go
 ) -> Callable[[Frame], bool]:
-    """Return whether two values compare as written."""
+    """Whether two values compare as written."""
     span, number = node.span, folded(node.rights[0], scope, compiler.own)
     if number is not UNKNOWN:
 
@@ -120,7 +120,7 @@ def _compared_once(  # noqa: PLR0917 - as it is called
 
 
 def _of_columns(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callable[[Frame], bool]:
-    """Return whether values compare as written, where a column is equal to whatever its value is called."""
+    """Whether values compare as written, where a column is equal to whatever its value is called."""
     slots = [_named_slot(each, scope) for each in (node.left, *node.rights)]
 
     def run(frame: Frame) -> bool:
@@ -136,7 +136,7 @@ def _of_columns(node: nodes.Comparison, scope: Scope, sides: list[Go]) -> Callab
 
 
 def _named_slot(node: nodes.ExpressionNode, scope: Scope) -> str | None:
-    """Return where it is kept what a column's value is called, if an expression is a column."""
+    """The slot of the name of a column's value, if an expression is a column; or None."""
     if not isinstance(node, nodes.Name) or node.name in scope.slots or scope.columns is None:
         return None
     slot = scope.columns.get(node.name)
@@ -144,7 +144,7 @@ def _named_slot(node: nodes.ExpressionNode, scope: Scope) -> str | None:
 
 
 def named_alike(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> bool:
-    """Return whether a comparison holds, one side of which may be a column: it is equal to each of its names."""
+    """Whether a comparison holds, one side of which may be a column: it is equal to each of its names."""
     if operator in {"==", "!="} and (one is None) is not (other is None):
         named, name = (one, right) if one is not None else (other, left)
         if named is not None and not isinstance(name, Private):
@@ -155,13 +155,13 @@ def named_alike(operator: str, left: Any, right: Any, one: OneValue | None, othe
 
 
 def opposite(compiler: Compiler, node: nodes.Not, scope: Scope) -> Go:
-    """Return whether something does not hold."""
+    """Whether something does not hold."""
     holds = compiler.condition(node.operand, scope)
     return lambda frame: not holds(frame)
 
 
 def boolean(compiler: Compiler, node: nodes.BooleanOperation, scope: Scope) -> Go:
-    """Return whether all of several truths hold, or one of them; those after the one that settles it do not run."""
+    """Whether all of several truths hold, or one of them; those after the one that settles it do not run."""
     operands = [compiler.condition(each, scope) for each in node.operands]
     settled = node.operator == "or"
 
@@ -175,7 +175,7 @@ def boolean(compiler: Compiler, node: nodes.BooleanOperation, scope: Scope) -> G
 
 
 def conditional(compiler: Compiler, node: nodes.Conditional, scope: Scope) -> Go:
-    """Return one of two values."""
+    """One of two values."""
     test = compiler.condition(node.condition, scope)
     then, other = compiler.expression(node.then, scope), compiler.expression(node.otherwise, scope)
     return lambda frame: then(frame) if test(frame) else other(frame)

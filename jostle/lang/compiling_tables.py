@@ -40,13 +40,13 @@ __all__ = ["KINDS", "fact_of", "fact_of_table"]
 
 
 def attribute(compiler: Compiler, node: nodes.Attribute, scope: Scope) -> Go:
-    """Return what gives a public fact of a table, a metafeature, or a field of a tree."""
+    """A step that gives a public fact of a table, a metafeature, or a field of a tree."""
     value, name = compiler.operand(node.value, scope), node.name
     return compiler.guarded(lambda frame: fact_of(value(frame), name), node.span)
 
 
 def fact_of(value: Any, name: str) -> Any:
-    """Return a named part of a value."""
+    """A named part of a value."""
     if isinstance(value, TableValue):
         return fact_of_table(value, name)
     if isinstance(value, Features):
@@ -69,7 +69,7 @@ def fact_of(value: Any, name: str) -> Any:
 
 
 def fact_of_table(table: TableValue, name: str) -> Any:
-    """Return a public fact of a table."""
+    """A public fact of a table."""
     schema = table.schema
     if name == "attributes":
         return [attribute_of(schema, each) for each in schema.attributes]
@@ -91,7 +91,7 @@ def fact_of_table(table: TableValue, name: str) -> Any:
 
 
 def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
-    """Return what gives the rows with certain values."""
+    """A step that gives the rows with certain values."""
     table, span = compiler.operand(node.table, scope), node.span
     remembered = id(node) not in scope.once.parts
     conditions = [
@@ -130,7 +130,7 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
 
 
 def _name_of(table: Any, column: Any) -> str:
-    """Return the name of a table's column."""
+    """The name of a table's column."""
     if not isinstance(table, TableValue):
         raise Stop("J501", f"{kind_of(table)} has parts", "a table has: D[best = v]", "xs[0] for an item of a list")
     name = column.name if type(column) is KnownAttribute else column
@@ -149,7 +149,7 @@ def _column(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 
 
 def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
-    """Return what describes a query."""
+    """A step that describes a query."""
     table = compiler.operand(node.table, scope)
     value = None if node.value is None else _of_columns(compiler, node.value, scope)
     conjuncts: tuple[nodes.ExpressionNode, ...] = () if node.where is None else (node.where,)
@@ -177,7 +177,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
 
 
 def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Callable[[Frame], OfColumns]:
-    """Return what makes a public function of the columns that an expression names."""
+    """A maker of a public function of the columns that an expression names."""
     columns: dict[str, str] = {}
     value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
     plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
@@ -199,7 +199,7 @@ def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) ->
 
 
 def noised(compiler: Compiler, node: nodes.Noised, scope: Scope) -> Go:
-    """Return what buys a private value."""
+    """A step that buys a private value."""
     value = compiler.operand(node.value, scope)
     share = node.spending.share if isinstance(node.spending, nodes.Percent) else None
     amount = None if node.spending is None or share is not None else compiler.expression(node.spending, scope)
@@ -230,7 +230,7 @@ def _from_root(number: PrivateNumber) -> Any:
 
 
 def _plain(numbers: Any, groups: tuple[Axis, ...]) -> Any:
-    """Return a bought number, or a dictionary of one for each group."""
+    """A bought number, or a dictionary of one for each group."""
     found = np.asarray(numbers, dtype=np.float64)
     if not groups:
         return _short(float(found[()]))

@@ -45,7 +45,7 @@ class _Known:
 def describe(
     module: nodes.Module, node: nodes.Node, around: Sequence[nodes.Node], schema: Schema | None = None
 ) -> str | None:
-    """Return what a checked program says of a word, or None; a program that cannot be read says nothing."""
+    """A checked program's words on a name, or None; a program that cannot be read says nothing."""
     if any(isinstance(each, nodes.Broken) for each in module.body):
         return None
     if isinstance(node, nodes.FunctionDefinition):
@@ -71,7 +71,7 @@ def describe(
 
 
 def column_facts(name: str, schema: Schema | None) -> str | None:
-    """Return what is publicly known of a column."""
+    """The public facts of a column."""
     if schema is None or name not in schema:
         return None
     labels = schema[name].labels
@@ -132,7 +132,7 @@ def _kind_of_world(world: World) -> str:
 
 
 def _moved(seen: Sequence[Any], node: nodes.Node, schema: Schema | None) -> str:
-    """Return how far one row changes what is computed from rows, as far as that can be said."""
+    """How far one row changes what is computed from rows, as far as that can be said."""
     known: list[Fraction | None] = [moves_of(each, schema) for each in seen]
     amounts = [each for each in known if each is not None]
     if amounts and len(amounts) == len(known):

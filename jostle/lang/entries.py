@@ -13,7 +13,7 @@ __all__ = ["default_entry", "runs_something", "used_elsewhere"]
 
 
 def used_elsewhere(module: nodes.Module) -> frozenset[str]:
-    """Return the names that the program itself uses, outside of what they stand for."""
+    """The names that the program itself uses, outside of what they stand for."""
     found: set[str] = set()
     for statement in module.body:
         own = statement.name if isinstance(statement, nodes.FunctionDefinition | nodes.ClassDefinition) else None
@@ -22,12 +22,12 @@ def used_elsewhere(module: nodes.Module) -> frozenset[str]:
 
 
 def runs_something(module: nodes.Module) -> bool:
-    """Return whether there is anything in a program but imports and comments."""
+    """Whether there is anything in a program but imports and comments."""
     return any(not isinstance(statement, nodes.Import) for statement in module.body)
 
 
 def default_entry(program: Program) -> str | None:
-    """Return `main`, or the last function, Option or choice maker that nothing else in the program uses."""
+    """`main`, or the last function, Option or choice maker that nothing else in the program uses."""
     if "main" in program.functions:
         return "main"
     used = used_elsewhere(program.module)

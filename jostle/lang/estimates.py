@@ -16,7 +16,7 @@ __all__ = ["estimate_of"]
 
 
 def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
-    """Return an estimate for a workload, of cells in row-major order; a single number stands for each cell."""
+    """An estimate for a workload, of cells in row-major order; a single number stands for each cell."""
     if not isinstance(queries, Workload):
         raise Stop("J501", f"the queries are {kind_of(queries)}", "they are a workload", "def Flat(db, queries):")
     numbers = [each for each in cells if is_number(each)]

@@ -98,7 +98,7 @@ class Percent(ExpressionNode):
 
     @property
     def share(self) -> Fraction:
-        """Return the share it stands for: 1/20 for `5%`."""
+        """The share it stands for: 1/20 for `5%`."""
         return self.value / 100
 
 

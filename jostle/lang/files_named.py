@@ -21,7 +21,7 @@ FIX = "run it with --public FOLDER; in Python, load(program, public=[folder])"
 
 
 def listed(files: PublicFiles | None, path: str) -> NamedFiles:
-    """Return what was named as public at a path; refuse any other, with the same words whether there is one or not."""
+    """The files named as public at a path; refuse any other, with the same words whether there is one or not."""
     found = None if files is None else files.at(path)
     if found is None:
         raise Stop("J515", f"{shown(path)} is not among what was named as public", WHY, FIX)
@@ -50,7 +50,7 @@ def check_files(module: nodes.Module, files: PublicFiles | None) -> Iterator[Dia
 
 
 def _path(call: nodes.Call) -> tuple[nodes.ExpressionNode, str | None]:
-    """Return what stands for a path in a call, and the path, if it is written there."""
+    """The expression in place of a path in a call, and the path, if it is written there."""
     given = [*call.arguments, *(each.value for each in call.keywords)]
     if len(given) == 1:
         return given[0], given[0].value if isinstance(given[0], nodes.String) else None
@@ -58,7 +58,7 @@ def _path(call: nodes.Call) -> tuple[nodes.ExpressionNode, str | None]:
 
 
 def _own_names(module: nodes.Module) -> set[Any]:
-    """Return the names that a program gives a meaning of its own, anywhere."""
+    """The names that a program gives a meaning of its own, anywhere."""
     found = {name for name, _, _ in defined_in(module.body)}
     for node in nodes.walk(module):
         match node:

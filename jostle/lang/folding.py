@@ -18,7 +18,7 @@ UNKNOWN = object()
 
 
 def folded(node: nodes.ExpressionNode, scope: Scope, own: Collection[str]) -> Any:
-    """Return the number that an expression always gives, or UNKNOWN.
+    """The number that an expression always gives, or UNKNOWN.
 
     Where working it out goes wrong, it is no constant: it goes wrong again, with its place, if it is ever reached.
     """

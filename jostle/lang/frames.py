@@ -21,19 +21,19 @@ class Runner(Protocol):
         """Print a line."""
 
     def public(self, path: str) -> Any:
-        """Return the public databases of a folder or a file, if it was named as public."""
+        """The public databases of a folder or a file, if it was named as public."""
 
     def bought(self, site: str, value: Any) -> Any:
-        """Return what was bought at a place in the program, after noting it."""
+        """The value bought at a place in the program, after noting it."""
 
     def on_public_data(self) -> AbstractContextManager[None]:
         """Note nothing that is bought meanwhile: nobody pays for it."""
 
     def policy(self, label: str) -> Any:
-        """Return what answers a labelled choice where no handler does."""
+        """The policy of a labelled choice where no handler answers."""
 
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
-        """Return what a function of the program, or one that it knows, gives."""
+        """The value of a function of the program, or of one that it knows."""
 
 
 class Frame:
@@ -55,7 +55,7 @@ class Frame:
         self.depth = depth
 
     def budget(self) -> Fraction:
-        """Return what the caller allotted."""
+        """The budget that the caller allotted."""
         if self.epsilon is None:
             raise Stop("J512", "there is no budget here", "epsilon is what a caller allots", "give epsilon=...")
         return self.epsilon

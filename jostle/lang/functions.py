@@ -26,7 +26,7 @@ class Function:
     body: Callable[[Frame], Any]
 
     def called(self, frame: Frame, given: list[Any], named: Mapping[str, Any]) -> Any:
-        """Return what it gives, called from another function: with the same budget."""
+        """Its value, called from another function: with the same budget."""
         parameters = self.parameters
         if len(given) == len(parameters) and not named:
             names = dict(zip(parameters, given, strict=True))
@@ -37,18 +37,18 @@ class Function:
     def run(
         self, program: Runner, given: list[Any], named: Mapping[str, Any], epsilon: Fraction | None, depth: int = 0
     ) -> Any:
-        """Return what it gives with a budget."""
+        """Its value with a budget."""
         return self.body(Frame(program, self.bound(given, named), epsilon, depth))
 
     def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return its parameters' values, in their order, or refuse those it is given."""
+        """Its parameters' values, in their order; refuse those it is given."""
         return bound(self.name, self.parameters, self.defaults, given, named)
 
 
 def bound(
     name: str, parameters: Sequence[str], defaults: Mapping[str, Any], given: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the values of parameters, in their order, or refuse those that are given."""
+    """The values of parameters, in their order; refuse those that are given."""
     if len(given) > len(parameters):
         raise _misfit(name, parameters, f"it takes {len(parameters)} values, not {len(given)}")
     values = {**defaults, **dict(zip(parameters, given, strict=False))}

@@ -10,7 +10,7 @@ __all__ = ["imported"]
 
 
 def imported(module: str, name: str) -> Any:
-    """Return what a module of the library calls so."""
+    """The object that a module of the library calls so."""
     if module == "public":
         return _public(name)
     from jostle.options.base import get  # noqa: PLC0415 - loads every algorithm

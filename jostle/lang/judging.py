@@ -23,7 +23,7 @@ __all__ = ["Verdict", "judge_of"]
 
 
 def judge_of(program: Program, given: Any) -> Judge | None:
-    """Return a function of a program as a judge."""
+    """A function of a program as a judge."""
     from jostle.tasks import Judge  # noqa: PLC0415 - needs what learns
 
     if given is None:
@@ -42,7 +42,7 @@ class Verdict:
         self.function = function
 
     def __call__(self, instance: Instance, answer: Any) -> float:
-        """Return what the function says of the answers and the truth."""
+        """The function's loss, given the answers and the truth."""
         from jostle.choice.learning.judging import told  # noqa: PLC0415 - needs what learns
 
         name = self.function.name
@@ -63,7 +63,7 @@ class Verdict:
 
 
 def verdict_of(sent: SentProgram, function: str) -> Verdict:
-    """Return the judge of a program that was sent here."""
+    """The judge of a program that was sent here."""
     from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold what is here
 
     program = reloaded(sent)

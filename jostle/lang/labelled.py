@@ -25,7 +25,7 @@ __all__ = ["check_forced", "labelled", "labels_of", "learned_policies", "mark_of
 
 
 def labels_of(program: Program, name: str) -> tuple[str, ...]:
-    """Return the labels of the choices in what a name of the program stands for and uses, in the order of the text."""
+    """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
     needed = needed_by(program, name)
     found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
     return tuple(dict.fromkeys(found))
@@ -52,12 +52,12 @@ def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None
 
 
 def mark_of(program: Program, name: str) -> str:
-    """Return a mark of the text below a name; comments and layout are no part of it."""
+    """A mark of the text below a name; comments and layout are no part of it."""
     return version_of(program, name, digest_bytes=10)
 
 
 def learned_policies(program: Program) -> Mapping[str, Policy]:
-    """Return what was learned for the labels of a program, through whichever of its functions.
+    """The policies learned for the labels of a program, through whichever of its functions.
 
     Of two that were trained and come to the same label, the one that was trained last counts; what is of another text
     counts last of all.
@@ -69,7 +69,7 @@ def learned_policies(program: Program) -> Mapping[str, Policy]:
 
 
 def _known(program: Program) -> dict[str, Any]:
-    """Return what is known by the names of functions and Options, what counts most last."""
+    """The facts known by the names of functions and Options, what counts most last."""
     from jostle.learned.kept import policies_for  # noqa: PLC0415 - most programs make no labelled choice
 
     if not any(isinstance(node, nodes.Choose) for node in nodes.walk(program.module)):
@@ -92,7 +92,7 @@ class EntryRun:
         self.name = name
 
     def __call__(self, db: Probe, epsilon: Fraction, *questions: Any) -> Any:
-        """Return its answer; a decision tree becomes a model."""
+        """Its answer; a decision tree becomes a model."""
         target = self.program[self.name]
         if isinstance(target, Function):
             questions = questions[: len(target.parameters) - len(target.defaults) - 1]
@@ -112,7 +112,7 @@ def _run_of(sent: SentProgram, entry: str) -> EntryRun:
 
 
 def labelled(program: Program, name: str | None = None) -> Any:
-    """Return a function or an Option of a program as something whose choices can be learned."""
+    """A function or an Option of a program as something whose choices can be learned."""
     from jostle.choice.policies.train import Labelled  # noqa: PLC0415 - for training only
 
     called = name or program.entry

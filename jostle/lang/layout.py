@@ -34,14 +34,14 @@ class Laid:
 
 
 def lay_out(lines: Sequence[Line]) -> tuple[list[Laid], list[Diagnostic]]:
-    """Return lines with the blocks they start and end, and the mistakes in their indentation."""
+    """Lines with the blocks they start and end, and the mistakes in their indentation."""
     layout = _Layout()
     laid = [layout.lay(line, *around) for line, *around in zip(lines, [None, *lines], [*lines[1:], None], strict=False)]
     return laid, layout.mistakes
 
 
 def block_ends(laid: Sequence[Laid]) -> Iterator[Token]:
-    """Return the ends of the blocks that are still open after the last line."""
+    """The ends of the blocks that are still open after the last line."""
     kinds = [token.kind for each in laid for token in (*each.before, *each.tokens)]
     for _ in range(kinds.count("_INDENT") - kinds.count("_DEDENT")):
         yield Token("_DEDENT", "", laid[-1].line.end)
@@ -77,7 +77,7 @@ class _Layout:
         return Laid(line, blocks, instead if line.broken else tokens, instead)
 
     def _settle(self, line: Line, before: Line | None) -> Iterator[str]:
-        """Return the blocks that open or close until the level is the line's."""
+        """The blocks that open or close until the level is the line's."""
         if self.opened:
             self.levels.append((line.indent, True))
             yield "_INDENT"
@@ -100,7 +100,7 @@ class _Layout:
 
 
 def _broken(line: Line) -> Token:
-    """Return what stands for a line that cannot be read: the names in it."""
+    """A token in place of a line that cannot be read: the names in it."""
     words = " ".join(token.text for token in line.tokens if token.kind == "NAME")
     return Token("BROKEN", words, line.tokens[0].span.to(line.tokens[-1].span))
 

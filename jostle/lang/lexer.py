@@ -59,7 +59,7 @@ class Scan:
 
 
 def scan(source: Source) -> Scan:
-    """Return the logical lines of a text."""
+    """The logical lines of a text."""
     return _Scanner(source).scan()
 
 
@@ -237,7 +237,7 @@ class _Scanner:
         return False
 
     def _holds_several(self, opener: Token) -> bool:
-        """Return whether there are commas or colons in a bracket, not counting those in brackets inside it."""
+        """Whether there are commas or colons in a bracket, not counting those in brackets inside it."""
         tokens = self.lines[-1].tokens
         start = next(index for index, token in enumerate(tokens) if token is opener)
         depth = 0

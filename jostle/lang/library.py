@@ -73,21 +73,21 @@ class LibraryOption:
 
     @property
     def head(self) -> str:
-        """Return how it is called: `DAWA(db, queries)`."""
+        """How it is called: `DAWA(db, queries)`."""
         return f"{self.name}({', '.join(self.asked)})"
 
     @property
     def example(self) -> str:
-        """Return it with a parameter, if it has any: `Mohammed(depth=3)`."""
+        """An example with a parameter, if it has any: `Mohammed(depth=3)`."""
         given = [f"{name}={each.written}" for name, each in self.parameters.items()]
         return f"{self.name}({given[0]})" if given else self.name
 
     def is_given_parameters(self, places: int, names: Collection[str]) -> bool:
-        """Return whether a call with so many values by place, and others by name, gives parameters and asks nothing."""
+        """Whether a call with so many values by place, and others by name, gives parameters and asks nothing."""
         return not places and bool(names) and not {*self.asked, "epsilon"}.intersection(names)
 
     def parameter(self, name: str, value: object) -> Any:
-        """Return the value of a parameter, or refuse it."""
+        """The value of a parameter; refuse it."""
         known = self.parameters.get(name)
         if known is None:
             raise self.no_parameter(name)
@@ -98,7 +98,7 @@ class LibraryOption:
         return found
 
     def no_parameter(self, name: str) -> Stop:
-        """Return what is wrong where it is given a parameter that it does not have."""
+        """A refusal where it is given a parameter that it does not have."""
         match = near(name, self.parameters)
         fix = f"`{match}` has a similar name" if match else "use one of these" if self.parameters else "take it out"
         why = f"it has {', '.join(self.parameters)}" if self.parameters else "it has no parameters"

@@ -16,12 +16,12 @@ LISTED = frozenset({list, tuple, dict, range})
 
 
 def truth(value: Any) -> bool:
-    """Return whether a value holds."""
+    """Whether a value holds."""
     return bool(value)
 
 
 def items(value: Any, what: str = "what is gone through") -> Any:
-    """Return the items of a list, the values of an attribute, the keys of a dictionary."""
+    """The items of a list, the values of an attribute, the keys of a dictionary."""
     kind = type(value)
     if kind in LISTED:
         return value
@@ -36,12 +36,12 @@ def items(value: Any, what: str = "what is gone through") -> Any:
 
 
 def number(value: Any, name: str) -> Any:
-    """Return a value that a known function takes as a number, or refuse it."""
+    """A value that a known function takes as a number; refuse it."""
     if not is_number(value):
         raise Stop("J501", f"`{name}` is given {kind_of(value)}", "it takes a number", f"{name}(2)")
     return value
 
 
 def all_numbers(values: Iterable[Any]) -> bool:
-    """Return whether values are plain public numbers, as they mostly are."""
+    """Whether values are plain public numbers, as they mostly are."""
     return EXACT.issuperset(map(type, values))

@@ -41,7 +41,7 @@ class Found:
 
 
 def look_up(module: nodes.Module, line: int, column: int, schema: Schema | None = None) -> Found | None:
-    """Return what stands at a line and column, or nothing; with a schema, more is known of it."""
+    """The word at a line and column, or None; with a schema, more is known of it."""
     chain = list(_chain(module, line, column))
     for index in range(len(chain) - 1, -1, -1):
         node = chain[index]
@@ -57,7 +57,7 @@ def look_up(module: nodes.Module, line: int, column: int, schema: Schema | None 
 
 
 def _chain(module: nodes.Module, line: int, column: int) -> Iterator[nodes.Node]:
-    """Return the nodes around a place, from the program inwards."""
+    """The nodes around a place, from the program inwards."""
     node: nodes.Node | None = module
     while node is not None:
         yield node
@@ -69,7 +69,7 @@ def _covers(span: Span, line: int, column: int) -> bool:
 
 
 def _named(node: nodes.Node, line: int, column: int) -> tuple[str, Span] | None:
-    """Return the word of a node that stands at a place."""
+    """The word of a node that stands at a place."""
     words: list[tuple[str, Span]] = []
     match node:
         case nodes.Name() | nodes.ImportedName():
@@ -111,7 +111,7 @@ def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) 
 
 
 def _meaning_where_defined(node: nodes.Node, name: str, around: Around) -> tuple[str, Span | None]:
-    """Return what a word means at the very place that gives it its meaning."""
+    """The meaning of a word at the very place that gives it its meaning."""
     found: tuple[str, Span | None] = (f"`{name}`", None)
     match node:
         case nodes.ImportedName():
@@ -148,7 +148,7 @@ def _meaning_of_name(name: str, around: Around, module: nodes.Module) -> tuple[s
 
 
 def _bound_by(node: nodes.Node) -> Iterator[tuple[str, Span, str]]:
-    """Return the names that a node gives a meaning to inside it."""
+    """The names that a node gives a meaning to inside it."""
     match node:
         case nodes.Module():
             yield from _definitions(node.body)

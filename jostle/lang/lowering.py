@@ -64,7 +64,7 @@ class Query:
 
 
 def _missing_axis(schema: Schema, name: str) -> bool:
-    """Return whether a column is an axis that a grid with fewer axes does not have: everything is at 0 there."""
+    """Whether a column is an axis that a grid with fewer axes does not have: everything is at 0 there."""
     return (
         name in {"y", "z"}
         and "x" in schema
@@ -74,7 +74,7 @@ def _missing_axis(schema: Schema, name: str) -> bool:
 
 
 def axis_size(schema: Schema, name: str) -> int:
-    """Return how many values a column has; 1 for an axis that a grid does not have."""
+    """How many values a column has; 1 for an axis that a grid does not have."""
     return 1 if _missing_axis(schema, name) else schema[_known(schema, name)].size
 
 
@@ -86,7 +86,7 @@ def _known(schema: Schema, name: str) -> str:
 
 
 def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
-    """Return what a function of one column gives for each of its codes; None where the column has no value."""
+    """The value of a function of one column for each of its codes; None where the column has no value."""
     column = schema[name]
     return [
         None if value is None else function.compute({name: OneValue(value, column, code)})
@@ -95,7 +95,7 @@ def _each_code(schema: Schema, function: OfColumns, name: str) -> list[Any]:
 
 
 def lower(query: Query, table: TableValue) -> PrivateNumber:
-    """Return what a query asks of a table, as a private number, or one for each group."""
+    """A query of a table as a private number, or one for each group."""
     schema = table.schema
     on_cells = [each for each in query.where if CELL in each.columns and CELL not in schema]
     of_cells = query.value is not None and CELL in query.value.columns and CELL not in schema
@@ -139,7 +139,7 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
 
 
 def _label(value: Any, *, whole: bool) -> Any:
-    """Return what a group is called: of numbers, the whole number below, since bins are put together by division."""
+    """A group's label: of numbers, the whole number below, since bins are put together by division."""
     if is_number(value):
         return int(value // 1) if whole else value
     if value is None or isinstance(value, str | bool):
@@ -239,7 +239,7 @@ def _gcd(one: int, other: int) -> int:
 def _of_cells(
     query: Query, schema: Schema, on_cells: Sequence[OfColumns], groups: Sequence[_Group], *, conditions: bool
 ) -> Expression:
-    """Return an aggregate over the cells of all columns, each with its number of rows as `values`."""
+    """An aggregate over the cells of all columns, each with its number of rows as `values`."""
     if query.value is not None and tuple(query.value.columns) != (CELL,):
         raise Stop(
             "J504", f"`{query.value.text}` is computed from more than `values`", "cells have one number", "values"
@@ -269,7 +269,7 @@ def _of_cells(
 
 
 def _threshold(condition: OfColumns) -> tuple[bool, Fraction]:
-    """Return what a condition on a cell's count says: whether it is above a number, or not above it."""
+    """A condition on a cell's count: whether it is above a number, or not above it, and the number."""
     if condition.columns != (CELL,):
         raise Stop("J504", f"`{condition.text}` looks at more than `values`", "cells have one number", "values > 0")
     # Whole counts: find where the truth changes, once.
@@ -311,7 +311,7 @@ def _counted(
 
 
 def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:
-    """Return an aggregate over the groups of a private number."""
+    """An aggregate over the groups of a private number."""
     if not number.groups:
         raise Stop(
             "J504",

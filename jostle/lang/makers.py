@@ -33,7 +33,7 @@ def make(  # noqa: PLR0917 - a clause each
     spending: Fraction | None,
     judged_by: Any,
 ) -> ChoiceMaker:
-    """Return a choice maker as a program describes it."""
+    """A choice maker as a program describes it."""
     for each in among:
         if not isinstance(each, Option):
             raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
@@ -51,14 +51,14 @@ def make(  # noqa: PLR0917 - a clause each
 
 
 def _informed(program: Any, given: list[Any], task: Task[Any]) -> list[Metafeature]:
-    """Return what a program names, and the public facts that Jostle knows for the task: these are free."""
+    """The metafeatures that a program names, and the public facts that Jostle knows for the task: these are free."""
     named = [metafeature_of(program, each) for each in given]
     known = {each.name for each in named}
     return [*named, *(each for each in task.free if each.name not in known)]
 
 
 def metafeature_of(program: Any, given: Any) -> Metafeature:
-    """Return a function of a program as a metafeature."""
+    """A function of a program as a metafeature."""
     if isinstance(given, Metafeature):
         return given
     if not isinstance(given, Function):

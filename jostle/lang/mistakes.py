@@ -24,7 +24,7 @@ _CLAUSES = {"AMONG", *CLAUSE_WORDS.values()}
 
 
 def explain_rejection(line: Sequence[Token], index: int, token: Token, expected: frozenset[str]) -> Diagnostic:
-    """Return what to say about a token of a line; an index after the last one means the end of the line."""
+    """A mistake about a token of a line; an index after the last one means the end of the line."""
     slip = Slip(tuple(line), min(index, len(line)), token, expected)
     return next(found for explain in _EXPLAINERS if (found := explain(slip)))
 
@@ -222,7 +222,7 @@ def _something(slip: Slip) -> Diagnostic:
 
 
 def _list(expected: frozenset[str]) -> str:
-    """Return what could have stood there, in words, the likeliest first."""
+    """The tokens that could have stood there, in words, the likeliest first."""
     found: list[str] = []
     rest = set(expected)
     if {"NAME", "NUMBER"} <= rest:

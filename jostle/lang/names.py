@@ -39,7 +39,7 @@ class _Scope:
     """How many loops are around; a name may get its value in an earlier round."""
 
     def inner(self, names: Iterable[str]) -> _Scope:
-        """Return a scope with some more names, for a comprehension."""
+        """A scope with some more names, for a comprehension."""
         names = list(names)
         return _Scope(
             self.function, {**self.own, **dict.fromkeys(names, Span(0, 0, 0, 0))}, self.ready | set(names), self.looping

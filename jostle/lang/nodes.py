@@ -220,7 +220,7 @@ class FunctionDefinition(Statement):
 
     @property
     def is_option(self) -> bool:
-        """Return whether it is marked as an Option."""
+        """Whether it is marked as an Option."""
         return "Option" in self.marks
 
 
@@ -235,7 +235,7 @@ class ClassDefinition(Statement):
     base_span: Span = field(default=NOWHERE, eq=False, repr=False, kw_only=True)
 
     def method(self, name: str) -> FunctionDefinition | None:
-        """Return one of its functions, if it has it."""
+        """One of its functions, if it has it."""
         for each in self.body:
             if isinstance(each, FunctionDefinition) and each.name == name:
                 return each
@@ -262,7 +262,7 @@ class Module(Node):
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Return the nodes directly in a node, in source order where its class lists them so."""
+    """The nodes directly in a node, in source order where its class lists them so."""
     for attribute in fields(type(node)):
         value = getattr(node, attribute.name)
         if isinstance(value, Node):
@@ -272,7 +272,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Return a node and all nodes in it, outer before inner, without recursion."""
+    """A node and all nodes in it, outer before inner, without recursion."""
     waiting = [node]
     while waiting:
         found = waiting.pop()

@@ -17,7 +17,7 @@ __all__ = ["BUYING", "PLAIN", "holds_private", "operated", "shown"]
 
 
 def operated(frame: Frame, site: str, name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Return what a known function gives, called from a place in the program."""
+    """The value of a known function, called from a place in the program."""
     if name in BUYING:
         return BUYING[name](frame, site, *given, **named)
     return PLAIN[name](*given, **named)

@@ -32,7 +32,7 @@ class Spending:
     """What the vault says afterwards, of all runs."""
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         promise, left = (None, None) if self.account is None else (self.account.promise, self.account.left)
         return {
             "spent": str(self.spent),
@@ -42,7 +42,7 @@ class Spending:
         }
 
     def as_text(self) -> str:
-        """Return it as a sentence."""
+        """This as a sentence."""
         spent = f"epsilon {show_amount(self.spent)} was spent"
         if self.account is not None and self.given != self.account.promise:
             spent += f" of {show_amount(self.given)} that could be"
@@ -77,7 +77,7 @@ class Outcome:
     """Where a run came to no answer: all that had been bought, by where in the program or in an Option it was."""
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         facts = {
             "program": self.program,
             "entry": self.entry,
@@ -94,7 +94,7 @@ class Outcome:
         return facts
 
     def as_text(self) -> str:
-        """Return it for people."""
+        """A text for people."""
         lines = [as_text(self.answer)] if self.problem is None else list(self._bought_text())
         if self.example is not None and self.epsilon is not None:
             head = (
@@ -106,13 +106,13 @@ class Outcome:
         return "\n".join(lines)
 
     def _bought_text(self) -> list[str]:
-        """Return the lines that say what was bought: all of it, since it is nowhere else."""
+        """The lines that say what was bought: all of it, since it is nowhere else."""
         lines = [f"  {visible(site)}: {json.dumps(as_data(value))}" for site, value in self.bought]
         return ["there is no answer; until the program stopped, it had bought", *lines]
 
 
 def all_bought(bought: Sequence[Purchase], trace: Trace) -> tuple[tuple[str, Any], ...]:
-    """Return what a program bought, and what was released since then to an Option that came to no end."""
+    """Everything a program bought, and what was released since then to an Option that came to no end."""
     records = trace.records
     known = bought[-1].records if bought else 0
     since = [
@@ -124,6 +124,6 @@ def all_bought(bought: Sequence[Purchase], trace: Trace) -> tuple[tuple[str, Any
 
 
 def _site(bought: Purchase, records: Sequence[Record]) -> str:
-    """Return where something was bought: as the trace says it, where it names the part of the table as well."""
+    """The site where something was bought: as the trace says it, with the part of the table."""
     last = records[bought.records - 1] if bought.records else None
     return last.site if isinstance(last, Released) and last.site.endswith(bought.site) else bought.site

@@ -42,17 +42,17 @@ class Parsed:
 
 
 def read_source(path: Path | str) -> Source:
-    """Return the text of a program file."""
+    """The text of a program file."""
     return Source(str(path), PROGRAM.at(path).text())
 
 
 def typed_source(stream: BinaryIO) -> Source:
-    """Return the text of a program that is typed in, or comes through a pipe."""
+    """The text of a program that is typed in, or comes through a pipe."""
     return Source("<stdin>", PROGRAM.at("<stdin>").decoded(stream.read(PROGRAM.most_bytes)))
 
 
 def parse(source: Source) -> nodes.Module:
-    """Return the tree of a text, or raise `ProgramError` with all syntax mistakes in it."""
+    """The tree of a text, or raise `ProgramError` with all syntax mistakes in it."""
     parsed = parse_text(source)
     if parsed.diagnostics:
         raise ProgramError(source, parsed.diagnostics)
@@ -60,7 +60,7 @@ def parse(source: Source) -> nodes.Module:
 
 
 def parse_text(source: Source) -> Parsed:
-    """Return the tree of a text, and the syntax mistakes in it."""
+    """The tree of a text, and the syntax mistakes in it."""
     found = scan(source)
     lost = give_comments(found.lines, found.gaps)
     laid, misplaced = lay_out(found.lines)
@@ -76,7 +76,7 @@ def parse_text(source: Source) -> Parsed:
 
 
 def _parse_lines(source: Source, laid: Sequence[Laid], mistakes: list[Diagnostic]) -> list[nodes.Statement]:
-    """Return the statements of lines; a line that does not fit is reported, and something else is read in its place."""
+    """The statements of lines; a line that does not fit is reported, and something else is read in its place."""
     builder = Builder({each.line.number: each.line for each in laid}, source)
     run = tables.Reading(tables.load(), builder.build)
     for each in laid:
@@ -106,7 +106,7 @@ def _parse_lines(source: Source, laid: Sequence[Laid], mistakes: list[Diagnostic
 
 
 def parse_expression(text: str) -> nodes.ExpressionNode:
-    """Return the tree of a single expression, for tests and the Python front door."""
+    """The tree of a single expression, for tests and the Python front door."""
     source = Source("expression", text)
     body = parse(source).body
     if len(body) != 1 or not isinstance(body[0], nodes.ExpressionStatement):

@@ -44,14 +44,14 @@ class Price:
 
     @property
     def text(self) -> str:
-        """Return it in a line."""
+        """A text of one line."""
         if self.amount.known:
             return f"{self.name} spends at most {self.amount.text}"
         return f"{self.name} spends what it is allotted at most; how much, shows while running: {self.why}"
 
 
 def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, Price]:
-    """Return the price of every function that is called with a database from outside."""
+    """The price of every function that is called with a database from outside."""
     return {each.name: price for each, price, _ in _priced(module, schema) if each.priced}
 
 
@@ -76,7 +76,7 @@ def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
 def check_schema(
     module: nodes.Module, schema: Schema, entry: str | None = None, tables: tuple[int, ...] | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return what would be refused on a table with this schema.
+    """The refusals on a table with this schema.
 
     With *entry*, it is about what that one runs; *tables* are the places of its databases, where they are known.
     """
@@ -107,7 +107,7 @@ def _alone(module: nodes.Module, schema: Schema, entry: str, tables: tuple[int, 
 def price_of(
     module: nodes.Module, root: Root, schema: Schema | None = None, pricer: Pricer | None = None
 ) -> tuple[Price, tuple[Diagnostic, ...]]:
-    """Return the price of one function, and what would be refused in it."""
+    """The price of one function, and what would be refused in it."""
     pricer = Pricer(module, schema) if pricer is None else pricer
     try:
         amount = pricer.price(root.definition, root.tables)
@@ -126,7 +126,7 @@ _LATEST: list[tuple[nodes.Module, Schema | None, tuple[_One, ...]]] = []
 
 
 def _priced(module: nodes.Module, schema: Schema | None) -> tuple[_One, ...]:
-    """Return the functions that are called from outside, what each spends, and what would be refused in it."""
+    """The functions that are called from outside, what each spends, and what would be refused in it."""
     if not (_LATEST and _LATEST[0][0] is module and _LATEST[0][1] == schema):
         found = tuple((each, *price_of(module, each, schema)) for each in roots(module))
         _LATEST[:] = [(module, schema, found)]

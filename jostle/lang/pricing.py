@@ -87,11 +87,11 @@ class Pricer:
 
     @property
     def times(self) -> int:
-        """Return how many disjoint parts are paid."""
+        """How many disjoint parts are paid."""
         return 2 if self.schema is not None and self.schema.neighbours == "replace_one" else 1
 
     def price(self, definition: nodes.FunctionDefinition, tables: Sequence[int]) -> Amount:
-        """Return what a function spends at most, where it is given databases in these places.
+        """The most that a function spends, where it is given databases in these places.
 
         The schema is that of the first of them.
         """
@@ -195,7 +195,7 @@ class Pricer:
     # Expressions
 
     def value(self, node: nodes.ExpressionNode, names: Names) -> Any:
-        """Return what is known of an expression's value, spending what it spends."""
+        """The facts known of an expression's value, spending what it spends."""
         from jostle.lang.pricing_expressions import value_of  # noqa: PLC0415 - its rules go through expressions
 
         self.step()
@@ -209,7 +209,7 @@ class Pricer:
             self.seen.setdefault(span, []).append(value)
 
     def name(self, name: str, names: Names) -> Any:
-        """Return what is known of a name's value."""
+        """The facts known of a name's value."""
         if name in names:
             return names[name]
         if name in self.globals:
@@ -232,7 +232,7 @@ class Pricer:
             self.calls.pop()
 
     def called(self, name: str, given: Sequence[Any], named: Names, span: Span) -> Any:
-        """Return what is known of what a function gives."""
+        """The facts known of what a function gives."""
         definition = self.functions[name]
         names: Names = {}
         for place, each in enumerate(definition.parameters):
@@ -249,7 +249,7 @@ class Pricer:
 
 
 def _defined_at_top(name: str, definition: nodes.Node) -> Any:
-    """Return what is known of a name at the top before what stands there is run."""
+    """The facts known of a name at the top before what stands there is run."""
     match definition:
         case nodes.FunctionDefinition():
             return Callee("option" if definition.is_option else "function", name)

@@ -48,7 +48,7 @@ MOST_ITEMS = 5000
 
 
 def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -> Any:
-    """Return what is known of a sum, product and so on."""
+    """The facts known of a sum, product and so on."""
     if isinstance(left, Rows | Bought) or isinstance(right, Rows | Bought):
         mixed(pricer, node.span, [left, right])
         return made(pricer, node.span, node.operator, [left, right])
@@ -56,7 +56,7 @@ def binary(pricer: Pricer, node: nodes.BinaryOperation, left: Any, right: Any) -
 
 
 def negated(pricer: Pricer, node: nodes.UnaryOperation, value: Any) -> Any:
-    """Return what is known of a number with the other sign."""
+    """The facts known of a number with the other sign."""
     if isinstance(value, Bought):
         return made(pricer, node.span, "negated", [value])
     check_computed(pricer, node.span, "-", [value])
@@ -96,14 +96,14 @@ def _computed_of(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 
 
 
 def _is_listed(value: Any) -> bool:
-    """Return whether a value is a list, as far as is known."""
+    """Whether a value is a list, as far as is known."""
     return isinstance(value, list | Some) or (
         isinstance(value, Unknown) and (value.item is not None or value.count is not None)
     )
 
 
 def _both(left: Any, right: Any) -> Any:
-    """Return a list of the items of two; one of them may be a list of which nothing is known."""
+    """A list of the items of two; one of them may be a list of which nothing is known."""
     if isinstance(left, list | Some) and isinstance(right, list | Some):
         parts = [tuple(each.items if isinstance(each, Some) else each) for each in (left, right)]
         return Some(parts[0] + parts[1])
@@ -114,14 +114,14 @@ def _both(left: Any, right: Any) -> Any:
 
 
 def _unrolled(value: Any) -> Any:
-    """Return a range as a list, where it is short."""
+    """A range as a list, where it is short."""
     if not isinstance(value, range):
         return value
     return list(value) if len(value) <= MOST_ITEMS else Unknown(RELEASED, len(value))
 
 
 def _without(left: list[Any], right: Any) -> Any:
-    """Return what is left of a list; of columns whose names are known it is known which, of others how many at most."""
+    """The rest of a list; of columns whose names are known it is known which, of others how many at most."""
     given = [*left, *(right if isinstance(right, list) else [right])]
     if all(isinstance(each, Column) and each.name and " " not in each.name for each in given):
         names = {each.name for each in given[len(left) :]}
@@ -187,7 +187,7 @@ def _money(operator: str, left: Any, right: Any) -> Any:  # noqa: PLR0911 - one 
 
 
 def compared(operator: str, left: Any, right: Any) -> Any:
-    """Return whether a comparison holds, or that it is not known."""
+    """Whether a comparison holds, or that it is not known."""
     if isinstance(left, Money) and isinstance(right, Money) and left == right:
         return operator in {"==", "<=", ">="}
     if operator in {"in", "not in"}:
@@ -208,7 +208,7 @@ def compared(operator: str, left: Any, right: Any) -> Any:
 
 
 def plain(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:
-    """Return what a function of public values gives, or that it is not known."""
+    """The value of a function of public values, or that it is not known."""
     check_given(pricer, span, name, given)
     numbers = given[0] if len(given) == 1 and isinstance(given[0], list) else given
     if not numbers or not all(is_number(each) for each in numbers):

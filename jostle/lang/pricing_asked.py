@@ -21,7 +21,7 @@ OPTIONS = frozenset({"option", "library", "configured", "maker"})
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a value is known to be neither private nor a function, nor one that nothing is known of."""
+    """Whether a value is known to be neither private nor a function, nor one that nothing is known of."""
     if isinstance(value, list | dict):
         return not any(True for _ in private_in(value))
     return value is None or isinstance(value, str | bool | Column | Each | Money) or is_number(value)

@@ -46,7 +46,7 @@ PRIVATE = {"abs", "max", "mean", "min", "stddev", "sum", "maxScore", "gini", "in
 
 
 def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
-    """Return what is known of what a call gives."""
+    """The facts known of what a call gives."""
     callee = pricer.value(node.function, names)
     given = [pricer.value(each, names) for each in node.arguments]
     named = {each.name: pricer.value(each.value, names) for each in node.keywords}
@@ -98,7 +98,7 @@ def _called_lambda(  # noqa: PLR0917 - as it is called
 
 
 def _in_order(name: str, given: list[Any], named: Names) -> list[Any]:
-    """Return the values of a builtin function in the order of its parameters; None for one that is left out."""
+    """The values of a builtin function in the order of its parameters; None for one that is left out."""
     found = list(given)
     for place, parameter in enumerate(BUILTINS[name].parameters):
         if parameter in named:
@@ -157,7 +157,7 @@ def _builtin(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:  #
 
 
 def _picked(pricer: Pricer, domain: Any) -> Any:
-    """Return what is known of an item that is picked: of an attribute, a name of its own."""
+    """The facts known of an item that is picked: of an attribute, a name of its own."""
     listed = items(pricer, domain)
     picked: Sequence[Any] = listed if isinstance(listed, list) else ()
     if not picked:
@@ -170,7 +170,7 @@ def _picked(pricer: Pricer, domain: Any) -> Any:
 
 
 def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
-    """Return what is known of a bought value."""
+    """The facts known of a bought value."""
     value = pricer.value(node.value, names)
     if isinstance(node.spending, nodes.Percent):
         amount: Any = Money(Amount(node.spending.share))
@@ -185,14 +185,14 @@ def noised(pricer: Pricer, node: nodes.Noised, names: Names) -> Any:
 
 
 def over(pricer: Pricer, node: nodes.Over, names: Names) -> Any:
-    """Return what is known of answers to queries."""
+    """The facts known of answers to queries."""
     for each in (node.queries, node.cells):
         pricer.value(each, names)
     return Unknown(kind="answers to queries")
 
 
 def choose(pricer: Pricer, node: nodes.Choose, names: Names) -> Any:
-    """Return what is known of what is chosen."""
+    """The facts known of what is chosen."""
     if node.informed_by is not None:
         pricer.value(node.informed_by, names)
     among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()

@@ -34,7 +34,7 @@ AXES = {"x", "y", "z"}
 
 
 def described(pricer: Pricer, node: nodes.Select, names: Names, table: TableValue) -> PrivateNumber | None:
-    """Return what a query asks, as while running, where all of it is known; report what would be refused."""
+    """A query as while running, where all of it is known; report what would be refused."""
     asked = _Asked(pricer, names, table.schema)
     conditions = _conjuncts(node.where)
     everything = [each for each in (node.value, *conditions, *node.groupby) if each is not None]
@@ -75,7 +75,7 @@ class _Asked:
         self.schema = schema
 
     def columns(self, node: nodes.ExpressionNode) -> list[nodes.Name]:
-        """Return the columns that an expression names, each where it stands first."""
+        """The columns that an expression names, each where it stands first."""
         found: dict[str, nodes.Name] = {}
         for each in _names_in(node, frozenset()):
             known = each.name in self.names or each.name in self.pricer.globals or each.name == EPSILON
@@ -95,7 +95,7 @@ class _Asked:
         return name in self.schema or name == CELL or (name in AXES and "x" in self.schema and grid)
 
     def is_large(self, node: nodes.ExpressionNode) -> bool:
-        """Return whether a column of it has too many values to go through."""
+        """Whether a column of it has too many values to go through."""
         return any(
             each.name in self.schema and self.schema[each.name].size > MOST_VALUES for each in self.columns(node)
         )
@@ -103,7 +103,7 @@ class _Asked:
     def function(
         self, node: nodes.ExpressionNode, stand_in: Callable[[Mapping[str, OneValue]], Any] | None = None
     ) -> OfColumns:
-        """Return an expression as a function of its columns, as running programs have it."""
+        """An expression as a function of its columns, as running programs have it."""
         pricer, columns = self.pricer, tuple(each.name for each in self.columns(node))
 
         def compute(row: Mapping[str, OneValue]) -> Any:
@@ -125,7 +125,7 @@ class _Asked:
 
     @staticmethod
     def stand_in(row: Mapping[str, OneValue]) -> bool:
-        """Return what a condition that is not known says: of cells, that they are occupied; of rows, that it holds."""
+        """The truth of a condition that is not known: of cells, that they are occupied; of rows, that it holds."""
         return bool(row[CELL].value > 0) if CELL in row else True
 
     # What columns are compared with
@@ -149,7 +149,7 @@ class _Asked:
                 self._has_order(column, other)
 
     def _column(self, node: nodes.ExpressionNode) -> str | None:
-        """Return the column of the table that an expression is."""
+        """The column of the table that an expression is."""
         known = isinstance(node, nodes.Name) and [each.name for each in self.columns(node)] == [node.name]
         return node.name if known and isinstance(node, nodes.Name) and node.name in self.schema else None
 

@@ -25,7 +25,7 @@ __all__ = ["value_of"]
 
 
 def value_of(pricer: Pricer, node: nodes.ExpressionNode, names: Names) -> Any:  # noqa: C901, PLR0911, PLR0912 - one per kind
-    """Return what is known of an expression's value."""
+    """The facts known of an expression's value."""
     match node:
         case nodes.Name():
             return pricer.name(node.name, names)
@@ -109,7 +109,7 @@ def _comparison(pricer: Pricer, node: nodes.Comparison, names: Names) -> Any:
 
 
 def _named(node: nodes.ExpressionNode, value: Any, names: Names) -> Any:
-    """Return the names of a column's value, where an expression is a column and stands in a query; or None."""
+    """The names of a column's value, where an expression is a column and stands in a query; or None."""
     known = names.get(named_slot(node.name)) if isinstance(node, nodes.Name) else None
     return known if known is not None and known.value is value else None
 

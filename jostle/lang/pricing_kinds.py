@@ -36,7 +36,7 @@ CALLED = {
 
 
 def kind_of(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind
-    """Return what a value is, in words; nothing if that is not known."""
+    """The kind of a value, in words; nothing if that is not known."""
     match value:
         case Rows():
             return "a private table"
@@ -92,7 +92,7 @@ def _private_kind(value: Bought) -> str:
 
 
 def moves_of(value: Any, schema: Schema | None) -> Fraction | None:
-    """Return how far one row can change a private value, over all its numbers together; None if that is not known."""
+    """How far one row can change a private value, over all its numbers together; None if that is not known."""
     if not isinstance(value, Bought):
         return None
     if schema is None or value.number is None:

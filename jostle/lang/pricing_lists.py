@@ -47,7 +47,7 @@ Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictCom
 
 
 def items(pricer: Pricer, value: Any) -> list[Any] | Some | Unknown:  # noqa: PLR0911 - one per kind
-    """Return the items of a value: as a list if they are few and known."""
+    """The items of a value: as a list if they are few and known."""
     match value:
         case dict():
             return list(value) if is_keyed(value) else Unknown(UNKNOWN, len(value))
@@ -72,7 +72,7 @@ def items(pricer: Pricer, value: Any) -> list[Any] | Some | Unknown:  # noqa: PL
 
 
 def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a dictionary; a key that is not known stands as a place."""
+    """A dictionary; a key that is not known stands as a place."""
     found: dict[Any, Any] = {}
     for place, (key, value) in enumerate(pairs):
         known = isinstance(key, str | bool) or is_number(key)
@@ -81,7 +81,7 @@ def keyed(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def distinct(listed: Sequence[Any]) -> Any:
-    """Return the items of a set: as a list, if it is known which of them are the same."""
+    """The items of a set: as a list, if it is known which of them are the same."""
     if all(isinstance(each, str) or is_number(each) for each in listed):
         return list(dict.fromkeys(listed))
     names = [each.name for each in listed if isinstance(each, Column | Callee) and each.name]
@@ -94,7 +94,7 @@ def distinct(listed: Sequence[Any]) -> Any:
 
 
 def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - one per kind
-    """Return a value that a round of a loop made, as it is for another value: of another loop's round, or known."""
+    """A value that a round of a loop made, as it is for another value: of another loop's round, or known."""
     if loop is None:
         return value
     match value:
@@ -118,7 +118,7 @@ def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - on
 
 
 def _account_by(account: PartedAccount, loop: int, by: Any) -> PartedAccount:
-    """Return the account of the part that another value chooses, where a round of a loop chose one."""
+    """The account of the part that another value chooses, where a round of a loop chose one."""
     if account.parent is None:
         return account
     above = _account_by(account.parent, loop, by)
@@ -133,7 +133,7 @@ def _account_by(account: PartedAccount, loop: int, by: Any) -> PartedAccount:
 
 
 def item_called(value: Mapped, at: Any) -> Any:
-    """Return the value of a key of a dictionary."""
+    """The value of a key of a dictionary."""
     known = isinstance(at, str | bool) or is_number(at)
     if value.known is not None:
         return value.known[at] if known and at in value.known else either(list(value.known.values()) or [UNKNOWN])
@@ -155,7 +155,7 @@ class _Pair:
 
 
 def comprehension(pricer: Pricer, node: Comprehension, names: Names) -> Any:
-    """Return what is known of a list, a set or a dictionary that is made by `for`."""
+    """The facts known of a list, a set or a dictionary that is made by `for`."""
     found = _Making(pricer, node, dict(names)).go(0)
     if isinstance(node, nodes.DictComprehension):
         return _dictionary(found)
@@ -180,7 +180,7 @@ class _Making:
     names: Names
 
     def go(self, number: int) -> list[Any] | Some | Unknown:
-        """Return a list of what the clauses from this one on give, as far as it is known."""
+        """A list of what the clauses from this one on give, as far as it is known."""
         if number == len(self.node.clauses):
             return [self.element()]
         clause = self.node.clauses[number]
@@ -208,7 +208,7 @@ class _Making:
         return self.pricer.value(self.node.element, self.names)
 
     def round(self, number: int, clause: nodes.ComprehensionClause, each: Any) -> tuple[Any, bool]:
-        """Return what a round gives, and whether it gives it in any case."""
+        """The value of a round, and whether it gives it in any case."""
         self.pricer.store(clause.target, each, self.names)
         tests = [truth_of(self.pricer.value(test, self.names)) for test in clause.conditions]
         if False in tests:
@@ -218,7 +218,7 @@ class _Making:
     def one_by_one(
         self, number: int, clause: nodes.ComprehensionClause, listed: list[Any] | Some
     ) -> list[Any] | Some | Unknown:
-        """Return what is given for items that are known."""
+        """The value for items that are known."""
         certain = isinstance(listed, list)
         rounds = [self.round(number, clause, each) for each in (listed.items if isinstance(listed, Some) else listed)]
         if any(isinstance(more, Unknown) for more, _ in rounds):
@@ -239,7 +239,7 @@ def _as_unknown(more: Any) -> Unknown:
 
 
 def _together(made: Sequence[Any]) -> Any:
-    """Return what is known of each of several items."""
+    """The facts known of each of several items."""
     if not made:
         return UNKNOWN
     if all(isinstance(each, _Pair) for each in made):
@@ -248,7 +248,7 @@ def _together(made: Sequence[Any]) -> Any:
 
 
 def mapped(pricer: Pricer, value: Any, call: Callable[[Any], Any]) -> Any:
-    """Return what is known of a list of what a function gives for each item."""
+    """The facts known of a list of what a function gives for each item."""
     listed = items(pricer, value)
     if isinstance(listed, list):
         return [call(each) for each in listed]
@@ -259,7 +259,7 @@ def mapped(pricer: Pricer, value: Any, call: Callable[[Any], Any]) -> Any:
 
 
 def side_by_side(pricer: Pricer, given: Sequence[Any]) -> Any:
-    """Return what is known of lists side by side."""
+    """The facts known of lists side by side."""
     listed = [items(pricer, each) for each in given]
     if all(isinstance(each, list) for each in listed):
         return [list(each) for each in zip(*(each for each in listed if isinstance(each, list)), strict=False)]

@@ -64,7 +64,7 @@ def mixed(pricer: Pricer, span: Span, values: Sequence[Any]) -> None:
 
 
 def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
-    """Return what is made of values some of which are private; of public ones, what is known of that."""
+    """The value made of values some of which are private; of public ones, the facts known of that."""
     found = combined(values)
     if not found.accounts and operation not in {"maxScore", "gini", "infoGain", "random"}:
         from jostle.lang.pricing_arithmetic import plain  # noqa: PLC0415 - which is about private values as well
@@ -86,7 +86,7 @@ def _kind(operation: str, values: Sequence[Any]) -> str:
 
 
 def moved(operation: str, values: Sequence[Any]) -> Fraction | None:  # noqa: PLR0911 - one case per kind
-    """Return how far a row more or less can change what is made of values, where that needs no schema.
+    """How far a row more or less can change what is made of values, where that needs no schema.
 
     *Why.* A row changes a number of rows, and how many the best rule gets right, by 1 at most. What it changes a sum by
     is at most what it changes the parts by, together; the largest or smallest of several changes by no more than the
@@ -124,7 +124,7 @@ def refused(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> No
 
 
 def item_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Bought:
-    """Return one of the numbers of a query with groups."""
+    """One of the numbers of a query with groups."""
     if pricer.schema is None or value.number is None:
         return evolve(value, number=None)
     from jostle.lang.pricing_schema import group_of  # noqa: PLC0415 - only with a schema
@@ -133,7 +133,7 @@ def item_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Bought:
 
 
 def real_part(pricer: Pricer, rows: Rows, condition: nodes.Condition, column: Any, value: Any) -> TableValue | None:
-    """Return the part of a table as programs have it while they run, or None without a schema."""
+    """The part of a table as programs have it while they run, or None without a schema."""
     if rows.table is None or not (isinstance(column, Column) and column.name):
         return None
     from jostle.lang.pricing_schema import part_of  # noqa: PLC0415 - only with a schema
@@ -152,7 +152,7 @@ def bought(pricer: Pricer, span: Span, value: Any) -> None:
 
 
 def released(value: Any) -> Any:
-    """Return what is known of a value that was bought."""
+    """The facts known of a value that was bought."""
     if not isinstance(value, Bought):
         return UNKNOWN
     if groups := getattr(value.number, "groups", ()):

@@ -45,7 +45,7 @@ ORDERED = {(NUMBER, NUMBER), (TEXT, TEXT), (LIST, LIST), (TRUTH, TRUTH), (TRUTH,
 
 
 def _kind(value: Any) -> int | None:  # noqa: PLR0911 - one per kind
-    """Return of which kind a value is; None where that is not known, and of private values."""
+    """The kind of a value; None where that is not known, and of private values."""
     match value:
         case bool():
             return TRUTH
@@ -65,7 +65,7 @@ def _kind(value: Any) -> int | None:  # noqa: PLR0911 - one per kind
 
 
 def _as_running(value: Any) -> Any:  # noqa: PLR0911 - one per kind
-    """Return a value of the same kind as running programs have it, the same one where it is known."""
+    """A value of the same kind as running programs have it, the same one where it is known."""
     from jostle.lang.values import KnownAttribute  # noqa: PLC0415 - once there is a mistake
 
     if value == RELEASED:

@@ -74,12 +74,12 @@ class _Facts:
 
 
 def table_of(schema: Schema) -> TableValue:
-    """Return a table with this schema, and without rows."""
+    """A table with this schema, and without rows."""
     return TableValue(market=_Facts(schema))
 
 
 def real(value: Any) -> Any:
-    """Return a value as running programs have it."""
+    """A value as running programs have it."""
     if isinstance(value, Rows):
         if value.table is not None:
             return value.table
@@ -97,7 +97,7 @@ def real(value: Any) -> Any:
 
 
 def known_as(value: Any) -> Any:
-    """Return what is known of a public value of a running program."""
+    """The facts known of a public value of a running program."""
     if isinstance(value, KnownAttribute):
         return Column(value.name, len(value.values), value.values)
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def known_as(value: Any) -> Any:
 
 
 def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -> Any:
-    """Return what a running program would get; report what it would be refused, and return None."""
+    """The value that a running program would get; report what it would be refused, and give None."""
     try:
         return work(*given)
     except NotKnownError:
@@ -120,7 +120,7 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
 
 
 def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
-    """Return a public fact of a table."""
+    """A public fact of a table."""
     found: Any = None
     try:
         found = fact_of_table(table, node.name)
@@ -145,7 +145,7 @@ def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
 def part_of(
     pricer: Pricer, table: TableValue, condition: nodes.Condition, column: Column, value: Any
 ) -> TableValue | None:
-    """Return a part of a table; of one of several values, the first stands for all."""
+    """A part of a table; of one of several values, the first stands for all."""
     name, schema = column.name, table.schema
     if name not in schema:
         # What was picked, or comes out of a loop, has a name of our own.
@@ -168,7 +168,7 @@ def part_of(
 
 
 def operated(pricer: Pricer, span: Span, operation: str, values: Sequence[Any]) -> Private | None:
-    """Return a private value that is made of others, where all are known."""
+    """A private value that is made of others, where all are known."""
     try:
         given = [real(each) for each in values]
     except NotKnownError:
@@ -205,7 +205,7 @@ def _no_key(name: Any, value: Grouped) -> NoReturn:
 
 
 def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | None:
-    """Return the number of one group."""
+    """The number of one group."""
     try:
         number, place = real(value), real(at)
     except NotKnownError:
@@ -215,7 +215,7 @@ def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | No
 
 
 def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> Any:
-    """Return whether a comparison of a column holds, or that it is not known."""
+    """Whether a comparison of a column holds, or that it is not known."""
     try:
         return named_alike(operator, real(left), real(right), one, other)
     except (NotKnownError, Stop):
@@ -223,18 +223,18 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
 
 
 def sensitivity_of(number: Private, schema: Schema) -> Fraction | None:
-    """Return how far one row can change a number; None of a score."""
+    """How far one row can change a number; None of a score."""
     found = numbered(number)
     return sensitivity(found.expression, schema) if isinstance(found, PrivateNumber) else None
 
 
 def is_score(number: Private) -> bool:
-    """Return whether a private value is to be picked by only."""
+    """Whether a private value is to be picked by only."""
     return not isinstance(numbered(number), PrivateNumber)
 
 
 def is_count(number: Private) -> bool:
-    """Return whether a private number is a number of rows."""
+    """Whether a private number is a number of rows."""
     found = numbered(number)
     return isinstance(found, PrivateNumber) and isinstance(found.expression, Tally) and not found.expression.weights
 

@@ -52,7 +52,7 @@ def _way(
 
 
 def _ways(pricer: Pricer, statement: nodes.If, names: Names) -> list[tuple[nodes.Statement, ...]]:
-    """Return the branches that may be run."""
+    """The branches that may be run."""
     ways: list[tuple[nodes.Statement, ...]] = []
     for branch in statement.branches:
         holds = True if branch.condition is None else truth_of(pricer.value(branch.condition, names))

@@ -37,7 +37,7 @@ __all__ = ["attribute", "index", "part", "select"]
 
 
 def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
-    """Return what is known of a named part of a value."""
+    """The facts known of a named part of a value."""
     name = node.name
     if isinstance(value, Bought):
         return combined([value])
@@ -56,7 +56,7 @@ def attribute(pricer: Pricer, node: nodes.Attribute, value: Any) -> Any:
 
 
 def part(pricer: Pricer, node: nodes.Part, names: Names) -> Any:
-    """Return what is known of a part of a table."""
+    """The facts known of a part of a table."""
     table = pricer.value(node.table, names)
     conditions = [(each, _attribute(pricer, each, names), pricer.value(each.value, names)) for each in node.conditions]
     if not isinstance(table, Rows):
@@ -95,7 +95,7 @@ def _narrowed(pricer: Pricer, table: Rows, condition: nodes.Condition, column: A
 
 
 def index(pricer: Pricer, node: nodes.Index, value: Any, at: Any) -> Any:  # noqa: PLR0911 - one case per kind
-    """Return what is known of an item."""
+    """The facts known of an item."""
     if isinstance(value, Bought):
         return item_of(pricer, node.span, value, at)
     if isinstance(value, Grouped):
@@ -132,7 +132,7 @@ def _no_key(pricer: Pricer, node: nodes.Index, value: dict[Any, Any], at: str | 
 
 
 def select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
-    """Return what is known of a query."""
+    """The facts known of a query."""
     table = pricer.value(node.table, names)
     found = combined([table])
     if not isinstance(table, Rows) or table.table is None:

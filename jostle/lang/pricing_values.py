@@ -67,7 +67,7 @@ class Unknown:
 
     @property
     def single(self) -> Any:
-        """Return what is known of an item."""
+        """The facts known of an item."""
         return UNKNOWN if self.item is None else self.item
 
 
@@ -164,7 +164,7 @@ class Grouped:
 
     @property
     def count(self) -> int:
-        """Return how many groups there are."""
+        """Number of groups."""
         return math.prod(len(axis) for axis in self.axes)
 
     def keys(self) -> Iterator[Any]:
@@ -180,29 +180,29 @@ RELEASED = Unknown(kind="a released number")
 
 
 def whole(value: Any) -> Any:
-    """Return a fraction that is whole as an int."""
+    """A fraction that is whole as an int."""
     return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number that is known."""
+    """Whether a value is a number that is known."""
     return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def is_scalar(value: Any) -> bool:
-    """Return whether a value is known, and holds no others."""
+    """Whether a value is known, and holds no others."""
     return value is None or isinstance(value, str | bool) or is_number(value)
 
 
 def truth_of(value: Any) -> Any:
-    """Return whether a value holds, or that it is not known."""
+    """Whether a value holds, or that it is not known."""
     if is_scalar(value) or isinstance(value, list | range) or is_keyed(value):
         return bool(value)
     return True if isinstance(value, Column | Callee) else UNKNOWN
 
 
 def fixed(amount: Any) -> Amount:
-    """Return a number as an amount that does not go by what is allotted."""
+    """A number as an amount that does not go by what is allotted."""
     if isinstance(amount, int | Fraction) and not isinstance(amount, bool):
         return Amount(fixed=Fraction(amount))
     if isinstance(amount, float) and math.isfinite(amount):
@@ -211,7 +211,7 @@ def fixed(amount: Any) -> Amount:
 
 
 def accounts_of(value: Any) -> tuple[PartedAccount, ...]:
-    """Return the accounts of the rows that a private value is computed from."""
+    """The accounts of the rows that a private value is computed from."""
     if isinstance(value, Rows):
         return (value.account,)
     return value.accounts if isinstance(value, Bought) else ()
@@ -238,7 +238,7 @@ def private_in(value: Any) -> Iterator[Any]:
 
 
 def combined(values: Sequence[Any]) -> Bought:
-    """Return a private value computed from others."""
+    """A private value computed from others."""
     private = [each for value in values for each in private_in(value)]
     databases: frozenset[int] = frozenset().union(*map(_databases_of, private))
     accounts = tuple(account for each in private for account in accounts_of(each))
@@ -246,12 +246,12 @@ def combined(values: Sequence[Any]) -> Bought:
 
 
 def is_keyed(value: Any) -> bool:
-    """Return whether a value is a dictionary whose keys are all known."""
+    """Whether a value is a dictionary whose keys are all known."""
     return isinstance(value, dict) and not any(isinstance(each, tuple) for each in value)
 
 
 def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
-    """Return what is known of a value that is one of these."""
+    """The facts known of a value that is one of these."""
     given = [each for each in values if each is not NEVER]
     if not given:
         return NEVER
@@ -280,13 +280,13 @@ def _most(counts: Sequence[int | None]) -> int | None:
 
 
 def whole_list(value: list[Any] | Some) -> Unknown:
-    """Return what is known of the items of a list, taken together."""
+    """The facts known of the items of a list, taken together."""
     items = list(value.items) if isinstance(value, Some) else value
     return Unknown(either(items) if items else UNKNOWN, len(items))
 
 
 def anchored(value: Any, before: dict[int, PartedAccount]) -> Any:  # noqa: PLR0911 - one per kind
-    """Return a value whose accounts were there before: of a part that was not, the account that it is a part of."""
+    """A value whose accounts were there before: of a part that was not, the account that it is a part of."""
     if isinstance(value, Rows | Bought):
         found = tuple(_nearest(each, before) for each in accounts_of(value))
         if found == accounts_of(value):
@@ -314,7 +314,7 @@ def _nearest(account: PartedAccount, before: dict[int, PartedAccount]) -> Parted
 
 
 def blurred(value: Any) -> Any:
-    """Return what is known of a value that a loop's rounds change: of a table, not that parts of it are disjoint."""
+    """The facts known of a value that a loop's rounds change: of a table, not that parts of it are disjoint."""
     if isinstance(value, Callee | Column):
         return value
     private = list(private_in(value))

@@ -26,7 +26,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def show(module: nodes.Module) -> str:
-    """Return the canonical text of a program."""
+    """The canonical text of a program."""
     lines = [*module.trivia.above, *_block(module.body, 0)]
     while lines and not lines[0]:
         del lines[0]
@@ -53,7 +53,7 @@ def _block(body: Sequence[nodes.Statement], depth: int) -> list[str]:
 
 
 def _stands_apart(statement: nodes.Statement, depth: int) -> bool:
-    """Return whether empty lines belong around a statement."""
+    """Whether empty lines belong around a statement."""
     functions = nodes.FunctionDefinition | nodes.ClassDefinition
     return isinstance(statement, functions) and depth <= 1
 
@@ -63,7 +63,7 @@ def _indent(line: str, depth: int) -> str:
 
 
 def _lines(text: str, trivia: nodes.Trivia, depth: int) -> list[str]:
-    """Return a text of one logical line as lines no longer than allowed where that can be."""
+    """A text of one logical line as lines no longer than allowed where that can be."""
     beside = f"  {trivia.beside}" if trivia.beside else ""
     if trivia.kept and _says_the_same(trivia.kept, text):
         lines = list(trivia.kept)
@@ -73,13 +73,13 @@ def _lines(text: str, trivia: nodes.Trivia, depth: int) -> list[str]:
 
 
 def _says_the_same(kept: Sequence[str], text: str) -> bool:
-    """Return whether a statement as it was written still is what its tree says."""
+    """Whether a statement as it was written still is what its tree says."""
     written, meant = (_parse_alone(each) for each in ("\n".join(kept), text))
     return not written.diagnostics and not meant.diagnostics and written.module == meant.module
 
 
 def _parse_alone(text: str) -> Parsed:
-    """Return the tree of a statement, or of a head with some block."""
+    """The tree of a statement, or of a head with some block."""
     first = "if x:\n    pass\n" if text.startswith(("elif", "else")) else ""
     return parse_text(Source("statement", f"{first}{text}{' pass' if text.endswith(':') else ''}\n"))
 
@@ -95,7 +95,7 @@ def _fit(text: str, column: int) -> list[str]:
 
 
 def _widest_bracket(text: str) -> tuple[int, int, list[int]] | None:
-    """Return where the widest outermost bracket's inside starts and ends, and its commas."""
+    """Where the widest outermost bracket's inside starts and ends, and its commas."""
     plain = _STRING.sub(lambda found: "s" * len(found[0]), text)
     best: tuple[int, int, list[int]] | None = None
     stack: list[int] = []
@@ -189,7 +189,7 @@ def _(statement: nodes.ClassDefinition, depth: int) -> list[str]:
 
 
 def _with_value(head: str, value: nodes.ExpressionNode, trivia: nodes.Trivia, depth: int) -> list[str]:
-    """Return a value after what stands before it; a choice maker's clauses stand under each other."""
+    """A value after what stands before it; a choice maker's clauses stand under each other."""
     clauses = show_clauses(value) if not trivia.inside else []
     if isinstance(value, nodes.Choose) and len(INDENT) * depth + len(head) + len(" ".join(clauses)) <= MOST_COLUMNS:
         clauses = []

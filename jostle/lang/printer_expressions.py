@@ -32,19 +32,19 @@ _LEVELS: dict[type[nodes.ExpressionNode], int] = {
 
 
 def show_expression(node: nodes.ExpressionNode) -> str:
-    """Return the canonical text of an expression."""
+    """The canonical text of an expression."""
     return _show(node)
 
 
 def show_parameters(parameters: Sequence[nodes.ParameterNode]) -> str:
-    """Return parameters as they stand in a function's head."""
+    """Parameters as they stand in a function's head."""
     defaults = [each.default for each in parameters]
     shown = [f"={text}" if default else "" for default, text in zip(defaults, _items(defaults), strict=True)]
     return ", ".join(each.name + default for each, default in zip(parameters, shown, strict=True))
 
 
 def show_clauses(node: nodes.ExpressionNode) -> list[str]:
-    """Return the clauses of a choice, each to stand on a line; nothing for another expression."""
+    """The clauses of a choice, each to stand on a line; nothing for another expression."""
     if isinstance(node, nodes.MakeChoiceMaker):
         clauses = [f"MkChoiceMaker among {_at(node.among, OR)}"]
         for word, value in (
@@ -80,7 +80,7 @@ def _at(node: nodes.ExpressionNode, level: int) -> str:
 
 
 def _items(items: Sequence[nodes.ExpressionNode | None]) -> list[str]:
-    """Return the texts of items between commas; what ends with `groupby` needs brackets before another one."""
+    """The texts of items between commas; what ends with `groupby` needs brackets before another one."""
     shown: list[str] = []
     for index, item in enumerate(items):
         text = "" if item is None else _show(item)
@@ -101,7 +101,7 @@ def _takes_commas(node: nodes.ExpressionNode) -> bool:
 
 
 def _braces(inner: str) -> str:
-    """Return something in braces; a space keeps two opening ones apart, which mean something else together."""
+    """A text in braces; a space keeps two opening ones apart, which mean something else together."""
     return f"{{ {inner}}}" if inner.startswith("{") else f"{{{inner}}}"
 
 
@@ -126,7 +126,7 @@ def _(node: nodes.Percent) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """Return a fraction whose denominator divides a power of ten as digits."""
+    """A fraction whose denominator divides a power of ten as digits."""
     places = 0
     while (value * 10**places).denominator != 1:
         places += 1

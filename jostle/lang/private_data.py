@@ -28,7 +28,7 @@ class PrivateData:
 
     @classmethod
     def at(cls, path: Path, schema: Path | None) -> PrivateData:
-        """Return the private data in a file: a grid of counts in .npy, or rows with a schema."""
+        """The private data in a file: a grid of counts in .npy, or rows with a schema."""
         if not is_regular(path):
             raise JostleError(f"there is no file {path}", fix="check the path")
         if path.suffix.lower() == GRID_ENDING:
@@ -43,22 +43,22 @@ class PrivateData:
 
     @cached_property
     def table(self) -> Table:
-        """Return the rows."""
+        """The rows."""
         if self.declared is None:
             return Table.from_grid(read_array(read_content(self.path)))
         return Table.read(self.path, self.declared)
 
     @cached_property
     def recognised(self) -> Recognised:
-        """Return the rows with their marks."""
+        """The rows with their marks."""
         return recognise(self.table)
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts about the rows: of rows with a schema, before they are read."""
+        """The public facts about the rows: of rows with a schema, before they are read."""
         return self.recognised.schema if self.declared is None else self.declared
 
     @property
     def file(self) -> PrivateFile:
-        """Return what the file is known by among others."""
+        """The file's identity, by which it is known among others."""
         return PrivateFile.of(self.path, self.recognised.schema, self.recognised.marks)

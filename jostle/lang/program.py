@@ -91,30 +91,30 @@ class Program:
 
     @property
     def functions(self) -> Mapping[str, Function]:
-        """Return the plain functions, in order."""
+        """The plain functions, in order."""
         return {name: each for name, each in self.globals.items() if isinstance(each, Function)}
 
     @property
     def options(self) -> Mapping[str, ProgramOption]:
-        """Return the Options that the program defines, in order."""
+        """The Options that the program defines, in order."""
         return {name: each for name, each in self.globals.items() if isinstance(each, ProgramOption)}
 
     @property
     def makers(self) -> Mapping[str, ChoiceMaker]:
-        """Return the choice makers, in order."""
+        """The choice makers, in order."""
         from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - programs without choices need no learning
 
         return {name: each for name, each in self.globals.items() if isinstance(each, ChoiceMaker)}
 
     @property
     def entry(self) -> str | None:
-        """Return what runs if nobody says what: `main`, or the last function, Option or choice maker that can."""
+        """The name to run if nobody says what: `main`, or the last function, Option or choice maker that can."""
         from jostle.lang.entries import default_entry  # noqa: PLC0415 - entries are about programs
 
         return default_entry(self)
 
     def __getitem__(self, name: str) -> Any:
-        """Return what the program calls so."""
+        """The object that the program calls so."""
         try:
             return self.globals[name]
         except KeyError:
@@ -130,7 +130,7 @@ class Program:
             raise AttributeError(f"{self.source.name} defines no {name!r}") from None
 
     def run(self, entry: str, *given: Any, epsilon: Fraction | None = None, **named: Any) -> Any:
-        """Return what a function of the program, an Option or a maker gives. Probes are given as they are."""
+        """The value of a function of the program, an Option or a maker. Probes are given as they are."""
         from jostle.privacy.probe import Probe  # noqa: PLC0415 - as above
 
         function = self[entry]
@@ -154,7 +154,7 @@ class Program:
     def _asked(
         self, name: str, option: Option, given: Sequence[Any], epsilon: Fraction | None, named: Mapping[str, Any]
     ) -> Any:
-        """Return the answer of an Option or a maker that is asked from outside."""
+        """The answer of an Option or a maker that is asked from outside."""
         try:
             return option(*given, epsilon=epsilon, **named)
         except JostleError:
@@ -186,7 +186,7 @@ class Program:
             self._say(text)
 
     def public(self, path: str) -> Corpus:
-        """Return the public databases of a folder or a file, if it was named as public; note that it was read."""
+        """The public databases of a folder or a file, if it was named as public; note that it was read."""
         found = listed(self.files, path)
         record = ReadPublic(path, len(found.corpus), found.digest)
         if self._trace is not None and path not in self._read:
@@ -217,28 +217,28 @@ class Program:
             self._bought = kept
 
     def bought(self, site: str, value: Any) -> Any:
-        """Return what was bought at a place in the program, after noting it."""
+        """The value bought at a place in the program, after noting it."""
         if self._bought is not None and self._trace is not None:
             self._bought.append(Purchase(site, value, self._trace.count))
         return value
 
     @property
     def sent(self) -> SentProgram:
-        """Return it as it is sent to another process."""
+        """The program as it is sent to another process."""
         return SentProgram(self.source.name, self.source.text, self.files)
 
     def call(self, frame: Frame, site: str, function: Any, given: list[Any]) -> Any:
-        """Return what a function gives."""
+        """A function's value."""
         return apply(frame, site, function, given, {})
 
     def policy(self, label: str) -> Policy | None:
-        """Return what answers a labelled choice where no handler does: what was put there, or was learned."""
+        """The policy of a labelled choice where no handler answers: what was put there, or was learned."""
         given = self.policies.get(label)
         return self.learned.get(label) if given is None else given
 
     @property
     def learned(self) -> Mapping[str, Policy]:
-        """Return the policies that `jostle train` learned for the program's choices, by label."""
+        """The policies that `jostle train` learned for the program's choices, by label."""
         from jostle.learned.kept import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
 
         if learning_anew():
@@ -332,7 +332,7 @@ def load(
 
 
 def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles | None:
-    """Return what a program may read as public: None where nothing is named."""
+    """The files that a program may read as public: None where nothing is named."""
     given = (public,) if isinstance(public, str | Path) else tuple(public)
     if not given:
         return None
@@ -344,7 +344,7 @@ def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None
 def load_source(
     source: Source, *, say: Callable[[str], None] | None = None, files: PublicFiles | None = None
 ) -> Program:
-    """Return a program, checked; its mistakes are one error."""
+    """A program, checked; its mistakes are one error."""
     checked = check(source)
     mistakes = (*checked.diagnostics, *check_files(checked.module, files))
     if mistakes:
@@ -361,7 +361,7 @@ class SentProgram:
     files: PublicFiles | None
 
     def option(self, name: str) -> ProgramOption:
-        """Return one of its Options."""
+        """One of its Options."""
         return reloaded(self).options[name]
 
 
@@ -382,5 +382,5 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def reloaded(sent: SentProgram) -> Program:
-    """Return a program that another process has checked and sent here."""
+    """A program that another process has checked and sent here."""
     return load_source(Source(sent.name, sent.text), files=sent.files)

@@ -46,30 +46,30 @@ class ProgramOption(Option):
 
     @property
     def name(self) -> str:
-        """Return its name in the program."""
+        """Its name in the program."""
         return self._name
 
     @property
     def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its text
-        """Return what it answers, as far as its text tells."""
+        """The task that it answers, as far as its text tells."""
         if self._task is None:
             self._task = task_of(told_task(self.program.module, self.answer.definition))
         return self._task
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
-        """Return a mark that changes with the text of what it uses, and with what was learned for its choices."""
+        """A mark that changes with the text of what it uses, and with what was learned for its choices."""
         text = version_of(self.program, self._name)
         if learned := learned_mark(self.program, self._name):
             text = hashlib.blake2b(f"{text} {learned}".encode(), digest_size=4).hexdigest()
         return int(text, 16)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all that it is given, whatever it does
-        """Return an allotment of what it is given."""
+        """An allotment of what it is given."""
         return Allotment(epsilon)
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Any, site: str | None = None, **named: Any) -> Any:
-        """Return its answer; a decision tree becomes a model."""
+        """Its answer; a decision tree becomes a model."""
         asked = list(self._wanted(db, questions))
         try:
             self.answer.bound([db, *asked], named)  # before anything is spent
@@ -97,7 +97,7 @@ class ProgramOption(Option):
         yield from questions or self.task.questions(probe.schema)[: len(self.answer.parameters) - 1]
 
     def _predicted(self, seen: Mapping[str, float]) -> float:
-        """Return the programmer's own prediction of the loss."""
+        """The programmer's own prediction of the loss."""
         if self._predict is None:
             raise Stop("J901", "no prediction", "a mistake of ours", "please report it")
         try:
@@ -125,7 +125,7 @@ class Measure:
         self.function = function
 
     def __call__(self, view: View) -> float:
-        """Return the metafeature's value."""
+        """The metafeature's value."""
         table = TableValue(market=Stand(view))
         try:
             found = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
@@ -147,16 +147,16 @@ class Stand:
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts."""
+        """The public facts."""
         return self._view.schema
 
     def buy_cells(self, wanted: Any) -> Any:
-        """Return an expression's numbers, noised."""
+        """An expression's numbers, noised."""
         return self._view.buy_cells(wanted)
 
 
 def measure_of(sent: SentProgram, function: str) -> Measure:
-    """Return the measure of a program that was sent here."""
+    """The measure of a program that was sent here."""
     from jostle.lang.program import reloaded  # noqa: PLC0415 - programs hold Options
 
     program = reloaded(sent)
@@ -164,7 +164,7 @@ def measure_of(sent: SentProgram, function: str) -> Measure:
 
 
 def needed_by(program: Program, name: str) -> list[nodes.Statement]:
-    """Return the statements of a program that one of its names depends on, in order."""
+    """The statements of a program that one of its names depends on, in order."""
     definitions: dict[str, nodes.Statement] = {}
     for statement in program.module.body:
         for defined, _, _ in defined_in([statement]):
@@ -180,7 +180,7 @@ def needed_by(program: Program, name: str) -> list[nodes.Statement]:
 
 
 def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
-    """Return a mark of what one of a program's names stands for: of its tree, and of what that uses.
+    """A mark of what one of a program's names stands for: of its tree, and of what that uses.
 
     What was learned is kept under it: a class of nodes that gets another name is written with the one that it had.
     """
@@ -190,7 +190,7 @@ def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
 
 
 def learned_mark(program: Program, name: str) -> str:
-    """Return a mark of the policies that the labelled choices below a name follow; nothing where there are none."""
+    """A mark of the policies that the labelled choices below a name follow; nothing where there are none."""
     labels = {
         node.label for each in needed_by(program, name) for node in nodes.walk(each) if isinstance(node, nodes.Choose)
     }

@@ -17,7 +17,7 @@ _TRUTHS = ("and", "or", "not", "in")
 
 
 def _pair(first: str, second: str, kind: _TokenType) -> tuple[str, object]:
-    """Return a rule for a keyword and the word after it."""
+    """A rule for a keyword and the word after it."""
     coloured: object = bygroups(Keyword, Whitespace, kind)  # type: ignore[no-untyped-call] # its stubs leave it so
     return rf"({first})(\s+)({second})", coloured
 

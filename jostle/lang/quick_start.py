@@ -35,7 +35,7 @@ class QuickStart(Training):
     """A training that has a short form for those who run a program before it is trained."""
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
-        """Return what the maker learned, if it is kept; otherwise what it learns in a hurry, which is kept as well."""
+        """The maker as it learned, if that is kept; otherwise what it learns in a hurry, which is kept as well."""
         full = Training(**_shared(self))
         shares = SHARE if self.shares == SHARES else self.shares
         came = evolve(full, corpus=None, epsilons=CAME, shares=shares)
@@ -64,7 +64,7 @@ def _tells(full: Training, maker: ChoiceMaker) -> bool:
 
 
 def quickly(maker: ChoiceMaker) -> ChoiceMaker:
-    """Return a maker that learns in a hurry where it has to learn from databases."""
+    """A maker that learns in a hurry where it has to learn from databases."""
     training = maker.trainer
     if not isinstance(training, Training) or training.corpus is None:
         return maker

@@ -15,7 +15,7 @@ __all__ = ["error_of"]
 
 
 def error_of(option: Any, database: Any, scale: Any, epsilon: Fraction) -> float | None:
-    """Return the mean error of an Option on a public database with *scale* records or rows; None where it refuses."""
+    """The mean error of an Option on a public database with *scale* records or rows; None where it refuses."""
     if not isinstance(option, Option):
         raise Stop(
             "J501", f"{kind_of(option)} is rehearsed", "an Option is", "rehearse(DAWA, grid, scale=1000, epsilon=1)"

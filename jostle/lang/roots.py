@@ -46,7 +46,7 @@ def roots(module: nodes.Module) -> Iterator[Root]:
 
 
 def metafeatures(module: nodes.Module) -> frozenset[str]:
-    """Return the functions that are marked as metafeatures, or inform a choice maker, by way of other names or not."""
+    """The functions that are marked as metafeatures, or inform a choice maker, by way of other names or not."""
     marked = {
         each.name for each in module.body if isinstance(each, nodes.FunctionDefinition) and "Metafeature" in each.marks
     }
@@ -54,7 +54,7 @@ def metafeatures(module: nodes.Module) -> frozenset[str]:
 
 
 def judges(module: nodes.Module) -> frozenset[str]:
-    """Return the functions that choice makers are judged by: they see answers and the truth of public databases."""
+    """The functions that choice makers are judged by: they see answers and the truth of public databases."""
     return _named_in(module, [each.judged_by for each in _makers(module)])
 
 
@@ -63,7 +63,7 @@ def _makers(module: nodes.Module) -> list[nodes.MakeChoiceMaker]:
 
 
 def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode | None]) -> frozenset[str]:
-    """Return the functions that expressions name, or names that they use stand for."""
+    """The functions that expressions name, or names that they use stand for."""
     functions = {each.name for each in module.body if isinstance(each, nodes.FunctionDefinition)}
     assigned: dict[str, list[nodes.ExpressionNode]] = {}
     for statement in module.body:
@@ -80,7 +80,7 @@ def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode |
 
 
 def reached_from(module: nodes.Module, entry: str) -> frozenset[str]:
-    """Return the names at the top of a program that something there comes to, itself among them."""
+    """The names at the top of a program that something there comes to, itself among them."""
     named: dict[str, set[str]] = {}
     for name, _, definition in defined_in(module.body):
         inside = {each.name for each in nodes.walk(definition) if isinstance(each, nodes.Name)}

@@ -63,7 +63,7 @@ def run_program(
     tell: Callable[[str], None] | None = None,
     forced: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Return what a program gives: on *data*, privately, or, without, on a public example.
+    """The outcome of a program: on *data*, privately, or, without, on a public example.
 
     *public* are the folders that it may read as public, *forced* says, by label, which alternatives choices are to
     take. What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know
@@ -130,7 +130,7 @@ def run_program(
 
 
 def _share(requested: Fraction | None, vault: Path | None) -> Fraction:
-    """Return what a run on private data may spend, as its vault has it before it is opened, or refuse."""
+    """The budget that a run on private data may spend, as its vault has it before it is opened, or refuse."""
     if vault is None or not vault.exists():
         if requested is None:
             raise JostleError(
@@ -144,7 +144,7 @@ def _share(requested: Fraction | None, vault: Path | None) -> Fraction:
 
 
 def _spending(given: Fraction, probe: Probe, vault: Path | None) -> Spending:
-    """Return what a run spent; a vault that cannot be read any more is no reason to show nothing."""
+    """The spendings of a run; a vault that cannot be read any more is no reason to show nothing."""
     if vault is None:
         return Spending(given, probe.spent)
     try:
@@ -190,7 +190,7 @@ def ready(program: Program) -> None:
 
 
 def _needed(target: Any) -> int:
-    """Return how many values have to be given: a database first, then what is asked of it."""
+    """How many values have to be given: a database first, then what is asked of it."""
     if isinstance(target, ProgramOption):
         target = target.answer
     if isinstance(target, Function):

@@ -23,7 +23,7 @@ NAMED = re.compile(r"#\s*Schema:\s*(\S.*?)\s*")
 
 
 def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnostic | None:
-    """Return the schema that a program names, if it does, or why it cannot be used.
+    """The schema that a program names, if it does, or why it cannot be used.
 
     Its path is seen from the program's folder, unless another one is given.
     """
@@ -50,7 +50,7 @@ def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnos
 
 
 def check_named(source: Source, folder: Path | None = None) -> tuple[Checked, Schema | None]:
-    """Return a program's tree and its mistakes, on tables with the schema it names, and that schema."""
+    """A program's tree and its mistakes, on tables with the schema it names, and that schema."""
     found = schema_named(source, folder)
     if isinstance(found, Diagnostic):
         checked = check(source)

@@ -14,7 +14,7 @@ Definition = nodes.Import | nodes.FunctionDefinition | nodes.ClassDefinition | n
 
 
 def target_names(target: nodes.Name | nodes.Tuple) -> Iterator[nodes.Name]:
-    """Return the names that an assignment or a loop binds."""
+    """The names that an assignment or a loop binds."""
     if isinstance(target, nodes.Name):
         yield target
     else:
@@ -22,7 +22,7 @@ def target_names(target: nodes.Name | nodes.Tuple) -> Iterator[nodes.Name]:
 
 
 def defined_in(body: Sequence[nodes.Statement]) -> Iterator[tuple[str, Span, Definition]]:  # noqa: C901, PLR0912 - one case per kind of node
-    """Return each name that statements define, the place of the name and its definition, not looking into functions."""
+    """Each name that statements define, the place of the name and its definition, not looking into functions."""
     for statement in body:
         match statement:
             case nodes.Import():
@@ -49,7 +49,7 @@ def defined_in(body: Sequence[nodes.Statement]) -> Iterator[tuple[str, Span, Def
 
 
 def symbols(module: nodes.Module) -> frozenset[str]:
-    """Return the names that stand for themselves: alternatives of labelled choices that nothing defines."""
+    """The names that stand for themselves: alternatives of labelled choices that nothing defines."""
     found: set[str] = set()
     for node in nodes.walk(module):
         if isinstance(node, nodes.Choose) and isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple):
@@ -58,5 +58,5 @@ def symbols(module: nodes.Module) -> frozenset[str]:
 
 
 def named_slot(slot: str) -> str:
-    """Return where it is kept what a column's value is called, beside the value."""
+    """The slot of the name of a column's value, beside the value."""
     return f"{slot}, with its names"

@@ -39,7 +39,7 @@ def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
-    """Return what is known about the word under the cursor."""
+    """The facts known of the word under the cursor."""
     source, found = _look_up(server, params)
     if found is None:
         return None
@@ -49,7 +49,7 @@ def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | No
 
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
 def definition(server: LanguageServer, params: types.DefinitionParams) -> types.Location | None:
-    """Return where the word under the cursor was defined."""
+    """The place where the word under the cursor was defined."""
     source, found = _look_up(server, params)
     if found is None or found.definition is None:
         return None
@@ -58,7 +58,7 @@ def definition(server: LanguageServer, params: types.DefinitionParams) -> types.
 
 @server.feature(types.TEXT_DOCUMENT_FORMATTING)
 def formatting(server: LanguageServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Return the change that makes a text canonical; none if it cannot be read."""
+    """The change that makes a text canonical; none if it cannot be read."""
     source = _source(server, params.text_document.uri)
     parsed = parse_text(source)
     text = "" if parsed.diagnostics else show(parsed.module)
@@ -78,7 +78,7 @@ KINDS = {
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["."]))
 def completion(server: LanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
-    """Return the words that could stand under the cursor."""
+    """The words that could stand under the cursor."""
     source = _source(server, params.text_document.uri)
     place = server.workspace.position_codec.position_from_client_units(source.lines, params.position)
     schema = schema_named(source)
@@ -93,7 +93,7 @@ def completion(server: LanguageServer, params: types.CompletionParams) -> list[t
     types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
 )
 def code_action(server: LanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Return the changes that mend the mistakes of the lines that are asked about."""
+    """The changes that mend the mistakes of the lines that are asked about."""
     uri = params.text_document.uri
     found, _ = check_named(_source(server, uri))
     first, last = params.range.start.line + 1, params.range.end.line + 1
@@ -127,7 +127,7 @@ def _look_up(server: LanguageServer, params: types.HoverParams | types.Definitio
 
 
 def _range(server: LanguageServer, source: Source, span: Span) -> types.Range:
-    """Return a span in the editor's units: lines from 0, columns in UTF-16 unless it can do better."""
+    """A span in the editor's units: lines from 0, columns in UTF-16 unless it can do better."""
     start = types.Position(max(0, span.line - 1), max(0, span.column - 1))
     end = types.Position(max(0, span.end_line - 1), max(0, span.end_column - 1))
     return server.workspace.position_codec.range_to_client_units(source.lines, types.Range(start, end))

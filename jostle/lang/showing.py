@@ -19,7 +19,7 @@ PUBLIC = frozenset({int, float, Fraction, str, bool, type(None), KnownAttribute}
 
 
 def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
-    """Return whether a value is private, or holds one."""
+    """Whether a value is private, or holds one."""
     if type(value) in PUBLIC:
         return False
     if isinstance(value, Private):
@@ -36,7 +36,7 @@ def holds_private(value: Any) -> bool:  # noqa: PLR0911 - one per kind
 
 
 def shown(value: Any) -> str:
-    """Return a public or released value for people."""
+    """A public or released value for people."""
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, Fraction | float):
@@ -50,12 +50,12 @@ def shown(value: Any) -> str:
 
 
 def shown_inside(value: Any) -> str:
-    """Return what is shown of a value among others: a text ends no line."""
+    """A value as it is shown among others: a text ends no line."""
     return visible(shown(value))
 
 
 def no_key(key: Any, keys: Sequence[Any], what: str) -> Stop:
-    """Return what is wrong where a dictionary does not have a key, or a query a group."""
+    """A refusal where a dictionary does not have a key, or a query a group."""
     called = f" `{shown(key)}`" if isinstance(key, str | int | float | Fraction | tuple) else ""
     match = near(key, [each for each in keys if isinstance(each, str)]) if isinstance(key, str) else None
     fix = f"`{match}` is a similar one" if match else "test with `in` first" if what == "key" else "use one of these"

@@ -57,22 +57,22 @@ class Slip:
 
     @property
     def first(self) -> Token:
-        """Return the first token of the line."""
+        """The first token of the line."""
         return self.line[0]
 
     @property
     def before(self) -> Token | None:
-        """Return the token before it on the line."""
+        """The token before it on the line."""
         return self.line[self.index - 1] if self.index else None
 
     @property
     def after(self) -> Token | None:
-        """Return the token after it on the line."""
+        """The token after it on the line."""
         return self.line[self.index + 1] if self.index + 1 < len(self.line) else None
 
     @property
     def bracket(self) -> str:
-        """Return the innermost bracket open around it, or nothing."""
+        """The innermost bracket open around it, or nothing."""
         stack = [""]
         for token in self.line[: self.index]:
             if token.text in {"(", "[", "{", "{{"}:
@@ -82,11 +82,11 @@ class Slip:
         return stack[-1]
 
     def at_end(self) -> bool:
-        """Return whether the line ended where something was missing."""
+        """Whether the line ended where something was missing."""
         return self.index >= len(self.line)
 
     def has(self, kind: str) -> bool:
-        """Return whether a token of a kind stands before it."""
+        """Whether a token of a kind stands before it."""
         return any(token.kind == kind for token in self.line[: self.index])
 
 
@@ -95,12 +95,12 @@ Explainer = Callable[[Slip], Diagnostic | None]
 
 
 def touch(left: Token, right: Token) -> bool:
-    """Return whether two tokens stand right beside each other."""
+    """Whether two tokens stand right beside each other."""
     return (left.span.end_line, left.span.end_column) == (right.span.line, right.span.column)
 
 
 def place_of(slip: Slip) -> Span:
-    """Return the place of a slip; after the last token, if something is missing at the end."""
+    """The place of a slip; after the last token, if something is missing at the end."""
     if slip.at_end():
         last = slip.line[-1].span
         return Span(last.end_line, last.end_column, last.end_line, last.end_column + 1)
@@ -108,7 +108,7 @@ def place_of(slip: Slip) -> Span:
 
 
 def shown(token: Token) -> str:
-    """Return a token as people know it."""
+    """A token as people know it."""
     if token.kind == "PERCENT":
         return f"{token.text}%"
     return token.text or TEXTS.get(token.kind, "the end of the block").removeprefix("a ")

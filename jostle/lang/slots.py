@@ -42,25 +42,25 @@ class Scope:
     """What the function hands on at most once."""
 
     def inner(self, names: Sequence[str]) -> Scope:
-        """Return a scope with more variables, which go by other names than those around."""
+        """A scope with more variables, which go by other names than those around."""
         self.counter[0] += 1
         own = {name: f"{name} {self.counter[0]}" for name in names}
         return evolve(self, slots={**self.slots, **own})
 
     def in_rounds(self, kept: list[str]) -> Scope:
-        """Return a scope of a comprehension, which is to forget what is kept when it begins anew."""
+        """A scope of a comprehension, which is to forget what is kept when it begins anew."""
         return evolve(self, kept=kept)
 
     def in_query(self, columns: dict[str, str]) -> Scope:
-        """Return a scope where names that nothing defines are columns, which are put among those given."""
+        """A scope where names that nothing defines are columns, which are put among those given."""
         return evolve(self, columns=columns)
 
     def slot(self, node: nodes.Node) -> str | None:
-        """Return where the value of an expression is kept, if it is a variable."""
+        """The slot of an expression's value, if it is a variable; or None."""
         return self.slots.get(node.name) if isinstance(node, nodes.Name) else None
 
     def place_to_keep(self, node: nodes.BinaryOperation) -> str | None:
-        """Return where the value of an expression is kept, if it is the same whenever it is computed here.
+        """The slot of an expression's value, if it is the same whenever it is computed here; or None.
 
         That is so during a call if it is made of numbers and of parameters that are given no other value; and during
         a comprehension if it is made of numbers and of variables from outside of it. Exact numbers are slow to compute
@@ -80,22 +80,22 @@ class Scope:
         return self.kept[-1]
 
     def handed_on_once(self, node: nodes.Name) -> bool:
-        """Return whether a name is a parameter that the function hands on here, and nowhere else."""
+        """Whether a name is a parameter that the function hands on here, and nowhere else."""
         return node.name in self.once.names and self.slots[node.name] == node.name
 
     def site(self, node: nodes.Node, what: str) -> str:
-        """Return what a place in the program is called in traces."""
+        """The name of a place in the program in traces."""
         place = f"line {node.span.line}"
         return f"{self.function} {place}: {what}" if self.function else f"{place}: {what}"
 
 
 def constant(value: Any) -> Go:
-    """Return what always gives the same value."""
+    """A step that always gives the same value."""
     return lambda _: value
 
 
 def handed_on(value: Go) -> Go:
-    """Return the value of a variable, which others may use from now on, if it is a table: it remembers its parts."""
+    """The value of a variable, which others may use from now on, if it is a table: it remembers its parts."""
 
     def run(frame: Frame) -> Any:
         found = value(frame)
@@ -107,5 +107,5 @@ def handed_on(value: Go) -> Go:
 
 
 def text_of(node: nodes.ExpressionNode) -> str:
-    """Return an expression on one line, for messages."""
+    """An expression on one line, for messages."""
     return show_expression(node)

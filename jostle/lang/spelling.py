@@ -9,7 +9,7 @@ __all__ = ["near"]
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another one, if one is."""
+    """The known name that is most like another one, if one is."""
     candidates = sorted(set(known))
     matches = get_close_matches(name, candidates, n=1, cutoff=0.7)
     if matches:

@@ -25,7 +25,7 @@ DRAWN_BELOW = 2**40
 
 
 def any_of(probe: Probe, count: int) -> int:
-    """Return one of so many places at random: it looks at nothing, and costs nothing."""
+    """One of so many places at random: it looks at nothing, and costs nothing."""
     return int(probe.below(DRAWN_BELOW, 1)[0]) % count
 
 
@@ -37,7 +37,7 @@ def best_of(  # noqa: PLR0917 - the parts of a question
     bought: tuple[int, Fraction] | None,
     site: str,
 ) -> int:
-    """Return the place of the attribute whose split is nearly the best, as permute-and-flip picks it by a rule.
+    """The place of the attribute whose split is nearly the best, as permute-and-flip picks it by a rule.
 
     *bought* is a noisy number of these rows, or of more, and what it cost. Whatever it is, the pick is as private: a
     bound that is too low costs sense alone (see `SplitScore`).

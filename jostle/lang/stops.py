@@ -35,7 +35,7 @@ class RefusedProgramError(ProgramError, BudgetError):
 
 
 def broken_off(failure: Exception, what: str) -> Stop:
-    """Return what is said of a failure that is a mistake of ours, with where it shows in our own files."""
+    """A refusal for a failure that is a mistake of ours, with where it shows in our own files."""
     said = _one_line(str(failure))[:MOST_WORDS]
     places = extract_tb(failure.__traceback__)
     where = f" at {'/'.join(Path(places[-1].filename).parts[-3:])}:{places[-1].lineno}" if places else ""
@@ -45,7 +45,7 @@ def broken_off(failure: Exception, what: str) -> Stop:
 
 
 def placed(mistake: Exception, source: Source, span: Span) -> ProgramError:
-    """Return a mistake with the place where it showed; one that has a place, of an expression inside, keeps it."""
+    """A mistake with the place where it showed; one that has a place, of an expression inside, keeps it."""
     if isinstance(mistake, ProgramError):
         return mistake
     if isinstance(mistake, Stop):

@@ -83,7 +83,7 @@ class Reading:
         del self.values[height:], self.states[height + 1 :]
 
     def finish(self) -> Any:
-        """Return what became of all tokens, or None if more would have to follow."""
+        """The meaning of all tokens, or None if more would have to follow."""
         while self.states[-1] != self.tables.end:
             action = self.tables.states[self.states[-1]].get(END)
             if action is None or action >= 0:
@@ -121,13 +121,13 @@ class _Several:
 
 
 def _expected(tables: Tables, states: list[int]) -> frozenset[str]:
-    """Return the terminals that could stand here, not counting those that some rule would turn down later."""
+    """The terminals that could stand here, not counting those that some rule would turn down later."""
     kinds = (kind for kind in tables.states[states[-1]] if kind.isupper())
     return frozenset(kind for kind in kinds if _would_take(tables, list(states), kind))
 
 
 def _would_take(tables: Tables, states: list[int], kind: str) -> bool:
-    """Return whether a terminal can follow, having applied the rules that come before it."""
+    """Whether a terminal can follow, having applied the rules that come before it."""
     while True:
         if kind == END and states[-1] == tables.end:
             return True
@@ -142,7 +142,7 @@ def _would_take(tables: Tables, states: list[int], kind: str) -> bool:
 
 @cache
 def load() -> Tables:
-    """Return the tables of the grammar."""
+    """The tables of the grammar."""
     try:
         data = json.loads(KEPT.read_bytes())
     except (OSError, ValueError):
@@ -158,7 +158,7 @@ def _digest() -> str:
 
 
 def make() -> dict[str, Any]:
-    """Return the tables that Lark makes of the grammar, as plain data, with states numbered as they are met."""
+    """The tables that Lark makes of the grammar, as plain data, with states numbered as they are met."""
     from lark import Lark  # noqa: PLC0415 - only if the grammar changed
     from lark.parsers.lalr_analysis import Shift  # noqa: PLC0415
 
@@ -199,7 +199,7 @@ def make() -> dict[str, Any]:
 
 
 def _lines(data: dict[str, Any]) -> Iterable[str]:
-    """Return the file's lines: one per rule and per state, so that differences can be read."""
+    """The file's lines: one per rule and per state, so that differences can be read."""
     head = {"grammar": data["grammar"], "end": data["end"]}
     yield json.dumps(head)[:-1] + ","
     for name, close in (("rules", "],"), ("states", "]}")):

@@ -18,7 +18,7 @@ OTHERS_HAVE = {"pred", "size", "votes", "att", "children", "name", "values"}
 
 
 def table_parameters(module: nodes.Module, definition: nodes.FunctionDefinition) -> tuple[int, ...]:
-    """Return the places of the parameters that are used as databases."""
+    """The places of the parameters that are used as databases."""
     functions = {each.name: each for each in module.body if isinstance(each, nodes.FunctionDefinition)}
     known: dict[str, set[str]] = {name: set() for name in functions}
     known.setdefault(definition.name, set())
@@ -52,7 +52,7 @@ def _used(
 
 
 def _options(module: nodes.Module) -> set[str]:
-    """Return the names that Options go by: their own, and those of variables that hold one."""
+    """The names that Options go by: their own, and those of variables that hold one."""
     found: set[str] = set()
     for statement in module.body:
         if isinstance(statement, nodes.Import) and statement.module != "public":
@@ -72,7 +72,7 @@ def _options(module: nodes.Module) -> set[str]:
 
 
 def _is_option(node: nodes.ExpressionNode, options: set[str]) -> bool:
-    """Return whether an expression is an Option: by its name, with parameters, or a choice maker."""
+    """Whether an expression is an Option: by its name, with parameters, or a choice maker."""
     if isinstance(node, nodes.Call) and not node.arguments and node.keywords:
         node = node.function
     return isinstance(node, nodes.MakeChoiceMaker) or (isinstance(node, nodes.Name) and node.name in options)

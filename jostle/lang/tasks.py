@@ -15,12 +15,12 @@ OVER = "over"
 
 
 def task_named(module: nodes.Module, name: str) -> str:
-    """Return what an Option that goes by a name at the top of a program answers."""
+    """The task of an Option that goes by a name at the top of a program."""
     return task_of(module, nodes.Name(name))
 
 
 def task_of(module: nodes.Module, definition: nodes.Node) -> str:
-    """Return what an Option answers: as the Options it calls, or as what it looks at tells."""
+    """The task that an Option answers: as the Options it calls, or as what it looks at tells."""
     top: dict[str, Definition] = {}
     for name, _, each in defined_in(module.body):
         top.setdefault(name, each)

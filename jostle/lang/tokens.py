@@ -142,11 +142,11 @@ class Line:
 
     @property
     def number(self) -> int:
-        """Return the number of the line it starts in."""
+        """The number of the line it starts in."""
         return self.tokens[0].span.line
 
     @property
     def end(self) -> Span:
-        """Return the place right after its last token."""
+        """The place right after its last token."""
         last = self.tokens[-1].span
         return Span(last.end_line, last.end_column, last.end_line, last.end_column + 1)

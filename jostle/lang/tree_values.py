@@ -28,14 +28,14 @@ def _checked(tree: object) -> Tree:
 
 
 def _votes(leaf: Leaf) -> dict[Any, float]:
-    """Return a leaf's rows by class, at least 0; without votes, all of its size in its own class."""
+    """A leaf's rows by class, at least 0; without votes, all of its size in its own class."""
     if leaf.votes is None:
         return {leaf.pred: max(0.0, float(leaf.size or 0))}
     return {name: max(0.0, float(count)) for name, count in leaf.votes.items()}
 
 
 def pruned(tree: object) -> Tree:
-    """Return a tree without the branches that C4.5 expects to err no less than a leaf in their place would.
+    """A tree without the branches that C4.5 expects to err no less than a leaf in their place would.
 
     Leaves that keep their votes, Leaf(pred=..., votes=...), say how many of their rows are of other classes.
     """
@@ -43,7 +43,7 @@ def pruned(tree: object) -> Tree:
 
 
 def _prune(tree: Tree) -> tuple[Tree, dict[Any, float], float]:
-    """Return a pruned tree, its rows by class, and the errors expected of it."""
+    """A pruned tree, its rows by class, and the errors expected of it."""
     if isinstance(tree, Leaf):
         votes = _votes(tree)
         return tree, votes, _expected(votes)
@@ -68,13 +68,13 @@ def _expected(votes: Mapping[Any, float]) -> float:
 
 
 def to_model(tree: Tree, schema: Schema, made_by: str, epsilon: Fraction | None) -> TreeModel:
-    """Return a tree as a model, which predicts."""
+    """A tree as a model, which predicts."""
     columns, classes = schema.attributes, schema.classes
     places = {name: place for place, name in enumerate(columns)}
     attribute, first, children, shares = list[int](), list[int](), list[int](), list[list[float]]()
 
     def add(node: Tree, level: int, above: list[float]) -> tuple[int, int]:
-        """Return the number that a node is given, with all below it, and how deep it goes."""
+        """The number that a node is given, with all below it, and how deep it goes."""
         number = len(attribute)
         held = _class_counts(node, classes)
         shown = [count / sum(held) for count in held] if sum(held) > 0 else above

@@ -69,7 +69,7 @@ def at_least_two(node: Any, attribute: Attribute[tuple[Value, ...]], value: tupl
 
 
 def one_of(*known: str) -> Callable[[Any, Attribute[str], str], None]:
-    """Return a check that a text is one of several."""
+    """A check that a text is one of several."""
 
     def check(node: Any, attribute: Attribute[str], value: str) -> None:
         _check(node, attribute, good=value in known, rule=f"is {value!r}, not one of {', '.join(known)}")

@@ -25,7 +25,7 @@ MOST_LISTED = 8
 
 @lru_cache(maxsize=1024)
 def column_values(column: Column) -> tuple[Any, ...]:
-    """Return what each code of a column stands for in computations: a number, a text, or None where it has no value."""
+    """The value of each code of a column in computations: a number, a text, or None where it has none."""
     labels = column.labels
     if isinstance(column, Numeric):
         cuts = [Fraction(repr(float(cut))) for cut in column.cut_points]
@@ -52,7 +52,7 @@ def _number(label: str) -> int | Fraction | None:
 
 @lru_cache(maxsize=1024)
 def _codes(column: Column) -> Mapping[Any, int]:
-    """Return the codes of all names but the numbers in a bin."""
+    """The codes of all names but the numbers in a bin."""
     found: dict[Any, int] = {label: code for code, label in enumerate(column.labels)}
     values = column_values(column) if isinstance(column, Numeric) else map(_number, column.labels)
     for code, value in enumerate(values):
@@ -62,7 +62,7 @@ def _codes(column: Column) -> Mapping[Any, int]:
 
 
 def code_called(column: Column, name: object) -> int | None:
-    """Return the code of a value of a column, however it is called; None if that is no value of it."""
+    """The code of a value of a column, however it is called; None if that is no value of it."""
     if isinstance(name, bool) or not isinstance(name, str | int | float | Fraction):
         return None
     code = _codes(column).get(name)
@@ -74,7 +74,7 @@ def code_called(column: Column, name: object) -> int | None:
 
 
 def first_of(labels: Sequence[str]) -> str:
-    """Return the first of several names, and how many others there are."""
+    """The first of several names, and how many others there are."""
     more = f" and {len(labels) - MOST_LISTED} others" if len(labels) > MOST_LISTED else ""
     return ", ".join(labels[:MOST_LISTED]) + more
 
@@ -90,7 +90,7 @@ class OneValue:
     code: int = 0
 
     def is_called(self, name: object) -> bool:
-        """Return whether something is a name of it."""
+        """Whether something is a name of it."""
         if self.column is None:
             return bool(self.value == name)
         return code_called(self.column, name) == self.code
@@ -114,12 +114,12 @@ class Axis:
 
     @classmethod
     def of(cls, column: Column) -> Axis:
-        """Return the values of a column, each of them a group."""
+        """The values of a column, each of them a group."""
         named = zip(column_values(column), column.labels, strict=True)
         return cls(tuple([label if value is None else value for value, label in named]), column)
 
     def place(self, name: object) -> int | None:
-        """Return which of the groups is called so; None if none is."""
+        """The place of the group that is called so; None if none is."""
         if isinstance(name, bool) and self.column is not None:  # which is equal to 0 or 1, and no number here
             return None
         try:
@@ -132,7 +132,7 @@ class Axis:
 
 
 def places_of(axes: Sequence[Axis], name: object) -> tuple[int, ...] | None:
-    """Return which of the groups by several things is called so; None if none is."""
+    """The place of the group by several things that is called so; None if none is."""
     names = name if len(axes) > 1 and isinstance(name, tuple) else (name,)
     if len(names) != len(axes):
         return None
@@ -148,7 +148,7 @@ class ByGroup(dict[Any, Any]):
         self.axes = tuple(axes)
 
     def key(self, name: object) -> Any:
-        """Return the key that something is a name of; itself if it is none."""
+        """The key that something is a name of; itself if it is none."""
         places = places_of(self.axes, name)
         if places is None:
             return name

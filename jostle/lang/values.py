@@ -54,10 +54,10 @@ class Seller(Protocol):
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts."""
+        """The public facts."""
 
     def buy_cells(self, wanted: Expression) -> Any:
-        """Return an expression's numbers, noised."""
+        """An expression's numbers, noised."""
 
 
 class Private:
@@ -118,7 +118,7 @@ class TableValue(Private):
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts. They are looked up once: they do not change. How many rows a part has is none."""
+        """The public facts. They are looked up once: they do not change. How many rows a part has is none."""
         if self._schema is None and self.parent is not None:
             whole = self.parent.schema
             self._schema = whole if whole.rows is None else evolve(whole, rows=None)
@@ -131,7 +131,7 @@ class TableValue(Private):
 
     @property
     def root(self) -> TableValue:
-        """Return the database it is a part of."""
+        """The database it is a part of."""
         table = self
         while table.parent is not None:
             table = table.parent
@@ -139,7 +139,7 @@ class TableValue(Private):
 
     @property
     def probe(self) -> Probe:
-        """Return what answers about these rows. Parts by one column are one split, all made when one of them asks."""
+        """The probe of these rows. Parts by one column are one split, all made when one of them asks."""
         if self._probe is None:
             if self.parent is None:
                 raise Stop(
@@ -155,7 +155,7 @@ class TableValue(Private):
         return self._probe
 
     def part(self, column: str, code: int) -> TableValue:
-        """Return the rows with one code in a column: the same part, each time it is asked for."""
+        """The rows with one code in a column: the same part, each time it is asked for."""
         found = self._parts.get((column, code))
         if found is None:
             found = self._parts[column, code] = TableValue(parent=self, column=column, code=code)
@@ -163,7 +163,7 @@ class TableValue(Private):
         return found
 
     def narrowed(self, column: str, value: object, *, remembered: bool) -> TableValue:
-        """Return the rows with one value in a column.
+        """The rows with one value in a column.
 
         A part that is not remembered is asked for once, by an expression that says so, of a table that is not asked
         again either.
@@ -177,12 +177,12 @@ class TableValue(Private):
         return TableValue(parent=self, column=column, code=code)
 
     def coded(self, column: str, value: object) -> int:
-        """Return the code of a value of a column."""
+        """The code of a value of a column."""
         code = self.codes(column).get(value) if type(value) is str else None
         return code_of(self.schema, column, value) if code is None else code
 
     def codes(self, column: str) -> dict[str, int]:
-        """Return the codes of a column by value: they are looked up once, for all parts."""
+        """The codes of a column by value: they are looked up once, for all parts."""
         found = self._codes.get(column)
         if found is None:
             if column not in self.schema:
@@ -191,7 +191,7 @@ class TableValue(Private):
         return found
 
     def path(self) -> list[TableValue]:
-        """Return the tables it is a part of, from the database down to itself."""
+        """The tables it is a part of, from the database down to itself."""
         found = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
@@ -232,14 +232,14 @@ class SplitScoreOf(Private):
 
 
 def numbered(value: Any) -> Any:
-    """Return a score that is a number as such; anything else as it is."""
+    """A score that is a number as such; anything else as it is."""
     if isinstance(value, SplitScoreOf) and value.kind == "maxScore":
         return PrivateNumber(value.table, one_rule(value.attribute, value.label))
     return value
 
 
 def common(numbers: Iterable[PrivateNumber]) -> tuple[TableValue, list[Expression]]:
-    """Return the smallest table that holds the rows of all, and each number as computed from that table."""
+    """The smallest table that holds the rows of all, and each number as computed from that table."""
     given = list(numbers)
     tables = [each.table for each in given]
     if all(table is tables[0] for table in tables):
@@ -292,12 +292,12 @@ class Features:
 
 
 def attribute_of(schema: Schema, name: str) -> KnownAttribute:
-    """Return a column as a program sees it."""
+    """A column as a program sees it."""
     return _attribute(name, schema[name])
 
 
 def code_of(schema: Schema, name: str, value: object) -> int:
-    """Return the code of a value of a column: one of its texts, or a number in one of its bins."""
+    """The code of a value of a column: one of its texts, or a number in one of its bins."""
     code = code_called(schema[name], value)
     if code is not None:
         return code
@@ -312,6 +312,6 @@ def _attribute(name: str, column: ColumnOfTable) -> KnownAttribute:
 
 
 def no_column(table: TableValue, shown: str) -> Stop:
-    """Return what is wrong where a table is asked for a column that it does not have."""
+    """A refusal where a table is asked for a column that it does not have."""
     first_of = ", ".join(table.schema.names[:12])
     return Stop("J503", f"there is no column {shown}", f"the table has {first_of}", "name one of these")

@@ -35,17 +35,17 @@ class World:
 
     @property
     def is_private(self) -> bool:
-        """Return whether it may be private."""
+        """Whether it may be private."""
         return bool(self.kinds & PRIVATE)
 
     @property
     def holds_private(self) -> bool:
-        """Return whether it, or anything in it, may be private."""
+        """Whether it, or anything in it, may be private."""
         return self.is_private or (self.inside is not None and self.inside.holds_private)
 
     @property
     def word(self) -> str:
-        """Return what kind of private value it is, in words."""
+        """The kind of private value it is, in words."""
         if "table" in self.kinds:
             return "a database"
         if "score" in self.kinds:
@@ -53,11 +53,11 @@ class World:
         return "a private value"
 
     def each(self) -> World:
-        """Return what going through it gives."""
+        """The facts known of an item."""
         return PUBLIC if self.keyed or self.inside is None else self.inside
 
     def join(self, other: World) -> World:
-        """Return what may be either."""
+        """The facts that hold of either."""
         if other in (self, NOTHING):
             return self
         if self == NOTHING:
@@ -84,7 +84,7 @@ class World:
         )
 
     def depth(self) -> int:
-        """Return how many lists are in lists."""
+        """How many lists are in lists."""
         return 0 if self.inside is None else 1 + self.inside.depth()
 
 
@@ -94,22 +94,22 @@ PUBLIC = World(frozenset({"public"}))
 
 
 def private(kind: str) -> World:
-    """Return a private value of a kind."""
+    """A private value of a kind."""
     return World(frozenset({kind}))
 
 
 def function(*names: str) -> World:
-    """Return something that is called."""
+    """The facts known of a function."""
     return evolve(PUBLIC, functions=frozenset(names))
 
 
 def text() -> World:
-    """Return a text."""
+    """A text."""
     return evolve(PUBLIC, written=True)
 
 
 def joined(worlds: Iterable[World]) -> World:
-    """Return what may be any of these."""
+    """The facts that hold of any of these."""
     found = NOTHING
     for each in worlds:
         found = found.join(each)
@@ -117,7 +117,7 @@ def joined(worlds: Iterable[World]) -> World:
 
 
 def container(items: Iterable[World], *, fixed: bool = False) -> World:
-    """Return a list of such items."""
+    """A list of such items."""
     given = tuple(items)
     inside = joined(given)
     if inside.depth() >= MOST_DEPTH:
@@ -127,7 +127,7 @@ def container(items: Iterable[World], *, fixed: bool = False) -> World:
 
 
 def mapping(values: Iterable[World]) -> World:
-    """Return a dictionary with such values."""
+    """A dictionary with such values."""
     return evolve(container(values), keyed=True)
 
 

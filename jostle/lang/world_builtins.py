@@ -61,7 +61,7 @@ def _len(checker: Checker, name: str, node: nodes.Call, given: list[World], plac
 
 
 def passed_on(checker: Checker, name: str, node: nodes.Call, given: list[World], place: Place) -> World:  # noqa: ARG001
-    """Return what is known of a list of the items that are given."""
+    """The facts known of a list of the items that are given."""
     for number, world in enumerate(given):
         if world.is_private:
             culprit = written(node, name, number)

@@ -28,14 +28,14 @@ def check_fits(checker: Checker, node: nodes.Call, callee: World) -> None:
 
 
 def first_parameter(checker: Checker, name: str) -> str:
-    """Return what the database is called that an Option is given."""
+    """The name of the database that an Option is given."""
     known = _option(checker, name)
     own = known.parameters[:1] if isinstance(known, nodes.FunctionDefinition) else ()
     return own[0].name if own else DATABASE
 
 
 def _option(checker: Checker, name: str) -> nodes.FunctionDefinition | LibraryOption | None:
-    """Return the Option that a name at the top of the program stands for."""
+    """The Option that a name at the top of the program stands for."""
     definitions = (each for defined, _, each in defined_in(checker.module.body) if defined == name)
     return next((callable_of(name, each) for each in definitions), None)
 

@@ -18,7 +18,7 @@ __all__ = ["call"]
 
 
 def call(checker: Checker, node: nodes.Call, place: Place) -> World:
-    """Return what is known of what a call gives."""
+    """The facts known of what a call gives."""
     inner = evolve(place, in_query=False) if place.in_query else place
     plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
     callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
@@ -71,7 +71,7 @@ def _one(  # noqa: PLR0917 - a clause each
 
 
 def _with_parameters(checker: Checker, node: nodes.Call, name: str, named: dict[str, World]) -> World:
-    """Return what is known of an Option with parameters."""
+    """The facts known of an Option with parameters."""
     for each in node.keywords:
         if named[each.name].holds_private:
             checker.report(

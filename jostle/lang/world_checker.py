@@ -200,7 +200,7 @@ class Checker:
         )
 
     def items(self, node: nodes.ExpressionNode, place: Place) -> World:
-        """Return what going through something gives."""
+        """The facts known of an item of something that is gone through."""
         world = self.value(node, place)
         if world.is_private and world.kinds & {"number", "score", "table"}:
             self.report(
@@ -219,7 +219,7 @@ class Checker:
     def public(  # noqa: PLR0917 - a clause each
         self, node: nodes.ExpressionNode | None, place: Place, code: str, title: str, why: str, fix: str
     ) -> World:
-        """Return what is known of something that has to be public; report it if it is not."""
+        """The facts known of something that has to be public; report it if it is not."""
         if node is None:
             return PUBLIC
         world = self.value(node, place)
@@ -231,7 +231,7 @@ class Checker:
     # Calls
 
     def called(self, name: str, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
-        """Return what one of the program's functions may give."""
+        """The facts known of the value of one of the program's functions."""
         definition = self.functions[name]
         self.reached.add(name)
         names = {each.name: PUBLIC for each in definition.parameters}
@@ -240,7 +240,7 @@ class Checker:
         return self._variant(definition, f"f {name}", {}, names, span, mode)
 
     def called_lambda(self, number: int, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
-        """Return what a function without a name may give."""
+        """The facts known of the value of a function without a name."""
         known = self.lambdas[number]
         names = {each.name: PUBLIC for each in known.node.parameters}
         names.update(zip(names, given, strict=False))
@@ -256,7 +256,7 @@ class Checker:
         span: Span,
         mode: Mode,
     ) -> World:
-        """Return what a function may give that is called with such values, as far as is known.
+        """The facts known of a function's value when it is called with such values.
 
         It is gone through once in each round. Where it is asked for while that is going on, and more is learned then,
         there is one more round.
@@ -286,7 +286,7 @@ class Checker:
     # Expressions
 
     def value(self, node: nodes.ExpressionNode, place: Place) -> World:
-        """Return what is known of an expression's value, and report what is wrong in it."""
+        """The facts known of an expression's value; report what is wrong in it."""
         from jostle.lang.world_expressions import value_of  # noqa: PLC0415 - its rules go through expressions themselves
 
         world = value_of(self, node, place)
@@ -294,7 +294,7 @@ class Checker:
         return world
 
     def key(self, node: nodes.ExpressionNode, place: Place) -> World:
-        """Return what is known of a key, or of an item of a set."""
+        """The facts known of a key, or of an item of a set."""
         return self.public(
             node,
             place,

@@ -18,7 +18,7 @@ __all__ = ["value_of"]
 
 
 def value_of(checker: Checker, node: nodes.ExpressionNode, place: Place) -> World:  # noqa: C901, PLR0911, PLR0912 - one per kind
-    """Return what is known of an expression's value, and report what is wrong in it."""
+    """The facts known of an expression's value; report what is wrong in it."""
     match node:
         case nodes.Name():
             return _name(checker, node, place)

@@ -14,7 +14,7 @@ __all__ = ["attribute", "binary", "index", "part", "unary"]
 
 
 def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World:  # noqa: C901, PLR0911 - one case per kind
-    """Return what is known of a sum, product and so on."""
+    """The facts known of a sum, product and so on."""
     left, right = checker.value(node.left, place), checker.value(node.right, place)
     if not (left.is_private or right.is_private):
         if node.operator in "+-|&" and (left.inside is not None or right.inside is not None):
@@ -65,7 +65,7 @@ def binary(checker: Checker, node: nodes.BinaryOperation, place: Place) -> World
 
 
 def unary(checker: Checker, node: nodes.UnaryOperation, place: Place) -> World:
-    """Return what is known of a value with a sign."""
+    """The facts known of a value with a sign."""
     world = checker.value(node.operand, place)
     if world.kinds & {"table", "score"}:
         checker.report("J219", f"{world.word} is computed with", node, "it is not a number", BUY_FIRST, label="")
@@ -76,7 +76,7 @@ def unary(checker: Checker, node: nodes.UnaryOperation, place: Place) -> World:
 
 
 def index(checker: Checker, node: nodes.Index, place: Place) -> World:
-    """Return what is known of an item."""
+    """The facts known of an item."""
     world, at = checker.value(node.value, place), checker.value(node.index, place)
     if at.holds_private:
         checker.report(
@@ -107,7 +107,7 @@ def _is_test(node: nodes.ExpressionNode) -> bool:
 
 
 def attribute(checker: Checker, node: nodes.Attribute, place: Place) -> World:
-    """Return what is known of a named part: facts about databases are public."""
+    """The facts known of a named part: facts about databases are public."""
     world = checker.value(node.value, place)
     if world.kinds & {"number", "groups", "score"}:
         checker.report("J219", "a part of a private value", node, "it has no parts with names", BUY_FIRST)
@@ -120,7 +120,7 @@ def attribute(checker: Checker, node: nodes.Attribute, place: Place) -> World:
 
 
 def part(checker: Checker, node: nodes.Part, place: Place) -> World:
-    """Return what is known of a part of a database."""
+    """The facts known of a part of a database."""
     world = checker.value(node.table, place)
     for condition in node.conditions:
         inner = evolve(place, in_query=True)

@@ -50,7 +50,7 @@ def predict_looks(checker: Checker, span: Span) -> None:
 
 
 def noised(checker: Checker, node: nodes.Noised, place: Place) -> World:
-    """Return what is known of a bought value."""
+    """The facts known of a bought value."""
     if place.in_query:
         buys(checker, node.span, evolve(place, mode="plain"), "")
         return PUBLIC
@@ -104,7 +104,7 @@ def budget(checker: Checker, world: World, written: nodes.ExpressionNode) -> Non
 
 
 def bound(name: str, given: list[World], named: dict[str, World]) -> list[World]:
-    """Return the values of a builtin function in the order of its parameters."""
+    """The values of a builtin function in the order of its parameters."""
     plain = [each for each in BUILTINS[name].parameters if not each.startswith("*")]
     found = list(given)
     for place, parameter in enumerate(plain):
@@ -115,7 +115,7 @@ def bound(name: str, given: list[World], named: dict[str, World]) -> list[World]
 
 
 def written(node: nodes.Call, name: str, place: int) -> nodes.ExpressionNode:
-    """Return what stands for one of a builtin function's parameters."""
+    """The expression in place of one of a builtin function's parameters."""
     if place < len(node.arguments):
         return node.arguments[place]
     parameter = BUILTINS[name].parameters[min(place, len(BUILTINS[name].parameters) - 1)]

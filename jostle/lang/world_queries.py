@@ -22,7 +22,7 @@ ON_ROWS = {
 
 
 def select(checker: Checker, node: nodes.Select, place: Place) -> World:
-    """Return what is known of a query."""
+    """The facts known of a query."""
     table = checker.value(node.table, place)
     if place.in_query and table.is_private:
         checker.in_query(node)
@@ -41,7 +41,7 @@ def select(checker: Checker, node: nodes.Select, place: Place) -> World:
 
 
 def over(checker: Checker, node: nodes.Over, place: Place) -> World:
-    """Return what is known of answers to queries."""
+    """The facts known of answers to queries."""
     for each in (node.queries, node.cells):
         if checker.value(each, place).holds_private:
             checker.report(
@@ -55,7 +55,7 @@ def over(checker: Checker, node: nodes.Over, place: Place) -> World:
 
 
 def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Place) -> World:
-    """Return what is known of a choice maker."""
+    """The facts known of a choice maker."""
     for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
         if child is not None and checker.value(child, place).holds_private:
             checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
@@ -66,7 +66,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
 
 
 def choose(checker: Checker, node: nodes.Choose, place: Place) -> World:
-    """Return what is known of a labelled choice."""
+    """The facts known of a labelled choice."""
     seen = node.informed_by
     for each in seen.items if isinstance(seen, nodes.Set | nodes.List | nodes.Tuple) else (seen,) if seen else ():
         if checker.value(each, place).holds_private:

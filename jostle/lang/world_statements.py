@@ -74,7 +74,7 @@ def store(checker: Checker, target: nodes.Name | nodes.Tuple, world: World, plac
 
 
 def merged(ways: Iterable[Mapping[str, World]]) -> dict[str, World]:
-    """Return what is known of variables after any of several ways."""
+    """The facts known of variables after any of several ways."""
     found: dict[str, World] = {}
     for names in ways:
         for name, world in names.items():

@@ -30,14 +30,14 @@ def check_worlds(module: nodes.Module) -> Iterator[Diagnostic]:
 
 
 def checked_worlds(module: nodes.Module) -> Checker:
-    """Return what went through everything in a program that may run."""
+    """The checker that went through everything in a program that may run."""
     checker = Checker(module)
     checker.settle(lambda: _check_program(checker))
     return checker
 
 
 def check_entry(module: nodes.Module, entry: str, tables: Sequence[int] = (0,)) -> tuple[Diagnostic, ...]:
-    """Return what is wrong if this function is given databases in these places, and public values besides."""
+    """The mistakes if this function is given databases in these places, and public values besides."""
     checker = Checker(module)
 
     def go() -> None:

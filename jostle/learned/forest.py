@@ -88,11 +88,11 @@ class Forest:
 
     @property
     def outputs(self) -> int:
-        """Return how many numbers a prediction has."""
+        """How many numbers a prediction has."""
         return int(self.values.shape[1])
 
     def predict(self, inputs: ArrayLike) -> tuple[Floats, Floats]:
-        """Return for each row and output the trees' mean, and the standard deviation of their answers."""
+        """For each row and output the trees' mean, and the standard deviation of their answers."""
         rows = np.asarray(inputs, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.inputs:
             raise ChoiceError(f"a forest of {self.inputs} inputs is asked about rows of shape {rows.shape}")
@@ -106,7 +106,7 @@ class Forest:
         return answers.mean(axis=1), answers.std(axis=1)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a file of JSON holds of the forest."""
+        """The facts that a file of JSON holds of the forest."""
         return {
             "inputs": self.inputs,
             "roots": self.roots.tolist(),
@@ -120,7 +120,7 @@ class Forest:
 
     @classmethod
     def from_facts(cls, facts: ForestFacts) -> Forest:
-        """Return the forest that `facts` came from."""
+        """The forest that `facts` came from."""
         leaves = facts.feature == LEAF
         if facts.values.ndim != 2 or len(facts.values) != np.count_nonzero(leaves):
             raise ChoiceError("a forest has not as many values as leaves")
@@ -143,7 +143,7 @@ def fit_forest(
     inputs_tried: float = 0.5,
     seed: int = 0,
 ) -> Forest:
-    """Return a forest fitted to rows of inputs and outputs; the same for the same arguments."""
+    """A forest fitted to rows of inputs and outputs; the same for the same arguments."""
     from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - a second's import, for training only
 
     rows, wanted = np.asarray(inputs, dtype=np.float64), np.asarray(outputs, dtype=np.float64)
@@ -164,7 +164,7 @@ Arrays = tuple[Integers, Floats, Integers, Integers, Floats]
 
 
 def _numbered(tree: Any) -> Arrays:
-    """Return a scikit-learn tree's arrays, numbered so that children come after their parents."""
+    """A scikit-learn tree's arrays, numbered so that children come after their parents."""
     inner = tree.children_left >= 0
     order = [0]
     for node in order:  # grows as it is gone through: breadth first

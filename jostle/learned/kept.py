@@ -50,7 +50,7 @@ class Kept:
     learned_on: str
 
     def decide(self, choice: Choice) -> Decision:
-        """Return what the policy says."""
+        """The policy's decision."""
         if choice.among != self.policy.among or not set(self.policy.inputs) <= set(choice.seen):
             return First(CHANGED).decide(choice)
         decision = self.policy.decide(choice)
@@ -64,7 +64,7 @@ class First:
     why: str
 
     def decide(self, choice: Choice) -> Decision:
-        """Return it for every site."""
+        """The same decision for every site."""
         return Decision(choice.everywhere(choice.among[0]), self.why)
 
 
@@ -85,7 +85,7 @@ class KeptPolicies(Mapping[str, Policy]):
 
     @property
     def mark(self) -> str:
-        """Return a mark of what was learned; nothing where nothing was."""
+        """A mark of what was learned; nothing where nothing was."""
         return "" if self.path is None else f"{self.path.name} {self.order}"
 
     def __getitem__(self, label: str) -> Policy:
@@ -122,7 +122,7 @@ def learned_for(name: str, mark: str, program: str) -> Mapping[str, Policy]:
 
 
 def place_of(name: str, mark: str) -> Path:
-    """Return the file that policies for this text are kept in."""
+    """The file that policies for this text are kept in."""
     return keeper.place_of("policies", name, mark)
 
 
@@ -147,7 +147,7 @@ def keep_policies(
 
 
 def policies_for(name: str, mark: str, program: str) -> KeptPolicies:
-    """Return what was learned for a program, found as it is kept."""
+    """The policies learned for a program, found as they are kept."""
     path = place_of(name, mark)
     try:
         state = path.stat()
@@ -158,7 +158,7 @@ def policies_for(name: str, mark: str, program: str) -> KeptPolicies:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, order: int = 0) -> KeptPolicies:
-    """Return the policies in a file; one that cannot be read is as good as none, but says so."""
+    """The policies in a file; one that cannot be read is as good as none, but says so."""
     try:
         policies, facts = read_with_facts(path)
     except JostleError as mistake:
@@ -176,7 +176,7 @@ def _listed(folder: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> KeptPolicies:
-    """Return policies that take the first alternatives, if another text of this program was trained."""
+    """Policies that take the first alternatives, if another text of this program was trained."""
     labels: set[str] = set()
     for each in listed:
         if not each.startswith(f"{keeper.file_name(name)}-") or not each.endswith(".json"):
@@ -188,7 +188,7 @@ def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Ke
 
 
 def _programs(path: Path) -> tuple[str, ...]:
-    """Return the files with this text that were trained before."""
+    """The files with this text that were trained before."""
     return _programs_in(_read(path, path.stat().st_mtime_ns)) if path.exists() else ()
 
 

@@ -70,7 +70,7 @@ class LearnedPolicy:
             raise ChoiceError(f"the caution of {self.label} is no number of spreads")
 
     def decide(self, choice: Choice) -> Decision:
-        """Return the alternative expected to end best, site by site."""
+        """The alternative expected to end best, site by site."""
         if choice.among != self.among:
             raise ChoiceError(
                 f"the policy of {self.label} was learned among {', '.join(self.among)}, "
@@ -95,7 +95,7 @@ class LearnedPolicy:
         return Decision(np.argmin(losses + self.caution * spreads * unusual, axis=1), why, losses, spreads)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a file holds of the policy."""
+        """The facts that a file holds of the policy."""
         forests = [forest.facts() for forest in self.forests]
         facts = {"label": self.label, "among": list(self.among), "inputs": list(self.inputs), "forests": forests}
         return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
@@ -123,7 +123,7 @@ def write_policies(
 
 
 def read_policies(path: Path) -> dict[str, LearnedPolicy]:
-    """Return the policies in a file, by label."""
+    """The policies in a file, by label."""
     return read_with_facts(path)[0]
 
 
@@ -136,7 +136,7 @@ def shipped_policies(program: str) -> Mapping[str, LearnedPolicy]:
 
 
 def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:
-    """Return the policies in a file, by label, and what else it says."""
+    """The policies in a file, by label, and what else it says."""
     file = POLICIES.at(path)
     held = file.facts(file.text())
     listed = file.made(PolicyList, {"policies": held.pop("policies", None)})
@@ -144,7 +144,7 @@ def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any
 
 
 def mark_of(policies: Mapping[str, Policy | None]) -> str:
-    """Return a mark of what some learned policies say; nothing of others, which are a program's own."""
+    """A mark of what some learned policies say; nothing of others, which are a program's own."""
     learned = [getattr(policies[label], "policy", policies[label]) for label in sorted(policies)]
     marks = [_mark(each) for each in learned if isinstance(each, LearnedPolicy)]
     return hashlib.sha256(" ".join(marks).encode()).hexdigest()[:16] if marks else ""

@@ -68,7 +68,7 @@ class Option(ABC, Generic[Answer]):
 
     @property
     def name(self) -> str:
-        """Return the registered name, with the parameters that are not the defaults."""
+        """The registered name, with the parameters that are not the defaults."""
         changed = [
             f"{attribute.name}={_shown(getattr(self, attribute.name))}"
             for attribute in fields(type(self))  # type: ignore[arg-type]  # every Option is an attrs class
@@ -77,15 +77,15 @@ class Option(ABC, Generic[Answer]):
         return type(self).__name__ + (f"({', '.join(changed)})" if changed else "")
 
     def refuses(self, schema: Schema) -> str | None:  # noqa: ARG002 - most run on anything
-        """Return why this cannot run on tables of this schema, or None."""
+        """The reason why this cannot run on tables of this schema, or None."""
         return None
 
     @abstractmethod
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return what one run does to the data."""
+        """The event of one run."""
 
     def learned(self) -> Mapping[str, Policy]:
-        """Return what was learned for the labelled choices inside it, beside what it brings itself."""
+        """The policies learned for the labelled choices inside it, beside what it brings itself."""
         return {}
 
     @abstractmethod

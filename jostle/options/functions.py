@@ -46,12 +46,12 @@ class FunctionOption(Option[Answer]):
 
     @property
     def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its function
-        """Return what it answers."""
+        """The task that it answers."""
         return self.answers
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
-        """Return a mark of the function's text, so that a changed one is rehearsed anew."""
+        """A mark of the function's text, so that a changed one is rehearsed anew."""
         try:
             text = inspect.getsource(self.function)
         except (OSError, TypeError):
@@ -63,30 +63,30 @@ class FunctionOption(Option[Answer]):
 
     @property
     def name(self) -> str:
-        """Return the function's name."""
+        """The function's name."""
         return self.called
 
     @property
     def mark(self) -> str:
-        """Return a mark of the text of the function and of what it uses from its file."""
+        """A mark of the text of the function and of what it uses from its file."""
         return _mark(self.function)
 
     @property
     def program(self) -> str:
-        """Return the file that the function stands in."""
+        """The file that the function stands in."""
         code = getattr(self.function, "__code__", None)
         return "" if code is None else str(Path(code.co_filename).absolute())
 
     def learned(self) -> Mapping[str, Policy]:
-        """Return what `jostle train` learned for the choices that it makes."""
+        """The policies that `jostle train` learned for the choices that it makes."""
         return learned_for(self.called, self.mark, self.program)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever it asks
-        """Return an allotment."""
+        """An allotment."""
         return Allotment(epsilon)
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
-        """Return what the function returns, given a probe with *epsilon* of the budget."""
+        """The function's answer, given a probe with *epsilon* of the budget."""
         asked = self.task.read(db.schema, questions)
         return self.perform(db, epsilon, lambda probe, budget: self.function(probe, *asked, epsilon=budget), site=site)
 
@@ -99,7 +99,7 @@ def _mark(function: Callable[..., Any]) -> str:
 def function_option(
     function: Callable[..., Answer], *, task: str | Task[Any] | None, predict: Predict | None
 ) -> FunctionOption[Answer]:
-    """Return a function as an Option; refuse one that is not told its budget."""
+    """A function as an Option; refuse one that is not told its budget."""
     name = function.__name__
     if task is None:
         raise OptionError(

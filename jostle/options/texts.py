@@ -15,7 +15,7 @@ PLAIN = (bool, int, float, str, bytes, Fraction, type(None))
 
 
 def text_mark(function: Callable[..., Any]) -> str:
-    """Return a mark that changes with the text of a function, of the functions it uses, and with plain values there.
+    """A mark that changes with the text of a function, of the functions it uses, and with plain values there.
 
     Looked at is what is defined in the same file: names are followed through functions, and through what wraps one and
     has it as `function`, as Options do.
@@ -65,7 +65,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a plain value as text; nothing where it is none."""
+    """A plain value as text; nothing where it is none."""
     if isinstance(value, PLAIN):
         return repr(value)
     if isinstance(value, tuple | list | frozenset | set):

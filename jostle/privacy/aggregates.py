@@ -34,13 +34,13 @@ class Total(OfOne):
     """The sum of all cells: its change is the sum of v."""
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds on the sum."""
+        """The bounds on the sum."""
         (x,) = parts
         bounds = (x.cells * x.least, x.cells * x.most)
         return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.total_low, v.total_high), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the sum."""
+        """The sum."""
         return parts[0].summed()
 
 
@@ -49,7 +49,7 @@ class Mean(OfSeveral):
     """The mean of all cells of all parts: its change is the sum of all v, over the public number of cells."""
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds on the sum, over the number of cells."""
+        """The bounds on the sum, over the number of cells."""
         cells = sum(x.cells for x in parts)
         mass = sum((x.mass for x in parts), ZERO) / cells
         bounds = (min(x.least for x in parts), max(x.most for x in parts))
@@ -62,7 +62,7 @@ class Mean(OfSeveral):
         return known((), math.lcm(*(x.denominator for x in parts)) * cells, bounds, mass, rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the mean."""
+        """The mean."""
         total = joined(each.summed() for each in parts).summed()
         return Numbers(total.array, total.denominator * sum(each.array.size for each in parts))
 
@@ -78,7 +78,7 @@ class Extreme(OfSeveral):
     how: Best = field(default="max", converter=word, validator=OneOf(get_args(Best)))
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the least and greatest change of a cell."""
+        """The least and greatest change of a cell."""
         bounds = (min(x.least for x in parts), max(x.most for x in parts))
 
         def rule(*changes: Change) -> Change:
@@ -88,7 +88,7 @@ class Extreme(OfSeveral):
         return known((), denominator, bounds, max(x.mass for x in parts), rule, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the largest or smallest."""
+        """The largest or smallest."""
         found = joined(each.largest() if self.how == "max" else each.smallest() for each in parts)
         return found.largest() if self.how == "max" else found.smallest()
 
@@ -109,7 +109,7 @@ class Along(OfOne):
     axis: int = field(converter=whole, validator=ANY_WHOLE)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds on the lines' numbers."""
+        """The bounds on the lines' numbers."""
         (x,) = parts
         if not 0 <= self.axis < len(x.shape):
             raise ExpressionError(
@@ -129,7 +129,7 @@ class Along(OfOne):
         return known(shape, x.denominator, (x.least, x.most), x.mass, best, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the lines' numbers."""
+        """The lines' numbers."""
         (x,) = parts
         if self.how == "sum":
             return x.summed(self.axis)
@@ -146,7 +146,7 @@ class Above(OfOne):
     threshold: Fraction = field(default=ZERO, converter=public_number)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return how many cells can change."""
+        """How many cells can change."""
         (x,) = parts
         cells = Fraction(x.cells)
 
@@ -156,7 +156,7 @@ class Above(OfOne):
         return known((), 1, (ZERO, cells), cells, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return how many."""
+        """Number of them."""
         return Numbers(np.array(parts[0].above(self.threshold), dtype=np.int64))
 
 
@@ -174,7 +174,7 @@ class FarFromFlat(OfOne):
     """
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bound either way."""
+        """The bound either way."""
         (x,) = parts
         cells = x.cells
 
@@ -185,7 +185,7 @@ class FarFromFlat(OfOne):
         return known((), x.denominator * cells, (ZERO, 2 * x.mass), 2 * x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the distance: the sum of |k * x_i - total|, over k."""
+        """The distance: the sum of |k * x_i - total|, over k."""
         (x,) = parts
         cells = x.array.size
         less = x.summed().times(Fraction(-1))
@@ -213,7 +213,7 @@ class Deviation(OfOne):
     bits: int = field(default=DEVIATION_BITS, converter=whole, validator=Within(0, FINEST_DEVIATION))
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bound either way, rounded up to whole units."""
+        """The bound either way, rounded up to whole units."""
         (x,) = parts
         cells, unit = x.cells, Fraction(1, 1 << self.bits)
 
@@ -224,14 +224,14 @@ class Deviation(OfOne):
         return known((), 1 << self.bits, (ZERO, x.mass), x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the deviation."""
+        """The deviation."""
         (x,) = parts
         units = math.isqrt((x.spread() << 2 * self.bits) // (x.array.size * x.denominator) ** 2)
         return Numbers(np.array(units, dtype=object), 1 << self.bits)
 
 
 def root_above(square: Fraction) -> int:
-    """Return the least whole number that is no less than the root of *square* >= 0."""
+    """The least whole number that is no less than the root of *square* >= 0."""
     least = math.ceil(square)
     root = math.isqrt(least)
     return root if root * root == least else root + 1

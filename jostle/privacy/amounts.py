@@ -25,7 +25,7 @@ SIX_DIGITS = Context(prec=6, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exact(value: Amount, name: str) -> Fraction:
-    """Return *value* as the fraction its shortest decimal writing stands for.
+    """*value* as the fraction its shortest decimal writing stands for.
 
     >>> exact(0.1, "epsilon"), exact("1/3", "epsilon"), exact(Decimal("0.1"), "epsilon")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 10))
@@ -56,7 +56,7 @@ def exact(value: Amount, name: str) -> Fraction:
 
 
 def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
-    """Return *value* as a positive exact fraction."""
+    """*value* as a positive exact fraction."""
     amount = exact(value, name)
     if amount <= 0:
         raise AmountError(
@@ -68,7 +68,7 @@ def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
 
 
 def recordable(amount: Fraction, name: str) -> Fraction:
-    """Return *amount* if it can be written down; refuse it otherwise."""
+    """*amount* if it can be written down; refuse it otherwise."""
     if _bits(amount) > RECORDED_BITS:
         raise AmountError(
             f"{name} is a fraction of more than {RECORDED_BITS} bits",
@@ -99,7 +99,7 @@ def _too_long(name: str) -> AmountError:
 
 
 def show_amount(amount: Fraction) -> str:
-    """Return the amount for people: as a decimal where that is exact and short, else as a fraction.
+    """The amount for people: as a decimal where that is exact and short, else as a fraction.
 
     Where neither is short, six digits follow a "~"; without one, `exact` reads the same amount back.
 

@@ -52,28 +52,28 @@ class Change:
 
     @classmethod
     def single(cls, low: Fraction, high: Fraction) -> Change:
-        """Return the change of one number that changes by between *low* and *high*."""
+        """The change of one number that changes by between *low* and *high*."""
         up, down = max(high, ZERO), max(-low, ZERO)
         return cls(low, high, up, down, max(up, down), low, high, int(high > 0), int(low < 0))
 
     @classmethod
     def either_way(cls, most: Fraction) -> Change:
-        """Return the change of one number that changes by at most so much."""
+        """The change of one number that changes by at most so much."""
         return cls.single(-most, most)
 
     @property
     def most(self) -> Fraction:
-        """Return the most that any cell changes."""
+        """The most that any cell changes."""
         return max(abs(self.low), abs(self.high))
 
     def swapped(self) -> Change:
-        """Return what holds for swaps, given that this holds for entries."""
+        """The change by a swap, given that this is the one by an entry."""
         both, cells = self.up + self.down, self.cells_up + self.cells_down
         wide, total = self.high - self.low, self.total_high - self.total_low
         return Change(-wide, wide, both, both, 2 * self.moved, -total, total, cells, cells)
 
     def meet(self, other: Change) -> Change:
-        """Return what holds where both hold."""
+        """The change that holds where both hold."""
         return Change(
             max(self.low, other.low),
             min(self.high, other.high),
@@ -87,7 +87,7 @@ class Change:
         )
 
     def plus(self, other: Change) -> Change:
-        """Return the change of a sum of two vectors, cell by cell."""
+        """The change of a sum of two vectors, cell by cell."""
         return Change(
             self.low + other.low,
             self.high + other.high,
@@ -101,7 +101,7 @@ class Change:
         )
 
     def times(self, factor: Fraction) -> Change:
-        """Return the change of a multiple."""
+        """The change of a multiple."""
         if factor < 0:
             return self.negated().times(-factor)
         if factor == 0:
@@ -119,12 +119,12 @@ class Change:
         )
 
     def negated(self) -> Change:
-        """Return the change of the negative, which is also that of x when a row leaves."""
+        """The change of the negative, which is also that of x when a row leaves."""
         low, high, total_low, total_high = -self.high, -self.low, -self.total_high, -self.total_low
         return Change(low, high, self.down, self.up, self.moved, total_low, total_high, self.cells_down, self.cells_up)
 
     def tightened(self, cells: int, span: Fraction) -> Change:
-        """Return the same change, each bound no worse than what follows from the others.
+        """The same change, each bound no worse than what follows from the others.
 
         There are so many cells, and each lies in a public range of length *span*, so that none changes by more.
         """
@@ -159,7 +159,7 @@ class Known:
 
     @property
     def cells(self) -> int:
-        """Return how many numbers it has."""
+        """How many numbers it has."""
         return math.prod(self.shape)
 
 
@@ -171,7 +171,7 @@ def known(
     rule: Callable[..., Change],
     *parts: Known,
 ) -> Known:
-    """Return what is known of a result, by a rule that takes the changes of its parts to its own."""
+    """The facts known of a result, by a rule that takes the changes of its parts to its own."""
     cells, (least, most) = math.prod(shape), bounds
     least, most = max(least, -mass), min(most, mass)
     enter = rule(*(part.enter for part in parts)).tightened(cells, most - least)

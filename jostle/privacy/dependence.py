@@ -42,7 +42,7 @@ class Dependence(Score):
     layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
 
     def kernel(self, schema: Schema) -> Stack:
-        """Return the joint counts; refuse layers that count otherwise than each row once."""
+        """The joint counts; refuse layers that count otherwise than each row once."""
         for layer in self.layers:
             if layer.weighted is not None or layer.where or not layer.columns:
                 raise ProbeError("a candidate is about no column, or about weights or some of the rows")
@@ -52,7 +52,7 @@ class Dependence(Score):
         return Stack(self.layers)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return each layer's u, in units of 1/GRID."""
+        """Each layer's u, in units of 1/GRID."""
         scores, start = [], 0
         for layer in self.layers:
             own, *others = layer.shape(schema)
@@ -62,11 +62,11 @@ class Dependence(Score):
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return how far a score moves."""
+        """How far a score moves."""
         return Fraction((2 if schema.neighbours == "add_remove" else 4) * GRID + 1)
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """Return that a row may raise one score and lower another."""
+        """False: a row may raise one score and lower another."""
         return False
 
 

@@ -60,13 +60,13 @@ class Discernibility(Score):
     """For each column of the base, then for each candidate, the group of each of its codes; empty for their own."""
 
     def kernel(self, schema: Schema) -> Refinements:
-        """Return the rows by what was chosen before, each candidate and the label."""
+        """The rows by what was chosen before, each candidate and the label."""
         if schema.label is None:
             raise ProbeError("the schema names no label", fix='Schema(columns, label="...")')
         return Refinements(self.base, self.candidates, schema.label, self.groups)
 
     def scores(self, tally: SparseTally, schema: Schema) -> NDArray[np.int64]:
-        """Return F of what was chosen before and each candidate, in units of 1/GRID."""
+        """F of what was chosen before and each candidate, in units of 1/GRID."""
         sizes, classes = self.kernel(schema).sizes(schema), len(schema.classes)
         last = [beyond - 1 for beyond in accumulate(sizes)]  # the largest key may be 2**63 - 1
         ends = np.searchsorted(tally.keys, np.array(last, dtype=np.int64), side="right")
@@ -86,16 +86,16 @@ class Discernibility(Score):
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return half of how far two scores move apart."""
+        """Half of how far two scores move apart."""
         return Fraction(GRID + 1 if schema.neighbours == "add_remove" else 2 * GRID + 1)
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """Return that the scores need not move the same way: more rows, and F is a share of them."""
+        """False: the scores need not move the same way, as there are more rows, and F is a share of them."""
         return False
 
 
 def _alike(cells: NDArray[np.int64], counts: NDArray[np.int64], rows: int) -> int:
-    """Return how many ordered pairs of rows of different labels are in one cell."""
+    """How many ordered pairs of rows of different labels are in one cell."""
     held: NDArray[Any] = counts if rows <= FITTING else counts.astype(object)
     begins = np.flatnonzero(np.diff(cells, prepend=-1))
     in_cells = np.add.reduceat(held, begins)

@@ -79,7 +79,7 @@ class Key:
 def _sealed(
     inside: Callable[..., Result], taken: Callable[[tuple[object, ...]], tuple[Any, ...]]
 ) -> Callable[..., Result]:
-    """Return a function that takes in what *taken* makes plain, and lets nothing out that *inside* raises.
+    """A function that takes in what *taken* makes plain, and lets nothing out that *inside* raises.
 
     Even code that handles every error can be stopped at an instant when it does not: by an interrupt, or at its first
     call where the caller has used up the depth of recursion. The frames of such an error are dropped here, in two
@@ -107,7 +107,7 @@ def _fail(*, interrupted: bool) -> NoReturn:
 
 
 def admit(room: Room) -> Key:
-    """Return a key to a room."""
+    """A key to a room."""
 
     def enter(question: str, *details: Any) -> Answer:
         answer, error = _attempt(room, question, details)
@@ -128,7 +128,7 @@ def admit(room: Room) -> Key:
 
 
 def _question(asked: tuple[object, ...]) -> tuple[Any, ...]:
-    """Return a question and what it is asked with, each of its declared type and made anew; refuse any other."""
+    """A question and what it is asked with, each of its declared type and made anew; refuse any other."""
     question, details = (asked[0], asked[1:]) if asked else (None, ())
     kinds = QUESTIONS.get(question) if type(question) is str else None
     if kinds is None or len(kinds) != len(details):
@@ -168,7 +168,7 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
 
 
 def ask(key: Key, question: str, *details: object) -> Answer:
-    """Return the answer, or the error that the asker is to raise where no rows are in sight."""
+    """The answer, or the error that the asker is to raise where no rows are in sight."""
     if type(key) is not Key:
         return None, _nothing()
     try:
@@ -178,14 +178,14 @@ def ask(key: Key, question: str, *details: object) -> Answer:
 
 
 def look(key: Key) -> Facts:
-    """Return what may be known of a room without asking the rows."""
+    """The facts that may be known of a room without asking the rows."""
     if type(key) is not Key:
         raise _nothing()
     return key.look_in()
 
 
 def schema_of(key: Key) -> Schema:
-    """Return the public facts about a room's table, without adding up what was spent."""
+    """The public facts about a room's table, without adding up what was spent."""
     if type(key) is not Key:
         raise _nothing()
     return key.look_up()

@@ -126,19 +126,19 @@ EVENTS = Closed(
 
 
 def in_turn(events: Iterable[Event]) -> Event:
-    """Return the event of all these in turn, without needless nesting."""
+    """The event of all these in turn, without needless nesting."""
     flat = tuple(events)
     return flat[0] if len(flat) == 1 else InTurn(flat)
 
 
 def disjoint(events: Iterable[Event]) -> Event:
-    """Return the event of these on parts that share no row, a single part being no more than itself."""
+    """The event of these on parts that share no row, a single part being no more than itself."""
     flat = tuple(events)
     return flat[0] if len(flat) == 1 else Disjoint(flat)
 
 
 def price(event: Event, neighbours: Neighbours) -> Fraction:
-    """Return the epsilon an event costs under a neighbour relation.
+    """The epsilon an event costs under a neighbour relation.
 
     >>> price(in_turn([Laplace("0.1"), Disjoint([Laplace("0.2"), Laplace("0.3")])]), "add_remove")
     Fraction(2, 5)
@@ -165,7 +165,7 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
 
 
 def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
-    """Return what disjoint parts cost together: the dearest part, or the two dearest where a row can move.
+    """The cost of disjoint parts together: the dearest part, or the two dearest where a row can move.
 
     A neighbour relation that is not known is refused, like an event.
     """
@@ -176,7 +176,7 @@ def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
 
 
 def copied(event: Event) -> Event:
-    """Return an equal event that shares no part with this one, for those who must not reach the original."""
+    """An equal event that shares no part with this one, for those who must not reach the original."""
     if isinstance(event, InTurn | Disjoint):
         return evolve(event, events=tuple(map(copied, event.events)))
     if isinstance(event, Repeated):

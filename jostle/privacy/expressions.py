@@ -67,17 +67,17 @@ NODES = Closed(
 
 
 def rows() -> Expression:
-    """Return the number of rows."""
+    """The number of rows."""
     return Tally(())
 
 
 def cells(*columns: str) -> Expression:
-    """Return the number of rows for each combination of the columns' codes, one axis per column."""
+    """The number of rows for each combination of the columns' codes, one axis per column."""
     return Tally(columns)
 
 
 def sums(column: str, weights: Iterable[int], most: int, by: str | Iterable[str] = ()) -> Expression:
-    """Return the sum of a public whole number per code of a column, for each combination of the codes in *by*.
+    """The sum of a public whole number per code of a column, for each combination of the codes in *by*.
 
     A row adds at most *most*, either way; what exceeds it is cut off.
     """
@@ -97,22 +97,22 @@ def _whole(weight: object) -> int:
 
 
 def total(of: Expression) -> Expression:
-    """Return the sum of all cells."""
+    """The sum of all cells."""
     return Total(of)
 
 
 def largest(of: Expressions, *more: Expression) -> Expression:
-    """Return the largest of all cells of all that is given."""
+    """The largest of all cells of all that is given."""
     return Extreme(_listed(of, more), "max")
 
 
 def smallest(of: Expressions, *more: Expression) -> Expression:
-    """Return the smallest of all cells of all that is given."""
+    """The smallest of all cells of all that is given."""
     return Extreme(_listed(of, more), "min")
 
 
 def mean_of_cells(of: Expressions, *more: Expression) -> Expression:
-    """Return the mean of all cells of all that is given."""
+    """The mean of all cells of all that is given."""
     return Mean(_listed(of, more))
 
 
@@ -121,27 +121,27 @@ def _listed(of: Expressions, more: tuple[Expression, ...]) -> tuple[Expression, 
 
 
 def occupied(of: Expression, above: Amount = 0) -> Expression:
-    """Return how many cells are above a public threshold: with 0, how many are occupied."""
+    """How many cells are above a public threshold: with 0, how many are occupied."""
     return Above(of, public_number(above))
 
 
 def along(of: Expression, how: Literal["sum", "max", "min"], axis: int) -> Expression:
-    """Return the sum, largest or smallest along an axis, which goes away."""
+    """The sum, largest or smallest along an axis, which goes away."""
     return Along(of, how, axis)
 
 
 def one_rule(attribute: str, label: str) -> Expression:
-    """Return how many rows the best rule from one attribute to the label gets right."""
+    """How many rows the best rule from one attribute to the label gets right."""
     return Total(Along(Tally((attribute, label)), "max", 1))
 
 
 def far_from_flat(of: Expression) -> Expression:
-    """Return the L1 distance from flat: the sum of how far each cell is from the mean of all."""
+    """The L1 distance from flat: the sum of how far each cell is from the mean of all."""
     return FarFromFlat(of)
 
 
 def deviation(of: Expression) -> Expression:
-    """Return the population standard deviation of the cells, rounded down to a multiple of 2**-20."""
+    """The population standard deviation of the cells, rounded down to a multiple of 2**-20."""
     return Deviation(of)
 
 
@@ -163,12 +163,12 @@ def tallies(expression: Expression) -> Iterator[Tally]:
 
 
 def known_of(expression: Expression, schema: Schema) -> Known:
-    """Return what is publicly known of an expression: its shape, its bounds, and how a row can change it."""
+    """The public facts of an expression: its shape, its bounds, and how a row can change it."""
     return expression.known(schema, *(known_of(part, schema) for part in expression.parts))
 
 
 def sensitivity(expression: Expression, schema: Schema) -> Fraction:
-    """Return the most that an expression changes between neighbours of the schema's kind, summed over its cells.
+    """The most that an expression changes between neighbours of the schema's kind, summed over its cells.
 
     Under replace_one, a row that enters or leaves the part that is asked about counts as well as one that is swapped.
     """
@@ -177,12 +177,12 @@ def sensitivity(expression: Expression, schema: Schema) -> Fraction:
 
 
 def sensitivity_of(known: Known, schema: Schema) -> Fraction:
-    """Return the sensitivity of what this is known of."""
+    """The sensitivity of what this is known of."""
     return known.enter.moved if schema.neighbours == "add_remove" else max(known.enter.moved, known.swap.moved)
 
 
 def evaluate(expression: Expression, found: Mapping[Tally, Numbers]) -> Numbers:
-    """Return the numbers of an expression, given those of its tallies."""
+    """The numbers of an expression, given those of its tallies."""
     if isinstance(expression, Tally):
         return found[expression]
     return expression.value(*(evaluate(part, found) for part in expression.parts))

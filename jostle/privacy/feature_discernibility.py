@@ -36,17 +36,17 @@ class FeatureDiscernibility(Score):
     """How many features of one record count."""
 
     def kernel(self, schema: Schema) -> FeatureRefinements:
-        """Return the records by what was chosen before, each feature and the label."""
+        """The records by what was chosen before, each feature and the label."""
         if len(self.base) >= feature_count(schema):
             raise ProbeError("there is no feature left to choose", fix="choose fewer")
         return FeatureRefinements(self.base, self.most)
 
     def candidates(self, schema: Schema) -> NDArray[np.int64]:
-        """Return the numbers of the features that are scored, in order."""
+        """The numbers of the features that are scored, in order."""
         return np.setdiff1d(np.arange(feature_count(schema)), np.array(self.base, dtype=np.int64))
 
     def scores(self, tally: SparseTally, schema: Schema) -> NDArray[np.int64]:
-        """Return F of what was chosen before and each candidate, in units of 1/GRID, rounded down.
+        """F of what was chosen before and each candidate, in units of 1/GRID, rounded down.
 
         With t the records in a cell of what was chosen, t_c those of class c there, and o and o_c those with the
         feature, pairs of different labels in the cell are sum t_c (t - t_c); the feature discerns sum o_c ((t - t_c) -
@@ -78,9 +78,9 @@ class FeatureDiscernibility(Score):
         return np.array([GRID * int(each) // rows for each in pairs], dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return half of how far two scores move apart (see `Discernibility`)."""
+        """Half of how far two scores move apart (see `Discernibility`)."""
         return Fraction(GRID + 1 if schema.neighbours == "add_remove" else 2 * GRID + 1)
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """Return that the scores need not move the same way."""
+        """False: the scores need not move the same way."""
         return False

@@ -61,7 +61,7 @@ class FeatureScore(Score):
     """N: for IG, a public bound on the number of records. With more, the scores lose sense and the bounds hold."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """Return the records with each feature, by class; for TC, of all classes together."""
+        """The records with each feature, by class; for TC, of all classes together."""
         classes = 1 if schema.label is None else len(schema.classes)
         weights = ((1,) * classes,) if self.kind == "TC" else np.eye(classes, dtype=np.int64).tolist()
         return FeatureSums(weights, self.most, totals=self.kind in {"PI", "IG"})
@@ -72,7 +72,7 @@ class FeatureScore(Score):
         return GRID if self.kind == "IG" else 1
 
     def values(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the features' scores, in units, from the kernel's tally."""
+        """The features' scores, in units, from the kernel's tally."""
         groups = 1 if self.kind == "TC" or schema.label is None else len(schema.classes)
         sums = tally.reshape(groups, -1)
         if self.kind in {"TC", "DC"}:
@@ -80,7 +80,7 @@ class FeatureScore(Score):
         return feature_scores(self.kind, sums[:, 1:].T, sums[:, 0], self.rows_bound)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the scores as a pick looks at them: IG without what is the same for all features."""
+        """The scores as a pick looks at them: IG without what is the same for all features."""
         values = self.values(tally, schema)
         if self.kind != "IG":
             return values
@@ -88,25 +88,25 @@ class FeatureScore(Score):
         return np.asarray(values - _impurity(everyone[None, :], self.rows_bound)[0])
 
     def changes(self, schema: Schema) -> Fraction:
-        """Return the most that one score changes, in units: between neighbours, or those of a part."""
+        """The most that one score changes, in units: between neighbours, or those of a part."""
         most = spread_of("InfoGain", self.rows_bound) if self.kind == "IG" else 1
         return Fraction(most if self.kind == "TC" or schema.neighbours == "add_remove" else 2 * most)
 
     def rises(self, schema: Schema) -> bool:
-        """Return whether between neighbours all scores rise or stay, or all fall or stay."""
+        """Whether between neighbours all scores rise or stay, or all fall or stay."""
         return self.kind == "TC" and schema.neighbours == "add_remove"
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return the most that a score changes, as a pick looks at them."""
+        """The most that a score changes, as a pick looks at them."""
         return Fraction(spread_of("InfoGain", self.rows_bound)) if self.kind == "IG" else self.changes(schema)
 
     def monotone(self, schema: Schema) -> bool:
-        """Return whether all scores move the same way, as a pick looks at them."""
+        """Whether all scores move the same way, as a pick looks at them."""
         return self.kind in {"TC", "IG"} and schema.neighbours == "add_remove"
 
 
 def feature_scores(kind: ScoreName, having: Integers, everyone: Integers | None, rows_bound: int) -> Integers:
-    """Return the scores of features, in units, from the records that have each, by class, and those there are.
+    """The scores of features, in units, from the records that have each, by class, and those there are.
 
     Public arithmetic: it serves noisy counts, of which some may be below 0, as well.
 

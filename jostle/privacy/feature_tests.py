@@ -35,11 +35,11 @@ class FeatureTest(Mechanism):
     score: FeatureScore
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.score.kernel(schema)
 
     def shown(self, answer: Integers) -> Integers:
-        """Return the features' numbers."""
+        """The features' numbers."""
         return answer
 
 
@@ -73,11 +73,11 @@ class PickSeveral(FeatureTest):
         return pick_rate(each, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return so many permute-and-flip events."""
+        """So many permute-and-flip events."""
         return Repeated(PermuteAndFlip(epsilon / self.times), self.times)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """Return the features picked, in this order."""
+        """The features picked, in this order."""
         scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon)
         left = np.arange(len(scores))
         picked = np.empty(self.times, dtype=np.int64)
@@ -122,17 +122,17 @@ class FindAbove(FeatureTest):
         _check_places(self.most, schema)
 
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
-        """Return the scales of the noise of the threshold and of each score."""
+        """The scales of the noise of the threshold and of each score."""
         changes = self.score.changes(schema)
         shifts = self.most if self.score.rises(schema) else 2 * self.most
         return changes / (self.share * epsilon), shifts * changes / ((1 - self.share) * epsilon)
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return one run of the sparse vector."""
+        """One run of the sparse vector."""
         return AboveThreshold(epsilon)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """Return the features found, in the order in which they were."""
+        """The features found, in the order in which they were."""
         values = self.score.values(tally, schema)
         order = noise.distinct(len(values), len(values))
         of_threshold, of_scores = self.scales(schema, epsilon)
@@ -158,19 +158,19 @@ class FindNthLargest(FeatureTest):
         _check_places(self.place, schema)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return the most that a score changes, over epsilon."""
+        """The most that a score changes, over epsilon."""
         return self.score.changes(schema) / epsilon
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a Laplace event."""
+        """A Laplace event."""
         return Laplace(epsilon)
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """Return the noisy score."""
+        """The noisy score."""
         values = self.score.values(tally, schema)
         largest = int(np.partition(values, len(values) - self.place)[len(values) - self.place])
         return largest + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
 
     def shown(self, answer: int) -> Integers:  # type: ignore[override]  # one number, where others give features
-        """Return the noisy score."""
+        """The noisy score."""
         return np.array([answer], dtype=np.int64)

@@ -62,13 +62,13 @@ class GridQuality(Score):
     """The scale of the noise that the picked grid's counts will have."""
 
     def kernel(self, schema: Schema) -> GridCounts:  # noqa: ARG002 - the same for every schema
-        """Return the counts of all grids."""
+        """The counts of all grids."""
         if not 0 < self.scale <= LARGEST_SCALE:
             raise ProbeError(f"the noise has scale {float(self.scale):g}, which must be above 0 and at most 2**20")
         return GridCounts(self.pool)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the grids' qualities, in units of 1/UNIT."""
+        """The grids' qualities, in units of 1/UNIT."""
         by_class = tally.reshape(-1, len(schema.classes))
         largest = by_class.max(axis=1)
         gaps = largest - np.partition(by_class, -2, axis=1)[:, -2] if by_class.shape[1] > 1 else largest
@@ -78,17 +78,17 @@ class GridQuality(Score):
         return quality
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return half of how far two scores move apart."""
+        """Half of how far two scores move apart."""
         span = SPAN * UNIT + SLACK
         return span / 2 if schema.neighbours == "add_remove" else span
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - the same for every schema
-        """Return that a row may raise one score and lower another."""
+        """False: a row may raise one score and lower another."""
         return False
 
 
 def lost(gaps: Integers, scale: Fraction) -> Integers:
-    """Return h of each gap in units of 1/UNIT, as whole numbers no more than 1 off.
+    """The values h of each gap in units of 1/UNIT, as whole numbers no more than 1 off.
 
     What numpy does about numbers that come out as 0 is for its users to say elsewhere; here it depends on rows, so it
     does nothing.

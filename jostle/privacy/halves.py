@@ -40,7 +40,7 @@ class Halves(GroupScore):
     """The place after each stretch's last interval."""
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return the counts by interval."""
+        """The counts by interval."""
         return self.margins
 
     def check(self, schema: Schema) -> None:  # noqa: ARG002 - its kernel looks at the schema
@@ -58,21 +58,21 @@ class Halves(GroupScore):
             raise ProbeError(f"more than {MOST_SCORES:,} scores are not held at once", fix="fewer cuts, or stretches")
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return minus the magnitudes, a row per stretch, a column per cut; 0 for cuts that are not inside."""
+        """Minus the magnitudes, a row per stretch, a column per cut; 0 for cuts that are not inside."""
         below = np.concatenate([[0], np.cumsum(tally.reshape(2, -1).sum(axis=0))])
         uneven = np.abs(2 * below[None, 1:-1] - below[self.begins, None] - below[self.ends, None])
         return np.where(self.allowed(schema), -uneven, 0)
 
     def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
-        """Return which cuts are inside each stretch."""
+        """Which cuts are inside each stretch."""
         places = np.arange(1, len(self.margins.cuts) + 1)
         inside: NDArray[np.bool_] = (places > self.begins[:, None]) & (places < self.ends[:, None])
         return inside
 
     def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 2."""
+        """The spread, 2."""
         return 2
 
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: stretches share no margin."""
+        """1: stretches share no margin."""
         return 1

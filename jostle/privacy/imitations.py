@@ -36,10 +36,10 @@ class Imitation(FeatureTest):
     @staticmethod
     @abstractmethod
     def refusal() -> PrivateDataError:
-        """Return what is said where the rows are private."""
+        """The refusal where the rows are private."""
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return what it claims to do to the data."""
+        """The event that it claims to be."""
         return Allotment(epsilon)
 
 
@@ -59,7 +59,7 @@ class CompareWithNoisyThreshold(Imitation):
 
     @staticmethod
     def refusal() -> PrivateDataError:
-        """Return why, with the counterexample."""
+        """The refusal, with the counterexample."""
         return PrivateDataError(
             "Private Threshold Testing is not private, and the rows are",
             why="with scores (0, 1) on one table and (1, 1) on its neighbour, and threshold 0.5, it answers (no, yes)\n"
@@ -68,11 +68,11 @@ class CompareWithNoisyThreshold(Imitation):
         )
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return that of the threshold's noise, in steps."""
+        """The scale of the threshold's noise, in steps."""
         return STEPS * self.score.changes(schema) / epsilon
 
     def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
-        """Return the features that reach the noisy threshold."""
+        """The features that reach the noisy threshold."""
         values = self.score.values(tally, schema)
         threshold = int(np.sort(values)[-min(self.place, len(values))]) if self.place else self.threshold
         passing = threshold * STEPS + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])

@@ -48,7 +48,7 @@ class BitSource(Protocol):
     """Where uniform random bits come from."""
 
     def words(self, count: int, bits: int) -> Words:
-        """Return *count* uniform whole numbers below 2**bits; *bits* is at most 64."""
+        """*count* uniform whole numbers below 2**bits; *bits* is at most 64."""
 
 
 @define(slots=True)
@@ -67,7 +67,7 @@ class Inversion:
     _edges: tuple[Words, Words] | None = field(default=None, init=False, repr=False, eq=False)
 
     def draw(self, source: BitSource, count: int) -> NDArray[np.int64]:
-        """Return *count* independent outcomes."""
+        """*count* independent outcomes."""
         if count < 0:
             raise NoiseError(f"{count} draws are asked for, but there cannot be fewer than 0")
         outcomes = np.empty(count, dtype=np.int64)

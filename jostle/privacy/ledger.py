@@ -40,7 +40,7 @@ class Payer(Protocol):
 
 
 def fresh(amount: Fraction) -> Fraction:
-    """Return an equal fraction that is another object: a fraction's parts can be assigned to by whoever holds it."""
+    """An equal fraction that is another object: a fraction's parts can be assigned to by whoever holds it."""
     return Fraction(amount.numerator, amount.denominator)
 
 
@@ -53,7 +53,7 @@ class Charge:
     epsilon: Fraction
 
     def copied(self) -> Charge:
-        """Return an equal charge that shares nothing with this one."""
+        """An equal charge that shares nothing with this one."""
         return Charge(self.site, copied(self.event), fresh(self.epsilon))
 
 
@@ -78,28 +78,28 @@ class Ledger:
 
     @property
     def promise(self) -> Fraction | None:
-        """Return the bound fixed before the run; None for an odometer."""
+        """The bound fixed before the run; None for an odometer."""
         return None if self._promise is None else fresh(self._promise)
 
     @property
     def spent(self) -> Fraction:
-        """Return what was spent so far."""
+        """The budget spent so far."""
         return fresh(self._spent)
 
     @property
     def left(self) -> Fraction | None:
-        """Return what may still be spent; None for an odometer."""
+        """The budget that may still be spent; None for an odometer."""
         return None if self._promise is None else self._promise - self._spent
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge so far, those to parts included."""
+        """Every charge so far, those to parts included."""
         with self._lock:
             return tuple(self._listed())
 
     @property
     def event(self) -> Event:
-        """Return all that happened as one event, whose price is what was spent."""
+        """All that happened as one event, whose price is what was spent."""
         with self._lock:
             return in_turn(copied(item.event) for item in self._items)
 
@@ -134,7 +134,7 @@ class Ledger:
         return Ledger(self.charge(Allotment(epsilon), site), self.neighbours)
 
     def split(self, count: int) -> tuple[Ledger, ...]:
-        """Return ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
+        """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
         group = _Group(self, count, self._lock)
         with self._lock:
             self._items.append(group)

@@ -27,7 +27,7 @@ __all__ = ["AddNoiseByLevel", "level_scales"]
 def level_scales(
     kernel: LevelKernel, shares: Iterable[Fraction], schema: Schema, epsilon: Fraction
 ) -> tuple[Fraction, ...]:
-    """Return the scale of each level's noise, given its share of epsilon."""
+    """The scale of each level's noise, given its share of epsilon."""
     return tuple(change / (part * epsilon) for change, part in zip(kernel.changes(schema), shares, strict=True))
 
 
@@ -45,7 +45,7 @@ class AddNoiseByLevel(Mechanism):
     shares: tuple[Fraction, ...] = field(converter=fractions)
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -60,20 +60,20 @@ class AddNoiseByLevel(Mechanism):
             raise ProbeError("a level's share of epsilon is too little for its noise", fix="use a larger share")
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a Laplace event."""
+        """A Laplace event."""
         return Laplace(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:
-        """Return the scale where there is one level; several have several."""
+        """The scale where there is one level; several have several."""
         scales = self.scales(schema, epsilon)
         return scales[0] if len(scales) == 1 else None
 
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
-        """Return the scale of each level."""
+        """The scale of each level."""
         return level_scales(self.tallied, self.shares, schema, epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
-        """Return the noisy numbers, an array per level."""
+        """The noisy numbers, an array per level."""
         levels = []
         place = 0
         for size, scale in zip(self.tallied.sizes(schema), self.scales(schema, epsilon), strict=True):
@@ -84,5 +84,5 @@ class AddNoiseByLevel(Mechanism):
         return tuple(levels)
 
     def shown(self, answer: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
-        """Return the noisy numbers of all levels in turn."""
+        """The noisy numbers of all levels in turn."""
         return np.concatenate(answer)

@@ -39,35 +39,35 @@ class Mechanism(ABC):
 
     @abstractmethod
     def kernel(self, schema: Schema) -> Kernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse a request that makes no sense, before any charge."""
 
     @abstractmethod
     def event(self, epsilon: Fraction) -> Event:
-        """Return what this does to the data."""
+        """The event of this."""
 
     @abstractmethod
     def release(self, tally: Any, schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
-        """Return the answer."""
+        """The answer."""
 
     @abstractmethod
     def shown(self, answer: Any) -> NDArray[np.int64]:
-        """Return the released numbers, for the trace."""
+        """The released numbers, for the trace."""
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:  # noqa: ARG002 - only some have one
-        """Return the scale of the noise, where there is one."""
+        """The scale of the noise, where there is one."""
         return None
 
     def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
-        """Return the scales of all the noise there is."""
+        """The scales of all the noise there is."""
         scale = self.scale(schema, epsilon)
         return () if scale is None else (scale,)
 
 
 def sensitivity(kernel: Kernel, schema: Schema) -> int:
-    """Return the most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
+    """The most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
     return kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
 
 
@@ -82,25 +82,25 @@ class AddNoise(Mechanism):
     tallied: DenseKernel = field(validator=Component(DENSE_KERNELS, what="a dense kernel", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.tallied
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a Laplace event."""
+        """A Laplace event."""
         return Laplace(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return sensitivity / epsilon."""
+        """Sensitivity / epsilon."""
         return sensitivity(self.tallied, schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
-        """Return the noisy tally."""
+        """The noisy tally."""
         answer = noise.discrete_laplace(self.scale(schema, epsilon), len(tally))
         answer += tally
         return answer
 
     def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the noisy tally."""
+        """The noisy tally."""
         return answer
 
 
@@ -127,7 +127,7 @@ class AddNoiseAbove(Mechanism):
     threshold: int = field(converter=whole, validator=Within(0, LARGEST_THRESHOLD))
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.tallied
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -144,15 +144,15 @@ class AddNoiseAbove(Mechanism):
             )
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a Laplace event."""
+        """A Laplace event."""
         return Laplace(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return sensitivity / epsilon."""
+        """Sensitivity / epsilon."""
         return sensitivity(self.tallied, schema) / epsilon
 
     def release(self, tally: SparseTally, schema: Schema, epsilon: Fraction, noise: Noise) -> SparseAnswer:
-        """Return the cells that passed."""
+        """The cells that passed."""
         scale = self.scale(schema, epsilon)
         flagged = noise.successes(self.tallied.cells(schema), Tail(scale, self.threshold))
         noisy = tally.counts + noise.discrete_laplace(scale, len(tally.counts))
@@ -164,7 +164,7 @@ class AddNoiseAbove(Mechanism):
         return SparseAnswer(keys[order], values[order])
 
     def shown(self, answer: SparseAnswer) -> NDArray[np.int64]:
-        """Return the values of the cells that passed."""
+        """The values of the cells that passed."""
         return answer.values
 
 
@@ -175,7 +175,7 @@ class Pick(Mechanism):
     score: Score = field(validator=Component(SCORES.members, what="a known score", error=ProbeError))
 
     def kernel(self, schema: Schema) -> Kernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.score.kernel(schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -187,13 +187,13 @@ class Pick(Mechanism):
         return pick_rate(epsilon, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a permute-and-flip event."""
+        """A permute-and-flip event."""
         return PermuteAndFlip(epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """Return the index of the candidate picked."""
+        """The index of the candidate picked."""
         return noise.permute_and_flip(self.score.scores(tally, schema), self._rate(schema, epsilon))
 
     def shown(self, answer: int) -> NDArray[np.int64]:
-        """Return the index."""
+        """The index."""
         return np.array([answer], dtype=np.int64)

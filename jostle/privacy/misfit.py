@@ -38,7 +38,7 @@ class Misfit(Score):
     """One for each box."""
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """Return the counts of the cells; refuse boxes that do not lie in the grid, and answers that are not theirs."""
+        """The counts of the cells; refuse boxes that do not lie in the grid, and answers that are not theirs."""
         check_sides(self.columns)
         shape = [schema[name].size for name in self.columns]
         inside = self.low.shape == self.high.shape == (len(self.answers), len(shape)) and not np.any(
@@ -49,15 +49,15 @@ class Misfit(Score):
         return Counts.of(*self.columns)
 
     def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
-        """Return each box's distance."""
+        """Each box's distance."""
         grid = tally.reshape([schema[name].size for name in self.columns])
         distances: NDArray[np.int64] = np.abs(box_sums(grid, self.low, self.high) - self.answers)
         return distances
 
     def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - the same for every schema
-        """Return 1."""
+        """The sensitivity, 1."""
         return Fraction(1)
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
-        """Return that the scores need not move the same way."""
+        """False: the scores need not move the same way."""
         return False

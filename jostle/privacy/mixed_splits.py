@@ -45,7 +45,7 @@ class MixedSplitScore(GroupScore):
     rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return the counts by open leaf, value and class, for the leaves of all utilities."""
+        """The counts by open leaf, value and class, for the leaves of all utilities."""
         self._check_parts()
         return SplitCounts(self.routing, np.concatenate(self.open))
 
@@ -56,23 +56,23 @@ class MixedSplitScore(GroupScore):
             part.check(schema)
 
     def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
-        """Return which candidates each open leaf has."""
+        """Which candidates each open leaf has."""
         return np.concatenate(self.may)
 
     def spread(self, schema: Schema) -> int:
-        """Return the largest spread of any group."""
+        """The largest spread of any group."""
         return max(part.spread(schema) for part in self._parts())
 
     def spreads(self, schema: Schema, groups: int) -> Integers:  # noqa: ARG002 - they are counted here
-        """Return each leaf's spread, by its utility."""
+        """Each leaf's spread, by its utility."""
         return np.repeat([part.spread(schema) for part in self._parts()], [len(part) for part in self.open])
 
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return one group per tree that a row is in."""
+        """One group per tree that a row is in."""
         return self.routing.touched
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the scores, each part of the leaves by its utility."""
+        """The scores, each part of the leaves by its utility."""
         ends = np.cumsum([len(part) for part in self.open])
         pieces = np.split(tally.reshape(int(ends[-1]), -1), ends[:-1])
         return np.concatenate(

@@ -72,35 +72,35 @@ class Expression(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Expression, ...]:
-        """Return what it is computed from."""
+        """The expressions that it is computed from."""
 
     @abstractmethod
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """Return the same computed from something else."""
+        """The same computed from something else."""
 
     @abstractmethod
     def known(self, schema: Schema, *parts: Known) -> Known:
-        """Return what is publicly known of it, given what is known of its parts."""
+        """The public facts of it, given those of its parts."""
 
     @abstractmethod
     def value(self, *parts: Numbers) -> Numbers:
-        """Return its numbers, given those of its parts."""
+        """Its numbers, given those of its parts."""
 
     # What may be written with it
 
     def where(self, column: str, *values: str | int) -> Expression:
-        """Return the same computed from the rows that have one of the values, or codes, in a column."""
+        """The same computed from the rows that have one of the values, or codes, in a column."""
         return self.with_parts(tuple(part.where(column, *values) for part in self.parts))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
-        """Return the same computed from coarser columns.
+        """The same computed from coarser columns.
 
         For each column named, either a number that codes are divided by, rounding down, or the group of each code.
         """
         return self.with_parts(tuple(part.coarsened(groups) for part in self.parts))
 
     def __getitem__(self, place: int | tuple[int, ...]) -> Expression:
-        """Return one cell, by its place along each axis."""
+        """One cell, by its place along each axis."""
         return Cell(self, (place,) if isinstance(place, int | np.integer) else place)
 
     def __add__(self, other: object) -> Expression:
@@ -168,7 +168,7 @@ class Expression(ABC):
         return Absolute(self)
 
     def clamped(self, low: Amount, high: Amount) -> Expression:
-        """Return the same with what lies beyond public bounds moved to them."""
+        """The same with what lies beyond public bounds moved to them."""
         return Clamped(self, public_number(low), public_number(high))
 
     def _refuse_look(self, *_: object) -> NoReturn:
@@ -193,11 +193,11 @@ class OfOne(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """Return the one part."""
+        """The one part."""
         return (self.of,)
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """Return the same computed from another part."""
+        """The same computed from another part."""
         return evolve(self, of=parts[0])
 
 
@@ -217,11 +217,11 @@ class OfSeveral(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """Return the parts."""
+        """The parts."""
         return self.items
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:
-        """Return the same computed from other parts."""
+        """The same computed from other parts."""
         return evolve(self, items=parts)
 
 
@@ -232,7 +232,7 @@ class Scaled(OfOne):
     by: Fraction = field(converter=public_number)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the multiple of all bounds."""
+        """The multiple of all bounds."""
         (x,) = parts
         shared = math.gcd(self.by.numerator, x.denominator * self.by.denominator)
         denominator = x.denominator * self.by.denominator // shared
@@ -241,7 +241,7 @@ class Scaled(OfOne):
         return known(x.shape, denominator, bounds, abs(self.by) * x.mass, lambda v: v.times(self.by), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the multiple."""
+        """The multiple."""
         return parts[0].times(self.by)
 
 
@@ -252,14 +252,14 @@ class Shifted(OfOne):
     by: Fraction = field(converter=public_number)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the same change."""
+        """The same change."""
         (x,) = parts
         denominator = math.lcm(x.denominator, self.by.denominator)
         bounds = (x.least + self.by, x.most + self.by)
         return known(x.shape, denominator, bounds, x.mass + x.cells * abs(self.by), lambda v: v, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the shifted numbers."""
+        """The shifted numbers."""
         shift = Numbers(np.array(self.by.numerator, dtype=object), self.by.denominator)
         return parts[0].plus(shift)
 
@@ -272,7 +272,7 @@ class Sum(OfSeveral):
     """
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the sum of all bounds."""
+        """The sum of all bounds."""
         shapes = {x.shape for x in parts}
         if len(shapes) > 1:
             raise ExpressionError(
@@ -286,7 +286,7 @@ class Sum(OfSeveral):
         return known(parts[0].shape, denominator, bounds, mass, _sum_of_changes, *parts)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the sums."""
+        """The sums."""
         total = parts[0]
         for part in parts[1:]:
             total = total.plus(part)
@@ -306,7 +306,7 @@ class Cell(OfOne):
     place: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds on any cell."""
+        """The bounds on any cell."""
         (x,) = parts
         if len(self.place) != len(x.shape) or not all(
             0 <= each < side for each, side in zip(self.place, x.shape, strict=True)
@@ -318,7 +318,7 @@ class Cell(OfOne):
         return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.low, v.high), x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the cell."""
+        """The cell."""
         (x,) = parts
         cell = x.array[self.place]
         return Numbers(np.array(int(cell), dtype=object), x.denominator)
@@ -329,7 +329,7 @@ class Absolute(OfOne):
     """How far each cell is from 0: it changes by at most |v|, either way; not at all where no cell can be below 0."""
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds either way."""
+        """The bounds either way."""
         (x,) = parts
         if x.least >= 0:
             return x
@@ -341,7 +341,7 @@ class Absolute(OfOne):
         return known(x.shape, x.denominator, (ZERO, max(-x.least, x.most)), x.mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the magnitudes."""
+        """The magnitudes."""
         return parts[0].absolute()
 
 
@@ -353,7 +353,7 @@ class Clamped(OfOne):
     high: Fraction = field(converter=public_number)
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
-        """Return the bounds, less those on what surely changes."""
+        """The bounds, less those on what surely changes."""
         (x,) = parts
         if self.low > self.high:
             raise ExpressionError(
@@ -369,5 +369,5 @@ class Clamped(OfOne):
         return known(x.shape, denominator, (least, most), mass, rule, x)
 
     def value(self, *parts: Numbers) -> Numbers:
-        """Return the numbers within the bounds."""
+        """The numbers within the bounds."""
         return parts[0].between(self.low, self.high)

@@ -65,7 +65,7 @@ class SystemBits:
     """Bits from the operating system's generator."""
 
     def words(self, count: int, bits: int) -> Words:
-        """Return *count* uniform whole numbers below 2**bits."""
+        """*count* uniform whole numbers below 2**bits."""
         return _words(os.urandom, count, bits)
 
 
@@ -81,7 +81,7 @@ class SeededBits:
         return np.random.Generator(np.random.PCG64(self.seed))
 
     def words(self, count: int, bits: int) -> Words:
-        """Return *count* uniform whole numbers below 2**bits."""
+        """*count* uniform whole numbers below 2**bits."""
         return _words(self._generator.bytes, count, bits)
 
 
@@ -98,7 +98,7 @@ class Noise:
     source: BitSource = field(factory=SystemBits)
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
-        """Return *size* draws of G >= 0 with P(G >= g) = ratio**g."""
+        """*size* draws of G >= 0 with P(G >= g) = ratio**g."""
         digits, leading = _geometric_digits(ratio)
         most = LARGEST >> (8 * len(digits))
         total = leading.draw(self.source, size)
@@ -122,7 +122,7 @@ class Noise:
         return total
 
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
-        """Return *size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
+        """*size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
         ratio = Exponential(_checked_scale(scale))
         negative = _sign(ratio).draw(self.source, size)
         magnitude = self.geometric(ratio, size)
@@ -130,7 +130,7 @@ class Noise:
         return magnitude
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
-        """Return *size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""
+        """*size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""
         threshold = operator.index(threshold)
         if not 0 <= threshold <= LARGEST_THRESHOLD:
             raise NoiseError(f"threshold is {threshold}, but must lie between 0 and 2**62")
@@ -140,19 +140,19 @@ class Noise:
         return beyond
 
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
-        """Return *size* coins that come up with the given chance, rational or enclosable."""
+        """*size* coins that come up with the given chance, rational or enclosable."""
         chance = RationalChance(chance) if isinstance(chance, Fraction) else chance
         return _coin(chance).draw(self.source, size).astype(np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
-        """Return *size* coins of chance exp(-x), x >= 0 an exact rational."""
+        """*size* coins of chance exp(-x), x >= 0 an exact rational."""
         exponent = exact(x, "x")
         if exponent < 0:
             raise NoiseError(f"x is {show_amount(exponent)}, but exp(-x) is a chance only from 0 on")
         return self.bernoulli(Exponential(1 / exponent) if exponent else Fraction(1), size)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """Return *size* uniform whole numbers from 0 to bound - 1; *bound* is at most 2**63."""
+        """*size* uniform whole numbers from 0 to bound - 1; *bound* is at most 2**63."""
         bound = operator.index(bound)
         if not 1 <= bound <= LARGEST + 1:
             raise NoiseError(f"bound is {bound}, but must lie between 1 and 2**63")
@@ -169,7 +169,7 @@ class Noise:
         return drawn
 
     def distinct(self, population: int, count: int) -> NDArray[np.int64]:
-        """Return *count* different whole numbers below *population*: every such set, in every order, equally likely.
+        """*count* different whole numbers below *population*: every such set, in every order, equally likely.
 
         Draws with replacement and keeps first appearances: each new one is uniform among those not yet seen.
         """
@@ -194,7 +194,7 @@ class Noise:
                 return order.astype(np.int64)
 
     def successes(self, trials: int, chance: Fraction | Chance) -> NDArray[np.int64]:
-        """Return, in rising order, which of *trials* independent coins come up, in time linear in how many do.
+        """In rising order, which of *trials* independent coins come up, in time linear in how many do.
 
         The wait for the next success is geometric with ratio 1 - chance. *trials* is at most 2**63 - 1.
         """
@@ -220,11 +220,11 @@ class Noise:
         return np.concatenate(found)
 
     def binomial(self, trials: int, chance: Fraction | Chance) -> int:
-        """Return how many of *trials* independent coins come up."""
+        """How many of *trials* independent coins come up."""
         return len(self.successes(trials, chance))
 
     def permute_and_flip(self, scores: NDArray[np.int64], rate: Amount) -> int:
-        """Return the index picked by permute-and-flip: each coin comes up with chance exp(-gap * rate)."""
+        """The index picked by permute-and-flip: each coin comes up with chance exp(-gap * rate)."""
         if scores.ndim != 1 or not scores.size:
             raise NoiseError("permute-and-flip needs a list of at least one score")
         exact_rate = epsilon_amount(rate, "rate")
@@ -236,12 +236,12 @@ class Noise:
 
 
 def geometric(scale: Amount, size: int) -> NDArray[np.int64]:
-    """Return *size* draws of G >= 0 with P(G >= g) = exp(-g/scale), with noise from the operating system."""
+    """*size* draws of G >= 0 with P(G >= g) = exp(-g/scale), with noise from the operating system."""
     return Noise().geometric(Exponential(_checked_scale(scale)), size)
 
 
 def discrete_laplace(scale: Amount, size: int) -> NDArray[np.int64]:
-    """Return *size* draws with P(x) proportional to exp(-|x|/scale), with noise from the operating system.
+    """*size* draws with P(x) proportional to exp(-|x|/scale), with noise from the operating system.
 
     >>> discrete_laplace("1/3", 4).dtype
     dtype('int64')
@@ -267,7 +267,7 @@ def _gaps_below_best(scores: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDArray[np.int64]:
-    """Return start + (steps summed so far, one more per success), up to the first that reaches *trials*.
+    """The places start + (steps summed so far, one more per success), up to the first that reaches *trials*.
 
     Summed in halves of 32 bits, so that no sum of fewer than 2**31 steps wraps round.
     """
@@ -288,7 +288,7 @@ def forget() -> None:
 
 @lru_cache(maxsize=KEPT)
 def _geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
-    """Return the distributions of the lower digits, highest first, and of the leading one."""
+    """The distributions of the lower digits, highest first, and of the leading one."""
     lower = 0
     while ratio.length > REACH << (8 * lower) and lower < MOST_LOWER_DIGITS:
         lower += 1
@@ -297,7 +297,7 @@ def _geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
 
 
 def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure]:
-    """Return the enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
+    """The enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
     low, high = first_low, first_high = ratio.power(BASE**place, places)
     powers = [(low, high)]
     for _ in range(count - 1):

@@ -71,7 +71,7 @@ class Registry:
 
 
 def make_registry() -> Registry:
-    """Return a registry that knows no table."""
+    """A registry that knows no table."""
     salt = secrets.token_bytes(32)
     vaults: dict[str, Vault] = {}
     private: list[Provenance] = []
@@ -153,7 +153,7 @@ class Recognised:
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts about the table."""
+        """The public facts about the table."""
         return self._schema
 
     def open(
@@ -163,11 +163,11 @@ class Recognised:
         vault: str | Path | None = None,
         trace: Trace | str | Path | None = None,
     ) -> Probe:
-        """Return a probe on the table, as `protect` does."""
+        """A probe on the table, as `protect` does."""
         return self._open(epsilon, Where(None if vault is None else Path(vault)), trace)
 
     def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
-        """Return a probe on what may be a part of a larger table, and so is charged to that one's budget.
+        """A probe on what may be a part of a larger table, and so is charged to that one's budget.
 
         That is the one of *vault*; without, that of any table opened in this process that has a column of the same
         name: in doubt one budget pays. *at_first* is promised where nothing was promised before.
@@ -197,7 +197,7 @@ class Recognised:
 
 
 def recognise(table: Table) -> Recognised:
-    """Return a private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
+    """A private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
     check_owner()
     source, schema = _taken(table)
     marks = fingerprint(source)
@@ -282,7 +282,7 @@ def rehearse(
 
 
 def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction, ...], ...]:
-    """Return the exact numbers of each expression's cells on a *public* table, without noise, for training.
+    """The exact numbers of each expression's cells on a *public* table, without noise, for training.
 
     They are computed by the same code as the ones `Probe.release` adds noise to. A table that was opened as private is
     refused, as by `rehearse`.
@@ -314,7 +314,7 @@ def _opened(room: Room, record: Opened) -> Probe:
 
 
 def _taken(table: object) -> tuple[RowSource, Schema]:
-    """Return a table's rows, and its schema as it is now: who holds the table can change the one it has."""
+    """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
     if not isinstance(table, Table):
         raise ProbeError(
             f"{type(table).__name__} is not a Table",
@@ -327,7 +327,7 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
 
 
 def _taken_as_public(table: object, use: str, *, why: str, fix: str) -> tuple[RowSource, Schema]:
-    """Return the same of a public table; refuse one that was opened as private, or whose file has a vault beside it."""
+    """The same of a public table; refuse one that was opened as private, or whose file has a vault beside it."""
     if isinstance(table, Table):
         if table.origin is not None:
             check_public(table.origin)

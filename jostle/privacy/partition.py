@@ -36,12 +36,12 @@ DENSE_SIDE = 8
 
 
 def run_starts(cells: int, length: int) -> Places:
-    """Return where runs of a length, a power of two, may begin."""
+    """Where runs of a length, a power of two, may begin."""
     return np.arange(0, cells - length + 1, max(1, length // DENSE_SIDE), dtype=np.int64)
 
 
 def deviations(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    """Return for each run of a length the sum of its counts' distances from their median.
+    """For each run of a length the sum of its counts' distances from their median.
 
     That is the sum of the upper half less that of the lower half, a whole number.
     """
@@ -56,7 +56,7 @@ def deviations(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def cheapest_partition(cells: int, costs: dict[int, NDArray[np.int64]]) -> Places:
-    """Return where the runs of the cheapest partition begin; *costs* has, per length, the runs' costs in order.
+    """Where the runs of the cheapest partition begin; *costs* has, per length, the runs' costs in order.
 
     Of equally cheap partitions, the one whose last run is shortest; of those, the one whose last but one is; and so on.
     """
@@ -116,7 +116,7 @@ class PickPartition(Mechanism):
     """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
 
     def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
-        """Return the counts of the cells, in line."""
+        """The counts of the cells, in line."""
         return Regions(self.columns, self.order, (np.arange(len(self.order)),))
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the schema
@@ -128,15 +128,15 @@ class PickPartition(Mechanism):
             )
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return the event of a selection."""
+        """The event of a selection."""
         return PermuteAndFlip(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return the scale of the noise, in steps."""
+        """The scale of the noise, in steps."""
         return (2 if schema.neighbours == "add_remove" else 4) * self.grain / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Places:
-        """Return where the runs of the picked partition begin, in the line."""
+        """Where the runs of the picked partition begin, in the line."""
         ratio = Exponential(self.scale(schema, epsilon))
         penalty = round(self.penalty * self.grain)
         costs = {}
@@ -150,10 +150,10 @@ class PickPartition(Mechanism):
         return cheapest_partition(len(tally), costs)
 
     def shown(self, answer: Places) -> Places:
-        """Return where the runs begin."""
+        """Where the runs begin."""
         return answer
 
     @staticmethod
     def lengths(starts: Places, cells: int) -> Places:
-        """Return how long the runs are."""
+        """How long the runs are."""
         return np.array([right - left for left, right in pairwise([*starts.tolist(), cells])], dtype=np.int64)

@@ -44,7 +44,7 @@ class PickEach(Mechanism):
     score: GroupScore = field(validator=Component(GROUP_SCORES.members, what="a score for groups", error=ProbeError))
 
     def kernel(self, schema: Schema) -> DenseKernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
         return self.score.kernel(schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
@@ -52,17 +52,17 @@ class PickEach(Mechanism):
         self.score.check(schema)
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return one permute-and-flip event: what falls on one row, over all groups it is in."""
+        """One permute-and-flip event: what falls on one row, over all groups it is in."""
         return PermuteAndFlip(epsilon)
 
     def rate(self, schema: Schema, epsilon: Fraction, spread: int | None = None) -> Fraction:
-        """Return the rate at which a gap in score lowers the chance of being picked, in groups of this spread."""
+        """The rate at which a gap in score lowers the chance of being picked, in groups of this spread."""
         rows_changed = 1 if schema.neighbours == "add_remove" else 2
         apart = self.score.spread(schema) if spread is None else spread
         return epsilon / (rows_changed * self.score.touched(schema) * apart)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
-        """Return the candidate picked in each group."""
+        """The candidate picked in each group."""
         scores, allowed = self.score.scores(tally, schema), self.score.allowed(schema)
         spreads = self.score.spreads(schema, len(scores))
         picks = np.zeros(len(scores), dtype=np.int64)
@@ -73,14 +73,14 @@ class PickEach(Mechanism):
         return picks
 
     def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the picks."""
+        """The picks."""
         return answer
 
 
 def permute_and_flip_each(
     noise: Noise, scores: NDArray[np.int64], allowed: NDArray[np.bool_] | None, rate: Fraction
 ) -> NDArray[np.int64]:
-    """Return for each row of *scores* the index picked among those allowed.
+    """For each row of *scores* the index picked among those allowed.
 
     As in `Noise.permute_and_flip`: every candidate's coin comes up with chance exp(-gap * rate), and the pick is a
     uniform one among those whose coin did. The best one's always does.

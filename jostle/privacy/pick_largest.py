@@ -47,7 +47,7 @@ class PickLargest(Mechanism):
     )
 
     def kernel(self, schema: Schema) -> Stack:
-        """Return all tallies of all candidates, to be made in one pass."""
+        """All tallies of all candidates, to be made in one pass."""
         if not self.candidates:
             raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
         return stack_of(self.candidates, schema)
@@ -74,11 +74,11 @@ class PickLargest(Mechanism):
             )
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a permute-and-flip event."""
+        """A permute-and-flip event."""
         return PermuteAndFlip(epsilon)
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
-        """Return the index of the candidate picked."""
+        """The index of the candidate picked."""
         unit = self._unit(schema)
         numbers = evaluated(self.candidates, tally, schema)
         scores = [
@@ -87,14 +87,14 @@ class PickLargest(Mechanism):
         return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
 
     def shown(self, answer: int) -> NDArray[np.int64]:
-        """Return the index."""
+        """The index."""
         return np.array([answer], dtype=np.int64)
 
     def _known(self, schema: Schema) -> tuple[Known, ...]:
         return tuple(known_of(each, schema) for each in self.candidates)
 
     def _spread(self, schema: Schema) -> Fraction:
-        """Return D."""
+        """The spread D."""
         known = self._known(schema)
         spread = _apart(each.enter for each in known)
         return spread if schema.neighbours == "add_remove" else max(spread, _apart(each.swap for each in known))
@@ -110,7 +110,7 @@ class PickLargest(Mechanism):
         return Fraction(2) ** (over.numerator.bit_length() - over.denominator.bit_length() + 2)
 
     def _steps(self, schema: Schema) -> Fraction:
-        """Return D in units."""
+        """D in units."""
         unit, spread = self._unit(schema), self._spread(schema)
         exact = all((1 / unit) % each.denominator == 0 for each in self._known(schema))
         return spread / unit if exact else spread / unit + 2

@@ -34,7 +34,7 @@ MEASURED = (MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop)
 
 
 def _is_ours(kind: type) -> bool:
-    """Return whether a class is what one of Jostle's modules calls by its name, and no other that says so."""
+    """Whether a class is what one of Jostle's modules calls by its name, and no other that says so."""
     if type(kind) is not type and type(kind) is not ABCMeta and type(kind) is not EnumMeta:
         return False
     module = kind.__module__
@@ -44,7 +44,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def plain(value: object, knows: Callable[[type], bool] = _is_ours) -> Any:  # noqa: PLR0911 - one per kind
-    """Return an equal value that runs no code but Python's, numpy's and Jostle's own, and that nobody else holds.
+    """An equal value that runs no code but Python's, numpy's and Jostle's own, and that nobody else holds.
 
     Of classes, those that are known are made anew.
 

@@ -44,7 +44,7 @@ class Probe:
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts about the table."""
+        """The public facts about the table."""
         return schema_of(self._key)
 
     @property
@@ -54,74 +54,74 @@ class Probe:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Return which change of the table privacy is about."""
+        """The change of the table that privacy is about."""
         return self.schema.neighbours
 
     @property
     def promise(self) -> Fraction | None:
-        """Return the budget fixed beforehand; None for a part, which spends from that of the whole."""
+        """The budget fixed beforehand; None for a part, which spends from that of the whole."""
         return look(self._key).promise
 
     @property
     def spent(self) -> Fraction:
-        """Return what was spent through this probe."""
+        """The budget spent through this probe."""
         return look(self._key).spent
 
     @property
     def left(self) -> Fraction | None:
-        """Return what may still be spent; None for a part."""
+        """The budget that may still be spent; None for a part."""
         return look(self._key).left
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return every charge made through this probe."""
+        """Every charge made through this probe."""
         charges: tuple[Charge, ...] = self._ask("charges")
         return charges
 
     # Questions
 
     def perform(self, mechanism: Mechanism, epsilon: Amount, *, site: str) -> Any:
-        """Return the answer of one of the known mechanisms."""
+        """The answer of one of the known mechanisms."""
         return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
 
     def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
-        """Return the number of rows, noised."""
+        """The number of rows, noised."""
         return statistics.count(self, epsilon, site)
 
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
-        """Return the sum of a column's numbers, noised."""
+        """The sum of a column's numbers, noised."""
         return statistics.number_sum(self, column, epsilon, site)
 
     def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
-        """Return the mean of a column's numbers, give or take noise."""
+        """The mean of a column's numbers, give or take noise."""
         return statistics.mean(self, column, epsilon, site)
 
     def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
-        """Return the variance of a column's numbers, give or take noise."""
+        """The variance of a column's numbers, give or take noise."""
         return statistics.variance(self, column, epsilon, site)
 
     def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
-        """Return the number that a share of a column's numbers is no greater than, give or take noise."""
+        """The number that a share of a column's numbers is no greater than, give or take noise."""
         return statistics.quantile(self, column, share, epsilon, site)
 
     def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
-        """Return the number that half of a column's numbers are no greater than, give or take noise."""
+        """The number that half of a column's numbers are no greater than, give or take noise."""
         return statistics.quantile(self, column, Fraction(1, 2), epsilon, site)
 
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
-        """Return the number of rows for each combination of the columns' codes, noised, one axis per column."""
+        """The number of rows for each combination of the columns' codes, noised, one axis per column."""
         return statistics.histogram(self, columns, epsilon, site)
 
     def crosstab(self, down: str, across: str, *, epsilon: Amount, site: str = "crosstab") -> MeasuredCells:
-        """Return the number of rows for each pair of two columns' values, noised."""
+        """The number of rows for each pair of two columns' values, noised."""
         return statistics.histogram(self, (down, across), epsilon, site)
 
     def top_k(self, column: str, k: int, *, epsilon: Amount, site: str = "top_k") -> MeasuredTop:
-        """Return the k commonest values of a column with their counts, noised."""
+        """The k commonest values of a column with their counts, noised."""
         return statistics.top_k(self, column, k, epsilon, site)
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
-        """Return a tally with exact discrete-Laplace noise on every cell.
+        """A tally with exact discrete-Laplace noise on every cell.
 
         The noise has scale (the most that one row changes, summed over cells) / epsilon.
         """
@@ -131,32 +131,32 @@ class Probe:
     def measure_sparse(
         self, kernel: SparseCounts, epsilon: Amount, *, threshold: int, site: str = "measure_sparse"
     ) -> SparseAnswer:
-        """Return the cells whose noisy count passes a threshold, empty cells included, without visiting the others."""
+        """The cells whose noisy count passes a threshold, empty cells included, without visiting the others."""
         answer: SparseAnswer = self.perform(AddNoiseAbove(kernel, int(threshold)), epsilon, site=site)
         return answer
 
     def pick(self, score: Score, epsilon: Amount, *, site: str = "pick") -> int:
-        """Return the index of a candidate with a high score, by permute-and-flip."""
+        """The index of a candidate with a high score, by permute-and-flip."""
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
     def imitate(self, imitation: Imitation, epsilon: Amount, *, site: str = "imitate") -> Any:
-        """Return the answer of a mechanism that is not private; of private rows, refuse it."""
+        """The answer of a mechanism that is not private; of private rows, refuse it."""
         return self._ask("imitate", imitation, epsilon_amount(epsilon), site)
 
     def select(self, selection: Selection[Probe], epsilon: Amount, *, site: str = "select") -> Any:
-        """Return the best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
+        """The best-scored of a random number of candidate runs, of a known kind; the others are seen nowhere."""
         return self._ask("select", selection, epsilon_amount(epsilon), site)
 
     def release(self, expression: Expression, epsilon: Amount, *, site: str = "release") -> float:
-        """Return the one number of a private expression, with exact noise for the sensitivity inferred for it."""
+        """The one number of a private expression, with exact noise for the sensitivity inferred for it."""
         answer = self.release_cells(expression, epsilon, site=site, single=True)
         return float(answer[()])
 
     def release_cells(
         self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
     ) -> NDArray[np.float64]:
-        """Return all numbers of a private expression, noised: together they cost epsilon."""
+        """All numbers of a private expression, noised: together they cost epsilon."""
         NODES.check(expression)
         if single and (shape := known_of(expression, self.schema).shape):
             raise ExpressionError(
@@ -167,7 +167,7 @@ class Probe:
         return answer.values
 
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
-        """Return the value that most rows have in a column, give or take noise."""
+        """The value that most rows have in a column, give or take noise."""
         labels = self.schema[column].labels
         return labels[self.pick(Fullest((column,)), epsilon, site=site)]
 
@@ -182,11 +182,11 @@ class Probe:
     # Probes on the same rows, or some of them
 
     def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
-        """Return a probe on the same rows with a budget of its own, spent here at once."""
+        """A probe on the same rows with a budget of its own, spent here at once."""
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
 
     def told(self, *, rows: int) -> Probe:
-        """Return a probe on the same rows and budget whose `rows` is this number.
+        """A probe on the same rows and budget whose `rows` is this number.
 
         For a number that was released before, so that whoever is given this probe does not buy it again. It changes
         neither the schema, nor what is counted, nor the noise.
@@ -194,18 +194,18 @@ class Probe:
         return Probe(self._ask("told", int(rows)))
 
     def only(self, *columns: str) -> Probe:
-        """Return a probe on the same rows and budget whose schema has these columns and the label, and no others.
+        """A probe on the same rows and budget whose schema has these columns and the label, and no others.
 
         Features have names, such as "text=free", and become columns of 0 and 1.
         """
         return Probe(self._ask("only", tuple(columns)))
 
     def where(self, column: str, *values: str) -> Probe:
-        """Return a probe on the rows that have one of the values in a column, spending from this one's budget."""
+        """A probe on the rows that have one of the values in a column, spending from this one's budget."""
         return Probe(self._ask("narrowed", column, self._codes(column, values)))
 
     def parts(self, column: str) -> tuple[Probe, ...]:
-        """Return a probe for each value of a column, in order.
+        """A probe for each value of a column, in order.
 
         They share no row, so together they cost what the dearest of them costs; under replace_one, where a row can
         move from one to another, what the two dearest cost.
@@ -215,12 +215,12 @@ class Probe:
     # Chance that has nothing to do with the rows
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """Return *count* uniform whole numbers below *bound*."""
+        """*count* uniform whole numbers below *bound*."""
         answer: NDArray[np.int64] = self._ask("below", bound, count)
         return answer
 
     def shuffled(self, count: int) -> NDArray[np.int64]:
-        """Return 0 .. count-1 in random order."""
+        """0 .. count-1 in random order."""
         answer: NDArray[np.int64] = self._ask("shuffled", count)
         return answer
 

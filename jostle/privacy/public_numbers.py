@@ -16,7 +16,7 @@ MOST_BITS = 256
 
 
 def public_number(value: object) -> Fraction:
-    """Return a public number exactly as it is written.
+    """A public number exactly as it is written.
 
     >>> public_number(0.1), public_number("1/3")
     (Fraction(1, 10), Fraction(1, 3))
@@ -31,12 +31,12 @@ def public_number(value: object) -> Fraction:
 
 
 def is_number(value: object) -> bool:
-    """Return whether something is a number, of Python's or numpy's."""
+    """Whether something is a number, of Python's or numpy's."""
     return isinstance(value, Fraction | int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def sides(shape: tuple[int, ...]) -> str:
-    """Return a shape in words.
+    """A shape in words.
 
     >>> sides((2, 3)), sides(())
     ('2 by 3 cells', 'a single number')

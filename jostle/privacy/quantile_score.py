@@ -44,13 +44,13 @@ class QuantileScore(Score):
     of: int = field(converter=whole, validator=Within(1, MOST_PARTS))
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return how many numbers lie in each interval."""
+        """How many numbers lie in each interval."""
         if self.part > self.of:
             raise ProbeError(f"the quantile {self.part}/{self.of} is above 1", fix="0.5")
         return Ranks(self.column, self.starts)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:  # noqa: ARG002 - as above
-        """Return how far each interval is off."""
+        """How far each interval is off."""
         upto = np.cumsum(tally)
         target = self.part * (upto[-1] if len(upto) else 0)
         below = upto - tally
@@ -58,9 +58,9 @@ class QuantileScore(Score):
         return -off
 
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return the most that a score changes."""
+        """The most that a score changes."""
         return Fraction(max(self.part, self.of - self.part) if schema.neighbours == "add_remove" else self.of)
 
     def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
-        """Return False."""
+        """False: the scores need not move the same way."""
         return False

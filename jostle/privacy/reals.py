@@ -28,7 +28,7 @@ class Ratio(Protocol):
 
     @property
     def length(self) -> int:
-        """Return roughly 1 / -log(ratio): how far the distribution reaches. Only speed depends on it."""
+        """Roughly 1 / -log(ratio): how far the distribution reaches. Only speed depends on it."""
 
     def power(self, exponent: int, bits: int) -> Enclosure:
         """Enclose ratio ** exponent."""
@@ -94,7 +94,7 @@ class Exponential:
 
     @property
     def length(self) -> int:
-        """Return the scale, rounded up."""
+        """The scale, rounded up."""
         return -(-self.scale.numerator // self.scale.denominator)
 
     def power(self, exponent: int, bits: int) -> Enclosure:
@@ -148,7 +148,7 @@ class Miss:
 
     @property
     def length(self) -> int:
-        """Return about 1 / chance, rounded up; 2**64 where the chance is smaller still."""
+        """About 1 / chance, rounded up; 2**64 where the chance is smaller still."""
         _, high = self.chance.enclose(64)
         return -(-(1 << 64) // max(high, 1))
 

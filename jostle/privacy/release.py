@@ -37,17 +37,17 @@ LEAST_STEPS = 2**16
 
 
 def _leaves(expressions: Iterable[Expression]) -> tuple[Tally, ...]:
-    """Return the different tallies of all expressions, in order of appearance."""
+    """The different tallies of all expressions, in order of appearance."""
     return tuple(dict.fromkeys(tally for each in expressions for tally in tallies(each)))
 
 
 def stack_of(expressions: Iterable[Expression], schema: Schema) -> Stack:
-    """Return one kernel for all that several expressions need of the rows."""
+    """One kernel for all that several expressions need of the rows."""
     return Stack(tuple(tally.layer(schema) for tally in _leaves(expressions)))
 
 
 def evaluated(expressions: tuple[Expression, ...], tally: NDArray[np.int64], schema: Schema) -> tuple[Numbers, ...]:
-    """Return the exact numbers of expressions, from the tally of their stack."""
+    """The exact numbers of expressions, from the tally of their stack."""
     found = {}
     start = 0
     for leaf in _leaves(expressions):
@@ -67,7 +67,7 @@ class NoisyNumbers:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return the numbers, rounded to the nearest doubles."""
+        """The numbers, rounded to the nearest doubles."""
         exact = (float(int(each) * self.unit) for each in self.units.ravel())
         return np.fromiter(exact, np.float64, self.units.size).reshape(self.units.shape)
 
@@ -95,7 +95,7 @@ class AddNoiseTo(Mechanism):
     )
 
     def kernel(self, schema: Schema) -> Stack:
-        """Return all tallies of the expression, to be made in one pass."""
+        """All tallies of the expression, to be made in one pass."""
         return stack_of((self.expression,), schema)
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:
@@ -113,16 +113,16 @@ class AddNoiseTo(Mechanism):
         self._unit(known, schema, epsilon)
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return a Laplace event."""
+        """A Laplace event."""
         return Laplace(epsilon)
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
-        """Return the scale of the noise, in units."""
+        """The scale of the noise, in units."""
         known = known_of(self.expression, schema)
         return _steps(known, self._unit(known, schema, epsilon), schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NoisyNumbers:
-        """Return the noisy numbers."""
+        """The noisy numbers."""
         unit, whole = self.in_units(tally, schema, epsilon)
         drawn = noise.discrete_laplace(self.scale(schema, epsilon), whole.size)
         both = zip(whole.ravel().tolist(), drawn.tolist(), strict=True)
@@ -132,7 +132,7 @@ class AddNoiseTo(Mechanism):
     def in_units(
         self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction
     ) -> tuple[Fraction, NDArray[np.int64]]:
-        """Return the unit, and the exact numbers in whole units: what noise is added to."""
+        """The unit, and the exact numbers in whole units: what noise is added to."""
         unit = self._unit(known_of(self.expression, schema), schema, epsilon)
         (exact,) = evaluated((self.expression,), tally, schema)
         step = unit * exact.denominator
@@ -157,12 +157,12 @@ class AddNoiseTo(Mechanism):
         )
 
     def shown(self, answer: NoisyNumbers) -> NDArray[np.int64]:
-        """Return the noisy numbers, in units."""
+        """The noisy numbers, in units."""
         return answer.units
 
 
 def _steps(known: Known, unit: Fraction, schema: Schema) -> int:
-    """Return how many units the numbers change by, summed over cells."""
+    """How many units the numbers change by, summed over cells."""
     steps = math.ceil(sensitivity_of(known, schema) / unit)
     exact = (1 / unit) % known.denominator == 0
     return steps if exact or known.cells == 1 else steps + known.cells

@@ -96,7 +96,7 @@ class Room:
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts, as the room itself uses them."""
+        """The public facts, as the room itself uses them."""
         return self.source.schema
 
     def check_open(self) -> None:
@@ -116,13 +116,13 @@ class Room:
         self.trace.check()
 
     def site(self, name: str) -> str:
-        """Return a name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
+        """A name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
         if type(name) is not str:
             raise ProbeError(f"a site is {type(name).__name__}, not a text", fix='site="count"')
         return f"{self.path}/{visible(name)}" if self.path else visible(name)
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
-        """Return a mechanism's answer: check, charge, tally, release, note, in this order."""
+        """A mechanism's answer: check, charge, tally, release, note, in this order."""
         MECHANISMS.check(mechanism)
         return self._answer(mechanism, epsilon, site)
 
@@ -141,7 +141,7 @@ class Room:
         return answer
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
-        """Return the best-scored of a random number of candidate runs: check, charge once, run, release, note it.
+        """The best-scored of a random number of candidate runs: check, charge once, run, release, note it.
 
         The door has seen to it that the selection is of a known kind.
         """
@@ -209,13 +209,13 @@ class Room:
         raise kept_back("perform")
 
     def allot(self, epsilon: Fraction, site: str) -> Room:
-        """Return a room on the same rows with a budget of its own, spent here at once."""
+        """A room on the same rows with a budget of its own, spent here at once."""
         site = self.site(site)
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site)
 
     def only(self, columns: tuple[str, ...]) -> Room:
-        """Return a room on the same rows of which these columns, and features by name, are known, and the label."""
+        """A room on the same rows of which these columns, and features by name, are known, and the label."""
         label = self.schema.label
         wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
         schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
@@ -223,14 +223,14 @@ class Room:
         return evolve(self, source=NarrowedSource(schema, self.source), public=public)
 
     def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
-        """Return the answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
+        """The answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
         IMITATIONS.check(imitation)
         if self.private:
             raise imitation.refusal()
         return self._answer(imitation, epsilon, site)
 
     def told(self, rows: int) -> Room:
-        """Return this room, but for the number of rows that those who ask know, so that they need not buy it.
+        """This room, but for the number of rows that those who ask know, so that they need not buy it.
 
         What is tallied, and the noise on it, do not go by that number.
         """
@@ -252,7 +252,7 @@ class Room:
         self.trace.add(evolve(choice, site=self.site(choice.site)))
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
-        """Return a room with only the rows that have one of the codes."""
+        """A room with only the rows that have one of the codes."""
         size = self.schema[column].size
         if not all(0 <= code < size for code in codes):
             raise ProbeError(f"column {column!r} has the codes 0 to {size - 1}, and others were asked for")
@@ -260,7 +260,7 @@ class Room:
         return evolve(self, where=(*self.where, (column, codes)), public=evolve(self.public, rows=None), rows=None)
 
     def split(self, column: str) -> tuple[Room, ...]:
-        """Return a room for each code of a column; they share no row."""
+        """A room for each code of a column; they share no row."""
         labels = self.schema[column].labels
         ledgers = self.ledger.split(len(labels))
         rooms = (self.narrowed(column, (code,)) for code in range(len(labels)))
@@ -270,20 +270,20 @@ class Room:
         )
 
     def charges(self) -> tuple[Charge, ...]:
-        """Return copies of all charges made here."""
+        """Copies of all charges made here."""
         return self.ledger.charges
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """Return uniform whole numbers that have nothing to do with the rows."""
+        """Uniform whole numbers that have nothing to do with the rows."""
         return self.noise.below(bound, _checked_count(count))
 
     def shuffled(self, count: int) -> NDArray[np.int64]:
-        """Return 0 .. count-1 in an order that has nothing to do with the rows."""
+        """0 .. count-1 in an order that has nothing to do with the rows."""
         return self.noise.distinct(count, _checked_count(count))
 
 
 def kept_back(question: str) -> ProbeError:
-    """Return the error for whatever went wrong where rows are: the same, whatever it was."""
+    """The error for whatever went wrong where rows are: the same, whatever it was."""
     return ProbeError(
         f"{question} failed inside the probe",
         why="what went wrong is kept back, since it could quote private rows",

@@ -57,7 +57,7 @@ def rank_apart(share: float, rows: float, miss: float, *, upward: bool) -> float
 
 
 def _divergence(x: float, mean: float) -> float:
-    """Return the divergence of a coin of chance x from one of this chance."""
+    """The divergence of a coin of chance x from one of this chance."""
     parts = ((x, mean), (1 - x, 1 - mean))
     if any(there > 0 and here <= 0 for there, here in parts):
         return math.inf

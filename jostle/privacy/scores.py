@@ -30,15 +30,15 @@ class Score(ABC):
 
     @abstractmethod
     def kernel(self, schema: Schema) -> Kernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
 
     @abstractmethod
     def scores(self, tally: Any, schema: Schema) -> NDArray[np.int64]:
-        """Return the candidates' scores."""
+        """The candidates' scores."""
 
     @abstractmethod
     def sensitivity(self, schema: Schema) -> Fraction:
-        """Return the most that any candidate's score changes between neighbours of the schema's kind, or of a part.
+        """The most that any candidate's score changes between neighbours of the schema's kind, or of a part.
 
         Where all scores may move together, half of the most that two of them move apart is enough: what is added to all
         of them changes no pick.
@@ -46,7 +46,7 @@ class Score(ABC):
 
     @abstractmethod
     def monotone(self, schema: Schema) -> bool:
-        """Return whether between neighbours all scores move the same way, or stay."""
+        """Whether between neighbours all scores move the same way, or stay."""
 
 
 @frozen
@@ -59,24 +59,24 @@ class Fullest(Score):
     columns: tuple[str, ...] = field(converter=names)
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return the joint counts."""
+        """The joint counts."""
         return Counts.of(*self.columns)
 
     def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
-        """Return the counts themselves."""
+        """The counts themselves."""
         return tally
 
     def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above
-        """Return 1."""
+        """The sensitivity, 1."""
         return Fraction(1)
 
     def monotone(self, schema: Schema) -> bool:
-        """Return whether rows only come or go."""
+        """Whether rows only come or go."""
         return schema.neighbours == "add_remove"
 
 
 def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
-    """Return the rate at which a gap in score lowers the chance of being picked.
+    """The rate at which a gap in score lowers the chance of being picked.
 
     *Proof.* Permute-and-flip picks like the largest of score + X, all X independent reals with P(X > x) = exp(-rate *
     x) for x >= 0 (Ding et al. 2021). Fix the X of all but one candidate: it is picked when its own X passes the best

@@ -113,7 +113,7 @@ class NumberOfRuns:
             raise BudgetError(f"gamma or eta is a fraction of more than {MOST_PARTS:,} parts", fix='gamma="1/20"')
 
     def each(self, epsilon: Fraction) -> Fraction:
-        """Return what one run may cost, if all together are to cost *epsilon*.
+        """The budget of one run, if all together are to cost *epsilon*.
 
         >>> NumberOfRuns(eta=1).each(Fraction(3))
         Fraction(1, 1)
@@ -121,14 +121,14 @@ class NumberOfRuns:
         return epsilon / (2 + self.eta)
 
     def weight(self, runs: int) -> Fraction:
-        """Return what the chance of so many runs is in proportion to; 1 - gamma for a single one."""
+        """A number that the chance of so many runs is in proportion to; 1 - gamma for a single one."""
         weight = 1 - self.gamma
         for k in range(1, runs):
             weight *= (1 - self.gamma) * (k + self.eta) / (k + 1)
         return weight
 
     def draw(self, noise: Noise) -> int:
-        """Return a number of runs, exactly distributed.
+        """A number of runs, exactly distributed.
 
         A walk from 1 upwards stops at every number with chance gamma; otherwise it goes on from k to k + 1 with
         chance (k + eta)/(k + 1), or else begins anew from 1. It stops at k without beginning anew with chance
@@ -164,7 +164,7 @@ class Selection(ABC, Generic[Asker_contra]):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Return how many candidates there are; each run is of one of them, all equally likely."""
+        """Number of candidates; each run is of one of them, all equally likely."""
 
     @abstractmethod
     def check(self, schema: Schema, each: Fraction) -> None:
@@ -172,14 +172,14 @@ class Selection(ABC, Generic[Asker_contra]):
 
     @abstractmethod
     def candidate(self, each: Fraction) -> Event:
-        """Return what one run does to the data, at most."""
+        """The event of one run, at most."""
 
     @abstractmethod
     def run(self, db: Asker_contra, place: int, each: Fraction) -> Scored:
         """Run a candidate and score it. *db* has a budget of *each*, and belongs to this run alone."""
 
     def event(self, each: Fraction) -> Event:
-        """Return what the whole selection does to the data."""
+        """The event of the whole selection."""
         return Selected(self.candidate(each), self.stopping.eta)
 
 
@@ -196,7 +196,7 @@ SELECTIONS = places(
 
 
 def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored, Run]]) -> tuple[Scored, Run]:
-    """Return the best-scored of a random number of runs, with what else it gave; of equal scores, the earliest."""
+    """The best-scored of a random number of runs, with what else it gave; of equal scores, the earliest."""
     best: tuple[Scored, Run] | None = None
     for _ in range(stopping.draw(noise)):  # at least one
         made = run()
@@ -208,7 +208,7 @@ def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored
 
 
 def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Return the winner's releases and choices; its charges are of a ledger that nobody else has."""
+    """The winner's releases and choices; its charges are of a ledger that nobody else has."""
     return tuple(record for record in records if isinstance(record, Released | Chosen))
 
 

@@ -89,30 +89,30 @@ class GroupScore(ABC):
 
     @abstractmethod
     def kernel(self, schema: Schema) -> DenseKernel:
-        """Return what is tallied."""
+        """The kernel that is tallied."""
 
     def check(self, schema: Schema) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse a score that makes no sense, before any charge."""
 
     @abstractmethod
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the scores, a row per group."""
+        """The scores, a row per group."""
 
     @abstractmethod
     def allowed(self, schema: Schema) -> NDArray[np.bool_] | None:
-        """Return which candidates each group has; None if all of them. A public fact."""
+        """Which candidates each group has; None if all of them. A public fact."""
 
     @abstractmethod
     def spread(self, schema: Schema) -> int:
-        """Return how far a group's scores move apart, at most, when a row enters or leaves the group."""
+        """How far a group's scores move apart, at most, when a row enters or leaves the group."""
 
     def spreads(self, schema: Schema, groups: int) -> Integers:
-        """Return the spread of each group, where groups differ in it; none is above `spread`."""
+        """The spread of each group, where groups differ in it; none is above `spread`."""
         return np.full(groups, self.spread(schema), dtype=np.int64)
 
     @abstractmethod
     def touched(self, schema: Schema) -> int:
-        """Return in how many groups a row is, at most."""
+        """Number of groups a row is in, at most."""
 
 
 ROWS_BOUND = Within(1, 2**63 - 1)
@@ -138,7 +138,7 @@ class SplitScore(GroupScore):
     """What is taken off each candidate's scores, in the utility's own units; nothing if empty."""
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return the counts by open leaf, value and class."""
+        """The counts by open leaf, value and class."""
         return SplitCounts(self.routing, self.open)
 
     def check(self, schema: Schema) -> None:
@@ -160,15 +160,15 @@ class SplitScore(GroupScore):
             raise ProbeError("the handicaps are not one for each candidate, from 0 to 2**40")
 
     def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
-        """Return which candidates each open leaf has."""
+        """Which candidates each open leaf has."""
         return self.may
 
     def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return D, in units of 1/GRID (of 1, for Max)."""
+        """D, in units of 1/GRID (of 1, for Max)."""
         return spread_of(self.utility, self.rows_bound)
 
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return one group per tree that a row is in."""
+        """One group per tree that a row is in."""
         return self.routing.touched
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
@@ -206,7 +206,7 @@ class SplitScore(GroupScore):
             start += size
 
     def _impurity(self, counts: Integers) -> Integers:
-        """Return the impurity of each part, its class counts along the last axis."""
+        """The impurity of each part, its class counts along the last axis."""
         counts = np.minimum(counts, math.isqrt(LARGEST_SUM // counts.shape[-1]))
         totals = counts.sum(axis=-1)
         if self.utility == "Max":
@@ -224,23 +224,23 @@ class LeafMajority(GroupScore):
     routing: Routing = field(validator=Component((Routing,)))
 
     def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
-        """Return the counts by leaf and class."""
+        """The counts by leaf and class."""
         return LeafCounts(self.routing)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Return the counts themselves."""
+        """The counts themselves."""
         return tally.reshape(-1, len(schema.classes))
 
     def allowed(self, schema: Schema) -> None:  # noqa: ARG002 - the same for every schema
-        """Return None: any class may be picked."""
+        """None: any class may be picked."""
         return
 
     def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1."""
+        """The sensitivity, 1."""
         return 1
 
     def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return one leaf per tree that a row is in."""
+        """One leaf per tree that a row is in."""
         return self.routing.touched
 
 
@@ -250,7 +250,7 @@ def units_of(utility: Utility) -> int:
 
 
 def spread_of(utility: Utility, rows_bound: int) -> int:
-    """Return D in the utility's own units: what a row that comes or goes can change between candidates.
+    """D in the utility's own units: what a row that comes or goes can change between candidates.
 
     >>> spread_of("Max", 1000), spread_of("Gini", 1000) / GRID, round(spread_of("InfoGain", 1000) / GRID, 2)
     (1, 2.0, 11.41)
@@ -263,7 +263,7 @@ def spread_of(utility: Utility, rows_bound: int) -> int:
 
 
 def _table_size(rows_bound: int) -> int:
-    """Return a power of two, so that bounds near each other share a table."""
+    """A power of two, so that bounds near each other share a table."""
     return int(1 << (min(rows_bound, LARGEST_BOUND) - 1).bit_length())
 
 
@@ -274,7 +274,7 @@ def forget_tables() -> None:
 
 @lru_cache(maxsize=8)
 def _steps(size: int) -> tuple[Integers, Integers]:
-    """Return d(0) .. d(size-1), non-decreasing whole numbers, and their running sums g(0) .. g(size)."""
+    """The steps d(0) .. d(size-1), non-decreasing whole numbers, and their running sums g(0) .. g(size)."""
     values = np.arange(size + 1, dtype=np.float64)
     entropy = GRID * values * np.log2(np.maximum(values, 1))
     steps = np.maximum.accumulate(np.rint(np.diff(entropy)).astype(np.int64))
@@ -282,7 +282,7 @@ def _steps(size: int) -> tuple[Integers, Integers]:
 
 
 def entropies(counts: Integers, rows_bound: int) -> Integers:
-    """Return g(m) = m*log2(m) of each count: from the table up to the bound, straight on from there."""
+    """The values g(m) = m*log2(m) of each count: from the table up to the bound, straight on from there."""
     bound = min(rows_bound, LARGEST_BOUND)
     steps, sums = _steps(_table_size(bound))
     beyond = np.maximum(counts - bound, 0)

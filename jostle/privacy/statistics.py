@@ -41,16 +41,16 @@ class Asks(Protocol):
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts about the table."""
+        """The public facts about the table."""
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> NDArray[np.int64]:
-        """Return a tally with noise on every cell."""
+        """A tally with noise on every cell."""
 
     def pick(self, score: Score, epsilon: Amount, *, site: str) -> int:
-        """Return the index of a candidate with a high score."""
+        """The index of a candidate with a high score."""
 
     def allot(self, epsilon: Amount, *, site: str) -> Self:
-        """Return a probe on the same rows with a budget of its own, spent here at once."""
+        """A probe on the same rows with a budget of its own, spent here at once."""
 
 
 def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:

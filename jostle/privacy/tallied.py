@@ -42,23 +42,23 @@ class Tally(Expression):
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """Return nothing: what it is computed from is rows."""
+        """Nothing: what it is computed from is rows."""
         return ()
 
     def with_parts(self, parts: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - it has none
-        """Return itself."""
+        """The expression itself."""
         return self
 
     def where(self, column: str, *values: str | int) -> Expression:
-        """Return the same of the rows that have one of the values, or codes, in a column."""
+        """The same of the rows that have one of the values, or codes, in a column."""
         return evolve(self, conditions=(*self.conditions, (column, values)))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
-        """Return the same by coarser columns."""
+        """The same by coarser columns."""
         return evolve(self, coarse=(*self.coarse, *groups.items()))
 
     def layer(self, schema: Schema) -> Layer:
-        """Return what is tallied, in codes."""
+        """The layer that is tallied, in codes."""
         where = tuple((name, tuple(_code(name, each, schema) for each in values)) for name, values in self.conditions)
         for name, _ in self.coarse:
             schema[name]  # refuses one that is not there
@@ -86,7 +86,7 @@ class Tally(Expression):
         return groups
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - it has none
-        """Return what a row can add."""
+        """The public facts: what a row can add."""
         layer = self.layer(schema)
         shape = layer.shape(schema)
         cells = layer.cells(schema)
@@ -105,7 +105,7 @@ class Tally(Expression):
         return Known(shape, 1, least, most, mass, enter.tightened(cells, most - least), swap)
 
     def _possible_weights(self, layer: Layer) -> tuple[int, ...]:
-        """Return the weights of rows that meet the conditions on the weighted column."""
+        """The weights of rows that meet the conditions on the weighted column."""
         if self.weighted is None:
             return (1,)
         allowed = set(range(len(self.weights)))

@@ -273,7 +273,7 @@ class Book:
 
 
 def _form(connection: sqlite3.Connection) -> frozenset[tuple[str | None, ...]]:
-    """Return the tables and indices of a file, by the words that they were made with."""
+    """The tables and indices of a file, by the words that they were made with."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchmany(MOST_TABLES)
     return frozenset(
         (kind, name, table, None if made is None else " ".join(_held(str, made).split()))

@@ -111,13 +111,13 @@ def copied(path: Path, target: Path) -> Path:
 
 
 def tables(connection: sqlite3.Connection) -> int:
-    """Return how many tables and indices the file holds: none if it is new."""
+    """How many tables and indices the file holds: none if it is new."""
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return int(count)
 
 
 def gone(path: Path) -> VaultError:
-    """Return the error for a vault that is not where it was."""
+    """The error for a vault that is not where it was."""
     return VaultError(
         f"{path} is gone, or another file in its place",
         why="what was spent is recorded in it, so nothing more is released without it",
@@ -126,7 +126,7 @@ def gone(path: Path) -> VaultError:
 
 
 def missing(path: Path) -> VaultError:
-    """Return the error for a vault that was never there."""
+    """The error for a vault that was never there."""
     return VaultError(
         f"there is no vault {path}", fix=f"check the path, or jostle vault create {shlex.quote(str(path))} --epsilon 1"
     )

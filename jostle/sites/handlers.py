@@ -28,7 +28,7 @@ class Follow(Handler):
         self._policies = dict(policies)
 
     def decide(self, choice: Choice) -> Decision | None:
-        """Return what the label's policy says."""
+        """The decision of the label's policy."""
         policy = self._policies.get(choice.label)
         return None if policy is None else policy.decide(choice)
 
@@ -40,7 +40,7 @@ class Always:
         self._alternative, self._why = alternative, why
 
     def decide(self, choice: Choice) -> Decision:
-        """Return it for every site."""
+        """The same decision for every site."""
         return Decision(choice.everywhere(self._alternative), self._why)
 
 
@@ -71,7 +71,7 @@ class Record(Handler):
 
     @property
     def lines(self) -> tuple[Taken, ...]:
-        """Return what was recorded so far."""
+        """The lines recorded so far."""
         return tuple(self._lines)
 
     def look(self, choice: Choice, decision: Decision) -> None:
@@ -88,7 +88,7 @@ class Replay(Handler):
         self._next = 0
 
     def decide(self, choice: Choice) -> Decision:
-        """Return what was taken at this point of the recording."""
+        """The alternative taken at this point of the recording."""
         if self._next == len(self._lines):
             raise ChoiceError(
                 f"the recording has ended, and choice {choice.site} comes next", why=_wrong, fix="record it anew"
@@ -138,7 +138,7 @@ class Explore(Handler):
         self._noise = Noise(SeededBits(seed))
 
     def decide(self, choice: Choice) -> Decision | None:
-        """Return a random decision, or the policy's."""
+        """A random decision, or the policy's."""
         if not self._coin(self._rate):
             policy = self._policies.get(choice.label)
             return None if policy is None else policy.decide(choice)
@@ -153,12 +153,12 @@ class Explore(Handler):
 
 
 def follow(policies: Mapping[str, Policy]) -> Follow:
-    """Return a handler that answers by these policies, label by label."""
+    """A handler that answers by these policies, label by label."""
     return Follow(policies)
 
 
 def force(alternatives: Mapping[str, str], *, must_occur: bool = True) -> Force:
-    """Return a handler that answers with these alternatives, label by label.
+    """A handler that answers with these alternatives, label by label.
 
     A label that is never met is an error, unless it need not occur.
 
@@ -171,7 +171,7 @@ def force(alternatives: Mapping[str, str], *, must_occur: bool = True) -> Force:
 
 
 def record() -> Record:
-    """Return a handler that keeps what was seen and taken.
+    """A handler that keeps what was seen and taken.
 
     >>> from jostle.sites import choose
     >>> with record() as kept:
@@ -183,7 +183,7 @@ def record() -> Record:
 
 
 def replay(recording: Iterable[Taken]) -> Replay:
-    """Return a handler that answers as a recording has it.
+    """A handler that answers as a recording has it.
 
     >>> from jostle.sites import choose
     >>> with force({"Rule": "Gini"}), record() as kept:
@@ -196,5 +196,5 @@ def replay(recording: Iterable[Taken]) -> Replay:
 
 
 def explore(seed: int, rate: Amount = 1, policies: Mapping[str, Policy] | None = None) -> Explore:
-    """Return a handler that takes random alternatives now and then, and otherwise those of *policies*."""
+    """A handler that takes random alternatives now and then, and otherwise those of *policies*."""
     return Explore(seed, rate, policies)

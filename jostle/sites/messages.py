@@ -44,11 +44,11 @@ class Choice:
     """How many sites choose at once."""
 
     def everywhere(self, alternative: str) -> Integers:
-        """Return this alternative for all sites."""
+        """This alternative for all sites."""
         return np.full(self.count, self.index(alternative), dtype=np.int64)
 
     def index(self, alternative: str) -> int:
-        """Return which alternative this is, or refuse one that is none."""
+        """The place of this alternative among all; refuse one that is none."""
         if alternative not in self.among:
             raise ChoiceError(
                 f"choice {self.label} has no alternative {alternative!r}", fix=f"one of {', '.join(self.among)}"
@@ -79,7 +79,7 @@ class Decision:
             raise ChoiceError(f"choice {choice.label} was answered with losses that are not sites by alternatives")
 
     def record(self, choice: Choice) -> Chosen:
-        """Return the record of this in a trace."""
+        """The record of this in a trace."""
         counts = np.bincount(self.taken, minlength=len(choice.among)).tolist()
         predicted: list[tuple[str, float, float]] = []
         if self.losses is not None and choice.count:
@@ -101,7 +101,7 @@ class Policy(Protocol):
     """Answers the choices of one label."""
 
     def decide(self, choice: Choice) -> Decision:
-        """Return what is taken at every site."""
+        """The decision for every site."""
 
 
 @frozen(eq=False)
@@ -116,12 +116,12 @@ class Taken:
 
     @property
     def alternatives(self) -> tuple[str, ...]:
-        """Return what was taken, site by site, in words."""
+        """The alternatives taken, site by site, in words."""
         return tuple(self.among[place] for place in self.taken.tolist())
 
 
 def numbers(label: str, informed_by: Mapping[str, Any], count: int | None) -> tuple[dict[str, Floats], int]:
-    """Return what is seen as an array per name, a number for each site, and how many sites there are.
+    """The numbers seen, an array per name with one for each site, and how many sites there are.
 
     Without *count*, the arrays say how many; single numbers stand for all sites.
     """

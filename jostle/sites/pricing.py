@@ -59,7 +59,7 @@ class _Path(Handler):
 
 
 def price(program: Callable[[], Event | Fraction], neighbours: Neighbours = "add_remove") -> Priced:
-    """Return what *program* costs at most, whatever is chosen.
+    """The most that *program* costs, whatever is chosen.
 
     The program is one without data: it takes the same ways as the real one, and returns what it would do, as an event
     or an amount. Each of its choices has to be answered, so it is run once for every way through all of them; a choice

@@ -55,7 +55,7 @@ class Handler:
         self._tokens: list[tuple[Token[tuple[Handler, ...]], Token[_Run | None] | None]] = []
 
     def decide(self, choice: Choice) -> Decision | None:  # noqa: ARG002 - most kinds look at it
-        """Return a decision, or None to leave it to the handlers further out."""
+        """A decision, or None to leave it to the handlers further out."""
         return None
 
     def look(self, choice: Choice, decision: Decision) -> None:
@@ -127,7 +127,7 @@ def choose_each(
     count: int | None = None,
     policy: Policy | None = None,
 ) -> NDArray[np.int64]:
-    """Return for each of many sites the place of the alternative taken: as `choose` at each of them, in one message.
+    """For each of many sites the place of the alternative taken: as `choose` at each of them, in one message.
 
     *informed_by* holds an array per name, or a number that is the same for all sites; *count* says how many sites there
     are, where no array does.

@@ -107,13 +107,13 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row, in the type of the labels it was fitted with."""
+        """The likeliest class of each row, in the type of the labels it was fitted with."""
         best = np.argmax(self.predict_proba(X), axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the chance of each of `classes_` for each row.
+        """The chance of each of `classes_` for each row.
 
         What the model says of a row was paid for, whosever row it is. What is made of predictions together with rows
         or labels that are private is as private as these; so scikit-learn's scorers are refused.
@@ -127,7 +127,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return chances
 
     def score(self, X: Any, y: Any) -> float:
-        """Return how well it predicts: of public rows as it is, of private ones with noise, and charged.
+        """A score of how well it predicts: of public rows as it is, of private ones with noise, and charged.
 
         That is the share of rows predicted right or, *scored_by* "auc", the area under the ROC curve of two classes.
         For the share, one question counts the rows that are predicted right and those that are not, of which a row
@@ -153,7 +153,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return right / (right + wrong) if right + wrong else math.nan
 
     def account(self) -> Account | None:
-        """Return what was promised for private rows, what is spent and left; None where nothing was promised yet."""
+        """The promise for private rows, what is spent and left; None where nothing was promised yet."""
         return None if self.public else account_of_parts(self.vault, self._declared())
 
     # What is asked for
@@ -172,7 +172,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return given
 
     def _declared(self) -> Schema:
-        """Return the schema that was given; refuse to go without one."""
+        """The schema that was given; refuse to go without one."""
         schema = Schema.read(self.schema) if isinstance(self.schema, str | Path) else self.schema
         if schema is None:
             raise PrivateDataError(
@@ -232,7 +232,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     # Public rows
 
     def _rehearsal(self, X: Any, y: Any, epsilon: Fraction) -> tuple[Probe, Labels]:
-        """Return a probe on rows that anybody may see, and the classes that they have or that are declared."""
+        """A probe on rows that anybody may see, and the classes that they have or that are declared."""
         seed = int(check_random_state(self.random_state).randint(SEEDS))
         if self.schema is not None:
             schema = self._declared()
@@ -250,7 +250,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return rehearse(table, epsilon=epsilon, seed=seed), Labels(classes, label_codes({label: classes}, schema))
 
     def _validated(self, X: Any, *, reset: bool = False) -> dict[str, Any]:
-        """Return public rows as columns, checked as scikit-learn's own estimators do."""
+        """Public rows as columns, checked as scikit-learn's own estimators do."""
         names = feature_names(X)
         if names is not None and all(isinstance(name, str) for name in names):
             validate_data(self, X, reset=reset, skip_check_array=True)

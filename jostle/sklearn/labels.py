@@ -48,7 +48,7 @@ def kind_of(y: Any) -> str:
 
 
 def labels_of(schema: Schema, kind: str) -> Labels:
-    """Return the schema's classes, all that are declared, as labels of a kind; as texts where they are none of it.
+    """The schema's classes, all that are declared, as labels of a kind; as texts where they are none of it.
 
     Whether numbers are whole ones, the declared classes say.
     """

@@ -32,7 +32,7 @@ class Agreements(DenseKernel):
     """Whether they would count misses as well, does not matter."""
 
     def cells(self, schema: Schema) -> int:
-        """Return one for each set of rules; refuse rules that do not fit the schema."""
+        """One for each set of rules; refuse rules that do not fit the schema."""
         if not 1 <= len(self.rules) <= MOST_RULES:
             raise TableError(f"{len(self.rules)} rules are compared, and it must be 1 to {MOST_RULES}")
         for rule in self.rules:
@@ -40,11 +40,11 @@ class Agreements(DenseKernel):
         return int(1 << len(self.rules))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a row is in one cell."""
+        """1: a row is in one cell."""
         return 1
 
     def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 2: a row leaves one cell and enters another."""
+        """2: a row leaves one cell and enters another."""
         return 2
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:

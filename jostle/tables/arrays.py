@@ -38,7 +38,7 @@ def check_array(place: Place) -> None:
 
 
 def read_array(content: FileContent) -> NDArray[Any]:
-    """Return the array in a .npy file."""
+    """The array in a .npy file."""
     with guarded(_unreadable(content)):
         head = io.BytesIO(content.data)
         shape, by_columns, kind = _header(head)
@@ -52,7 +52,7 @@ def read_array(content: FileContent) -> NDArray[Any]:
 
 
 def _header(file: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return the shape, whether the first axis runs fastest, and the type of cells."""
+    """The shape, whether the first axis runs fastest, and the type of cells."""
     version = npy.read_magic(file)
     if version not in {(1, 0), (2, 0)}:
         raise ValueError("a version for records")

@@ -24,7 +24,7 @@ Where = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def code_type(size: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """Return the narrowest type for codes below *size*."""
+    """The narrowest type for codes below *size*."""
     return np.min_scalar_type(max(size - 1, 0))
 
 
@@ -47,7 +47,7 @@ class Block:
             object.__setattr__(self, "columns", BitsColumns(self.columns, self.bits))
 
     def where(self, conditions: Where) -> Block:
-        """Return the rows that meet every condition."""
+        """The rows that meet every condition."""
         if not conditions:
             return self
         keep = np.ones(self.length, dtype=np.bool_)
@@ -57,7 +57,7 @@ class Block:
         return self.rows(np.flatnonzero(keep))
 
     def rows(self, places: NDArray[np.intp]) -> Block:
-        """Return the rows at these places."""
+        """The rows at these places."""
         return Block(
             {name: codes[places] for name, codes in self.columns.items()},
             len(places),
@@ -67,7 +67,7 @@ class Block:
         )
 
     def numbers(self, name: str, schema: Schema) -> NDArray[np.int64]:
-        """Return each row's step on the grain of a column; its bin's middle, where all that is known is a bin.
+        """Each row's step on the grain of a column; its bin's middle, where all that is known is a bin.
 
         So it is in a grid, whose records are cells. Of bins that are one wide, as there, it is the lower end.
         """
@@ -76,7 +76,7 @@ class Block:
         return _steps_of_bins(self.columns[name], schema, name)
 
     def keys(self, names: tuple[str, ...], schema: Schema) -> Codes:
-        """Return each row's place among all combinations of the named columns' codes, in row-major order.
+        """Each row's place among all combinations of the named columns' codes, in row-major order.
 
         The keys have the narrowest type that holds the number of combinations, and with it everything on the way: each
         key so far is below the product of the sizes so far, and no size is above the product of all.
@@ -92,7 +92,7 @@ class Block:
 
 
 def grain_in(schema: Schema, name: str) -> Grain:
-    """Return the grain of a column of numbers; refuse any other."""
+    """The grain of a column of numbers; refuse any other."""
     column = _numeric(schema, name)
     if column.grain is None:
         raise TableError(

@@ -33,7 +33,7 @@ class CellCensus:
     """Empty, to an extra value."""
 
     def merged(self, more: CellCensus) -> CellCensus:
-        """Return both together."""
+        """Both together."""
         return CellCensus(
             self.dropped + more.dropped, self.moved + more.moved, self.other + more.other, self.missing + more.missing
         )
@@ -74,7 +74,7 @@ class Census:
 
 
 def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:
-    """Return what the owner should know, in sentences; *kept* rows are left, with so many of each label."""
+    """The owner's warnings, in sentences; *kept* rows are left, with so many of each label."""
     return tuple(_notes(census, kept, labels, schema))
 
 

@@ -73,7 +73,7 @@ class Closed:
         return iter(self.members)
 
     def made_from(self, base: type) -> tuple[type, ...]:
-        """Return the members that a base class stands for."""
+        """The members that a base class stands for."""
         return tuple(member for member in self.members if issubclass(member, base))
 
     def check(self, value: object) -> None:
@@ -96,7 +96,7 @@ class Closed:
         )
 
     def knows(self, kind: object) -> bool:
-        """Return whether values of exactly this class are members, or parts of one."""
+        """Whether values of exactly this class are members, or parts of one."""
         return any(kind is known for known in self.kinds)
 
     def _parts(self, value: object) -> Iterator[object]:
@@ -138,7 +138,7 @@ class Places:
     fill: Callable[..., None]
     """Fill the place that is kept for a class, with *also* as for a `Closed`; or refuse it."""
     now: Callable[[], Closed]
-    """Return the list as it is now."""
+    """The list as it is now."""
 
     def __contains__(self, kind: object) -> bool:
         return kind in self.now()
@@ -148,12 +148,12 @@ class Places:
         self.now().check(value)
 
     def knows(self, kind: object) -> bool:
-        """Return whether values of exactly this class are members, or parts of one."""
+        """Whether values of exactly this class are members, or parts of one."""
         return self.now().knows(kind)
 
 
 def places(start: Closed) -> Places:
-    """Return a list that begins as this one, and has places for what is reserved for its kind."""
+    """A list that begins as this one, and has places for what is reserved for its kind."""
     held = [start]
     lock = threading.Lock()
 
@@ -173,5 +173,5 @@ def _full_name(kind: type) -> str:
 
 
 def _is_called_so(kind: type) -> bool:
-    """Return whether a class is what the module that it names calls by its name."""
+    """Whether a class is what the module that it names calls by its name."""
     return vars(sys.modules.get(kind.__module__, sys)).get(kind.__name__) is kind

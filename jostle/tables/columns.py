@@ -47,7 +47,7 @@ def _texts(values: object) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    """Return a declared value as a cell of its type would be written."""
+    """A declared value as a cell of its type would be written."""
     if isinstance(value, str):
         return str.__str__(value)
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
@@ -63,7 +63,7 @@ def _text(value: object) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return a number of any library as Python's own; what is no number is left for the check to name."""
+    """A number of any library as Python's own; what is no number is left for the check to name."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
@@ -138,27 +138,27 @@ class Categorical:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what each code stands for."""
+        """The label of each code."""
         return self.values + _extra(other=self.outside == "other", missing=self.missing == "value")
 
     @property
     def size(self) -> int:
-        """Return how many codes there are."""
+        """Number of codes."""
         return len(self.values) + (self.outside == "other") + (self.missing == "value")
 
     @property
     def other_code(self) -> int | None:
-        """Return the code of undeclared values, or None if their rows are dropped."""
+        """The code of undeclared values, or None if their rows are dropped."""
         return len(self.values) if self.outside == "other" else None
 
     @property
     def missing_code(self) -> int | None:
-        """Return the code of empty cells, or None if their rows are dropped."""
+        """The code of empty cells, or None if their rows are dropped."""
         return self.size - 1 if self.missing == "value" else self.other_code
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
-        """Return the group of each code, coarser ones first: all together, by the taxonomy, and each by itself."""
+        """The group of each code, coarser ones first: all together, by the taxonomy, and each by itself."""
         return _with_extra(levels_of(self.taxonomy or self.values, self.values), self.size)
 
 
@@ -235,7 +235,7 @@ class Numeric:
 
     @property
     def cut_points(self) -> tuple[float, ...]:
-        """Return all bin edges, from low to high."""
+        """All bin edges, from low to high."""
         if self.edges:
             return self.edges
         low, width = float(self.low), float(self.high) - float(self.low)
@@ -248,19 +248,19 @@ class Numeric:
         return finest_grain(self.low, self.high) if self.unit is None else grain_of(self.low, self.high, self.unit)
 
     def moment(self, number: float) -> datetime:
-        """Return which date or time a number of this column stands for, such as its mean."""
+        """The date or time that a number of this column stands for, such as its mean."""
         if self.clock is None:
             raise SchemaError("these are numbers, not dates", fix='Dates("2020-01-01", "2024-12-31")')
         return self.clock.moment(number)
 
     @property
     def bin_count(self) -> int:
-        """Return how many bins there are, extra values not counted."""
+        """Number of bins, extra values not counted."""
         return self.bins
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return what each code stands for, no two alike."""
+        """The label of each code, no two alike."""
         written = self._written_cuts()
         bins = [f"[{left}, {right})" for left, right in pairwise(written)]
         bins[-1] = f"[{written[-2]}, {written[-1]}]"
@@ -278,22 +278,22 @@ class Numeric:
 
     @property
     def size(self) -> int:
-        """Return how many codes there are."""
+        """Number of codes."""
         return self.bins + (self.outside == "other") + (self.missing == "value")
 
     @property
     def other_code(self) -> int | None:
-        """Return the code of numbers out of bounds; None if they are clamped or their rows dropped."""
+        """The code of numbers out of bounds; None if they are clamped or their rows dropped."""
         return self.bins if self.outside == "other" else None
 
     @property
     def missing_code(self) -> int | None:
-        """Return the code of empty cells, or None if their rows are dropped."""
+        """The code of empty cells, or None if their rows are dropped."""
         return self.size - 1 if self.missing == "value" else self.other_code
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
-        """Return the group of each code, coarser ones first: all together, bins in 2 groups, 4, and so on, apart."""
+        """The group of each code, coarser ones first: all together, bins in 2 groups, 4, and so on, apart."""
         counts = [2**level for level in range(self.bins.bit_length()) if 2**level < self.bins]
         ordered = [tuple(code * count // self.bins for code in range(self.bins)) for count in (*counts, self.bins)]
         return _with_extra(ordered, self.size)
@@ -311,7 +311,7 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     outside: OutsideNumeric = "clamp",
     missing: MissingPolicy = "outside",
 ) -> Numeric:
-    """Return a column of dates or times from a public start to a public end, counted in whole units since the start.
+    """A column of dates or times from a public start to a public end, counted in whole units since the start.
 
     >>> born = Dates("1920-01-01", "2010-12-31", bins=9)
     >>> born.labels[0], born.moment(366)
@@ -330,7 +330,7 @@ class Identifier:
 
 
 def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int, ...], ...]:
-    """Return levels with the extra values as well, each a group by itself, and a coarsest one that holds them too."""
+    """Levels with the extra values as well, each a group by itself, and a coarsest one that holds them too."""
     wider = [(*level, *range(max(level) + 1, max(level) + 1 + size - len(level))) for level in levels]
     alike = tuple(0 for _ in range(size))
     return (*(() if alike in wider else (alike,)), *map(tuple, wider))

@@ -38,12 +38,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def source_of(place: Place) -> Path | pa.BufferReader:
-    """Return a place as Arrow reads it."""
+    """A place as Arrow reads it."""
     return place if isinstance(place, Path) else pa.BufferReader(place.data)
 
 
 def csv_header(place: Place) -> tuple[str, ...]:
-    """Return the column names in a CSV file's first line."""
+    """The column names in a CSV file's first line."""
     path = path_of(place)
     with _opened(place) as stream:
         first, *rest = stream.read(MOST_LINE_BYTES + 1).split(b"\n", 1)
@@ -111,7 +111,7 @@ def _whole_lines(place: Place, census: Census | None = None) -> Iterator[bytes]:
 
 
 def _shortened(start: bytes) -> bytes:
-    """Return the start of a line without what cannot matter any more, so that no line takes more and more memory."""
+    """The start of a line without what cannot matter any more, so that no line takes more and more memory."""
     content = start.rstrip(b"\r")
     if len(content) > MOST_LINE_BYTES:
         return b"\r-"  # to be dropped, whatever follows
@@ -119,7 +119,7 @@ def _shortened(start: bytes) -> bytes:
 
 
 def _whole_lines_only(delimiter: str) -> re.Pattern[bytes]:
-    """Return what matches the next whole lines, none if the first one is not whole.
+    """A pattern of the next whole lines, none if the first one is not whole.
 
     There is one way to read a line, so that finding none takes time linear in its length.
     """
@@ -148,7 +148,7 @@ def _checked(text: bytes, whole: re.Pattern[bytes], census: Census | None, *, he
 
 
 def _line_count(text: bytes) -> int:
-    """Return how many lines hold anything; each ends with a line end."""
+    """How many lines hold anything; each ends with a line end."""
     written = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero(written == ord("\n"))
     starts = np.concatenate([np.zeros(1, dtype=np.intp), ends[:-1] + 1])
@@ -157,7 +157,7 @@ def _line_count(text: bytes) -> int:
 
 
 def _readable(text: bytes) -> bytes:
-    """Return the text with a replacement character for whatever is not UTF-8: no line end is part of that."""
+    """The text with a replacement character for whatever is not UTF-8: no line end is part of that."""
     try:
         text.decode()
     except UnicodeDecodeError:

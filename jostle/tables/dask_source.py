@@ -32,7 +32,7 @@ _clients: dict[str, Any] = {}
 
 
 def is_dask(frame: object) -> bool:
-    """Return whether *frame* is a Dask dataframe, without importing Dask."""
+    """Whether *frame* is a Dask dataframe, without importing Dask."""
     return type(frame).__module__.partition(".")[0] in {"dask", "dask_expr"} and hasattr(frame, "to_delayed")
 
 
@@ -52,7 +52,7 @@ class DaskSource:
     """Once a cluster was asked, what holds its encoded pieces: they are encoded once, and stay on the workers."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions."""
+        """The kernel's tally of all rows that meet the conditions."""
         kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
         nothing = tally_blocks(iter(()), self.schema, kernel, where)
         question = (self.schema, kernel, where)
@@ -60,12 +60,12 @@ class DaskSource:
         return nothing if found is None else merge([nothing, found])
 
     def census(self) -> Census:
-        """Return what becomes of the rows."""
+        """A census of the rows."""
         found: Census | None = self._asked(_count_piece, (), _count_all, "count what became of its rows")
         return Census() if found is None else found
 
     def _asked(self, ask: Callable[..., Any], question: object, add: Callable[..., Any], what: str) -> Any:
-        """Return what workers find in all pieces, added up in a tree; None if there are no pieces."""
+        """The tallies that workers find in all pieces, added up in a tree; None if there are no pieces."""
         if not self.pieces:
             return None
         client = self.client or _current_client()
@@ -115,7 +115,7 @@ def _added(found: list[Any], add: Callable[[list[Any]], Any]) -> Any:
 
 
 def _current_client() -> Any:
-    """Return the cluster that Dask computes on at the time, None if there is none; without importing Dask's."""
+    """The cluster that Dask computes on at the time, None if there is none; without importing Dask's."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -130,7 +130,7 @@ def _answers(client: Any) -> bool:
 
 
 def dask_source(frame: Any, schema: Schema) -> DaskSource:
-    """Return the rows of a Dask dataframe, to be tallied wherever Dask computes at the time."""
+    """The rows of a Dask dataframe, to be tallied wherever Dask computes at the time."""
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
@@ -140,7 +140,7 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
 
 
 def connect(address: str, path: Path, schema: Schema) -> DaskSource:
-    """Return a file's rows, to be read and tallied on the cluster at *address* (dask://HOST:PORT).
+    """A file's rows, to be read and tallied on the cluster at *address* (dask://HOST:PORT).
 
     The workers find the file under the same path.
     """

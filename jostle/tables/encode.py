@@ -40,7 +40,7 @@ WIDEST_TABLE = 1 << 10
 def encode_block(
     columns: Mapping[str, Cells], schema: Schema, length: int, census: Census | None = None, bits: Bits | None = None
 ) -> Block:
-    """Return the rows as codes, without those that a column's policy drops; a census counts what became of cells.
+    """The rows as codes, without those that a column's policy drops; a census counts what became of cells.
 
     Sparse features are read from the column of texts that the schema names, unless they are given.
     """
@@ -70,7 +70,7 @@ def encode_block(
 
 
 def texts_of(values: Cells, name: str) -> list[str | None]:
-    """Return what each cell is as a text, None for an empty one."""
+    """Each cell as a text, None for an empty one."""
     if isinstance(values, list):
         found: list[str | None] = [None] * len(values)
         for places, cells in by_type(values):
@@ -90,12 +90,12 @@ def _written(values: pa.Array) -> list[str | None]:
 
 
 def encode_column(values: Cells, column: Column, name: str = "") -> Signed:
-    """Return the code of each value, -1 where its row is to be dropped."""
+    """The code of each value, -1 where its row is to be dropped."""
     return _unmarked(_encode_column(values, column, name))
 
 
 def _encode_column(values: Cells, column: Column, name: str) -> Signed:
-    """Return the codes, numbers that were moved being marked."""
+    """The codes, numbers that were moved being marked."""
     if isinstance(column, Numeric):
         return _encode_numbers(values, column, name)[0]
     if isinstance(values, list):
@@ -109,7 +109,7 @@ def _encode_column(values: Cells, column: Column, name: str) -> Signed:
 
 
 def _encode_numbers(values: Cells, column: Numeric, name: str) -> tuple[Signed, Codes | None]:
-    """Return the codes of numbers, those that were moved being marked, and their steps on the column's grain."""
+    """The codes of numbers, those that were moved being marked, and their steps on the column's grain."""
     if isinstance(values, list):
         numbers = np.full(len(values), np.nan)
         for places, cells in by_type(values):
@@ -142,7 +142,7 @@ def _bins_and_steps(values: pa.Array, column: Numeric) -> tuple[Signed, Codes | 
 
 
 def _steps(numbers: NDArray[np.float64], column: Numeric) -> Codes | None:
-    """Return the numbers' steps on the column's grain: its end for one that is moved there, none for one left out."""
+    """The numbers' steps on the column's grain: its end for one that is moved there, none for one left out."""
     grain = column.grain
     if grain is None:
         return None
@@ -166,7 +166,7 @@ def _encode(values: pa.Array, column: Categorical) -> Signed:
 
 
 def _by_table(table: NDArray[Coded], places: pa.Array, empty: int) -> NDArray[Coded]:
-    """Return what each place has in the table; *empty* for an empty place.
+    """The table's entry for each place; *empty* for an empty place.
 
     A place outside the table, which only a damaged file has, is an empty cell as well: an error would tell of a row.
     """
@@ -184,7 +184,7 @@ def _by_table(table: NDArray[Coded], places: pa.Array, empty: int) -> NDArray[Co
 
 
 def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
-    """Return the codes of whole numbers, each distinct one looked up once."""
+    """The codes of whole numbers, each distinct one looked up once."""
     bounds = pc.min_max(values).as_py()
     low, high = bounds["min"], bounds["max"]
     if low is None or high - low >= WIDEST_TABLE:
@@ -198,7 +198,7 @@ def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
 
 @lru_cache(maxsize=4096)
 def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
-    """Return the declared values as texts, and as numbers, null where they are none."""
+    """The declared values as texts, and as numbers, null where they are none."""
     texts = pa.array(column.values, pa.large_string())
     return texts, _numbers_to_match(texts)
 
@@ -210,7 +210,7 @@ def _numbers_to_match(values: pa.Array) -> pa.Array:
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:
-    """Return the code of each cell: the value that is written the same, or else is the same number."""
+    """The code of each cell: the value that is written the same, or else is the same number."""
     texts = as_texts(values).cast(pa.large_string())
     if is_text(values.type):
         values = texts
@@ -229,7 +229,7 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
 
 
 def _places(values: pa.Array, among: pa.Array) -> Signed:
-    """Return the place of each value among others, -1 where it is not there or null."""
+    """The place of each value among others, -1 where it is not there or null."""
     found = pc.index_in(values, value_set=among, skip_nulls=True).fill_null(DROPPED)
     return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
 
@@ -248,7 +248,7 @@ def _bin(numbers: NDArray[np.float64], column: Numeric) -> Signed:
 
 
 def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
-    """Return the bins that numbers within bounds fall in."""
+    """The bins that numbers within bounds fall in."""
     last = column.bin_count - 1
     if column.edges:
         inner = np.array(column.edges[1:-1])
@@ -262,12 +262,12 @@ def _bins_inside(numbers: NDArray[np.float64], column: Numeric) -> Signed:
 
 
 def _moved(code: int) -> int:
-    """Return the mark of a number that was moved to this code from out of bounds: all marks are below DROPPED."""
+    """The mark of a number that was moved to this code from out of bounds: all marks are below DROPPED."""
     return DROPPED - 1 - code
 
 
 def _unmarked(codes: Signed) -> Signed:
-    """Return the codes that marks stand for."""
+    """The codes that marks stand for."""
     return codes if codes.min(initial=DROPPED) == DROPPED else np.where(codes < DROPPED, DROPPED - 1 - codes, codes)
 
 

@@ -29,18 +29,18 @@ class RowSource(Protocol):
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts about the rows."""
+        """The public facts about the rows."""
 
     @property
     def identity(self) -> bytes:
-        """Return a hash of the data as they came, before any schema: as private as they are."""
+        """A hash of the data as they came, before any schema: as private as they are."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions."""
+        """The kernel's tally of all rows that meet the conditions."""
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-    """Return what the kernel finds in the blocks, one after the other."""
+    """The kernel's tally of the blocks, one after the other."""
     cells = kernel.cells(schema)
     if isinstance(kernel, SparseKernel):
         return merge(kernel.tally(block.where(where), schema) for block in blocks)
@@ -51,7 +51,7 @@ def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | 
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
-    """Return the sum of partial tallies of one kernel; of none, that of a sparse one without rows.
+    """The sum of partial tallies of one kernel; of none, that of a sparse one without rows.
 
     Equally many are added up to equally many, as a carry goes through a binary number: sparse keys are then merged
     log-many times, and no more than log-many tallies are held.
@@ -92,7 +92,7 @@ class MemorySource:
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
-        """Return the records of a grid, whose axes are the schema's columns in order."""
+        """The records of a grid, whose axes are the schema's columns in order."""
         occupied = np.nonzero(counts)
         columns = {
             name: place.astype(code_type(size))
@@ -101,7 +101,7 @@ class MemorySource:
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions."""
+        """The kernel's tally of all rows that meet the conditions."""
         return tally_blocks(self._blocks(), self.schema, kernel, where)
 
     def _blocks(self) -> Iterator[Block]:
@@ -125,11 +125,11 @@ class NarrowedSource:
 
     @property
     def identity(self) -> bytes:
-        """Return that of the rows: they are the same data."""
+        """The identity of the rows: they are the same data."""
         return self.rows.identity
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions, read by the narrower schema."""
+        """The kernel's tally of all rows that meet the conditions, read by the narrower schema."""
         kernel.cells(self.schema)
         sparse = isinstance(kernel, SparseKernel)
         return self.rows.tally(
@@ -146,11 +146,11 @@ class _ReadBy(DenseKernel):
     own: Schema
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
-        """Return how many numbers it gives."""
+        """How many numbers it gives."""
         return self.kernel.cells(self.own)
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """Return the most one row adds."""
+        """The most one row adds."""
         return self.kernel.bound(self.own)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as above
@@ -166,17 +166,17 @@ class _SparseReadBy(SparseKernel):
     own: Schema
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
-        """Return how many cells there are, occupied or not."""
+        """Number of cells, occupied or not."""
         return self.kernel.cells(self.own)
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """Return the most one row adds."""
+        """The most one row adds."""
         return self.kernel.bound(self.own)
 
     def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """Return the most that all cells change when a row becomes another."""
+        """The most that all cells change when a row becomes another."""
         return self.kernel.replaced(self.own)
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:  # noqa: ARG002 - as above
-        """Return the block's occupied cells."""
+        """The block's occupied cells."""
         return self.kernel.tally(block, self.own)

@@ -31,7 +31,7 @@ class FeatureRefinements(SparseKernel):
     most: int = field(converter=whole, validator=Within(1, MOST_ONES))
 
     def cells(self, schema: Schema) -> int:
-        """Return how many cells there are; refuse features that are none, and a table without a label."""
+        """Number of cells; refuse features that are none, and a table without a label."""
         count = feature_count(schema)
         if schema.label is None:
             raise TableError("the schema names no label", fix='Schema(columns, label="...")')
@@ -40,19 +40,19 @@ class FeatureRefinements(SparseKernel):
         return checked_keys((count + 1) * self.size(schema), len(self.base) + 2)
 
     def size(self, schema: Schema) -> int:
-        """Return how many cells a feature has: of what was chosen before, and the label."""
+        """How many cells a feature has: of what was chosen before, and the label."""
         return int(2 ** len(self.base) * len(schema.classes))
 
     def bound(self, schema: Schema) -> int:
-        """Return one cell for each feature a record has, and one for the record."""
+        """One cell for each feature a record has, and one for the record."""
         return 1 + min(self.most, most_ones(schema))
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that: each cell that a record leaves may be another than those it enters."""
+        """Twice that: each cell that a record leaves may be another than those it enters."""
         return 2 * self.bound(schema)
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """Return the block's occupied cells."""
+        """The block's occupied cells."""
         classes, size = len(schema.classes), self.size(schema)
         labels = block.columns[schema.label or ""].astype(np.int64)
         cells = labels.copy()  # of what was chosen before, and the label

@@ -92,7 +92,7 @@ class FeatureSums(DenseKernel):
     """The features that are asked about, by number; all of them if empty."""
 
     def cells(self, schema: Schema) -> int:
-        """Return how many sums there are; refuse weights that are not the classes', and numbers of no feature."""
+        """Number of sums; refuse weights that are not the classes', and numbers of no feature."""
         classes = _classes(schema)
         if any(len(each) != classes for each in self.weights):
             raise TableError(f"the weights are not those of {classes} classes")
@@ -103,13 +103,13 @@ class FeatureSums(DenseKernel):
         return checked_cells(len(self.weights) * (self.totals + (len(self.among) or count)))
 
     def bound(self, schema: Schema) -> int:
-        """Return the most one record adds, summed over all cells."""
+        """The most one record adds, summed over all cells."""
         ones = min(self.most, most_ones(schema), len(self.among) or MOST_ONES)
         heaviest = max((sum(map(abs, each)) for each in zip(*self.weights, strict=True)), default=0)
         return (self.totals + ones) * heaviest
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that, or what all cells can change, whichever is less."""
+        """Twice that, or what all cells can change, whichever is less."""
         spans = sum(max(0, *each) - min(0, *each) for each in self.weights)
         cells = self.totals + (len(self.among) or feature_count(schema))
         return min(2 * self.bound(schema), cells * spans)
@@ -180,7 +180,7 @@ def _numbered(schema: Schema) -> Iterator[tuple[str, Integers]]:
 def _between(
     block: Block, columns: list[tuple[str, Integers]], bits: Bits | None, start: int, stop: int
 ) -> tuple[NDArray[np.intp], Integers]:
-    """Return the rows from *start* to *stop*, each as often as it has a feature, and which."""
+    """The rows from *start* to *stop*, each as often as it has a feature, and which."""
     found_rows, found_places = [], []
     for name, numbers in columns:
         places = numbers[block.columns[name][start:stop]]
@@ -198,7 +198,7 @@ def _between(
 
 
 def _sampled(rows: NDArray[np.intp], places: Integers, length: int, most: int) -> NDArray[np.intp]:
-    """Return which of the ones are kept: of each row those of the least hash, at most so many."""
+    """Which of the ones are kept: of each row those of the least hash, at most so many."""
     counts = np.bincount(rows, minlength=length)
     crowded = counts > most
     if not crowded.any():

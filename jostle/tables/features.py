@@ -109,7 +109,7 @@ class SparseFeatures:
         object.__setattr__(self, "places", MappingProxyType(places))
 
     def __deepcopy__(self, _: object) -> SparseFeatures:
-        """Return another object with the same lists, which nobody can change: of many thousand names, there is one."""
+        """Another object with the same lists, which nobody can change: of many thousand names, there is one."""
         copied = object.__new__(SparseFeatures)
         for each in ("column", "words", "buckets", "names", "places"):
             object.__setattr__(copied, each, getattr(self, each))

@@ -64,7 +64,7 @@ LONGEST_TEXT = 10_000
 
 
 def _shown(value: object) -> str:
-    """Return a value for a message, cut short; of an array only what it is an array of."""
+    """A value for a message, cut short; of an array only what it is an array of."""
     return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.40}"
 
 

@@ -24,7 +24,7 @@ class RowHashes(DenseKernel):
     """Sums of row hashes modulo 2**64: the same for the same rows in any order. Never noised, never released."""
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return one per lane, and the number of rows."""
+        """One per lane, and the number of rows."""
         return len(LANES) + 1
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
@@ -61,18 +61,18 @@ class Fingerprint:
     """None where no row is left, since all labels are missing, say: there, all tables of these columns are alike."""
 
     def salted(self, salt: bytes) -> frozenset[str]:
-        """Return both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
+        """Both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
         marks = (b"raw" + self.raw, *(() if self.rows is None else (b"rows" + self.rows,)))
         return frozenset(_hash(mark, salt) for mark in marks)
 
     @property
     def public_mark(self) -> str:
-        """Return the mark of the rows, or without any that of the data, without a salt: for public data."""
+        """The mark of the rows, or without any that of the data, without a salt: for public data."""
         return _hash(self.raw if self.rows is None else self.rows, b"public")
 
 
 def fingerprint(source: RowSource) -> Fingerprint:
-    """Return the marks of a table, by one pass over its rows."""
+    """The marks of a table, by one pass over its rows."""
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
         raise TypeError("row hashes are dense")

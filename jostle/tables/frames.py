@@ -45,7 +45,7 @@ class Columns:
 
 
 def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
-    """Return the rows of a dataframe."""
+    """The rows of a dataframe."""
     columns = _columns(frame)
     cells = _named(columns, schema.sources)
     block = encode_block(cells, schema, columns.length, census)
@@ -53,7 +53,7 @@ def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> Me
 
 
 def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
-    """Return the rows of a dataframe, each with the features that a sparse matrix has in the same row."""
+    """The rows of a dataframe, each with the features that a sparse matrix has in the same row."""
     columns = _columns(frame)
     bits = _bits(matrix, schema)
     if columns.length != bits.length:
@@ -91,13 +91,13 @@ def _bits(matrix: Any, schema: Schema) -> Bits:
 
 
 def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
-    """Return a dataframe's rows as one block of codes."""
+    """A dataframe's rows as one block of codes."""
     columns, length = frame_columns(frame, schema.sources)
     return encode_block(columns, schema, length, census)
 
 
 def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:
-    """Return a dataframe's columns of these names, or all that have one, and how many rows there are."""
+    """A dataframe's columns of these names, or all that have one, and how many rows there are."""
     columns = _columns(frame)
     if names is None:
         names = tuple(name for name in columns.names if isinstance(name, str))
@@ -146,7 +146,7 @@ def _same(cells: Cells) -> Cells:
 
 
 def _given_cells(values: Any) -> Cells:
-    """Return a column that came by itself: an array, a list, or a series of a dataframe's library."""
+    """A column that came by itself: an array, a list, or a series of a dataframe's library."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values.to_pylist() if _is_foreign(values.type) else values
     if isinstance(values, np.ndarray):
@@ -179,7 +179,7 @@ def _narwhal(frame: Any) -> nw.DataFrame[Any]:
 
 
 def _cells(series: nw.Series[Any]) -> Cells:
-    """Return a column as Arrow if it has a type of its own, else as objects.
+    """A column as Arrow if it has a type of its own, else as objects.
 
     A library that stores objects has looked at all of them to say more about their type, and one row could change that
     for all others. So objects are read one by one, except that texts, which nothing else is mistaken for, go together.
@@ -201,14 +201,14 @@ def _object_cells(objects: list[object]) -> Cells:
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Return whether cells, or a pandas column's categories, are stored as objects, whatever they are said to be."""
+    """Whether cells, or a pandas column's categories, are stored as objects, whatever they are said to be."""
     dtype = getattr(series.to_native(), "dtype", None)
     stored = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     return series.dtype == nw.Object or (isinstance(stored, np.dtype) and stored.kind == "O")
 
 
 def _is_foreign(kind: pa.DataType) -> bool:
-    """Return whether this is a library's own way to store something in Arrow, such as periods or intervals."""
+    """Whether this is a library's own way to store something in Arrow, such as periods or intervals."""
     return isinstance(kind, pa.BaseExtensionType) or (
         pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
     )

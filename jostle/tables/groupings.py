@@ -17,7 +17,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 def group_sides(columns: tuple[str, ...], groups: Groups, schema: Schema) -> tuple[int, ...]:
-    """Return how many groups each column has; refuse groups that do not fit the schema."""
+    """How many groups each column has; refuse groups that do not fit the schema."""
     if len(groups) != len(columns):
         raise TableError(f"{len(groups)} groupings for {len(columns)} columns")
     return tuple(_side(name, given, schema) for name, given in zip(columns, groups, strict=True))
@@ -35,7 +35,7 @@ def _side(name: str, groups: tuple[int, ...], schema: Schema) -> int:
 
 
 def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: Schema) -> Codes:
-    """Return each row's place among all combinations of the columns' groups, in row-major order.
+    """Each row's place among all combinations of the columns' groups, in row-major order.
 
     The keys have the narrowest type that holds the number of combinations, and with it everything on the way.
     """

@@ -33,7 +33,7 @@ def guarded(title: str) -> Iterator[None]:
 
 
 def _memory() -> int:
-    """Return how many bytes of memory this machine has."""
+    """How many bytes of memory this machine has."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not told here

@@ -33,16 +33,16 @@ class Hits(RuleKernel):
     """Whether a second cell counts the rows that the rule gets wrong."""
 
     def cells(self, schema: Schema) -> int:
-        """Return 1, or 2 with misses; refuse a rule that does not fit the schema."""
+        """1, or 2 with misses; refuse a rule that does not fit the schema."""
         self.check_rule(schema)
         return 1 + self.misses
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a row is predicted right, or not."""
+        """1: a row is predicted right, or not."""
         return 1
 
     def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1 for one cell, to which a row adds 0 or 1 before and after; 2 where it may move to the other."""
+        """1 for one cell, to which a row adds 0 or 1 before and after; 2 where it may move to the other."""
         return 1 + self.misses
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
@@ -52,6 +52,6 @@ class Hits(RuleKernel):
             totals[cell] += int(counted.sum() if block.multiplicity is None else block.multiplicity[counted].sum())
 
     def right(self, block: Block, schema: Schema) -> NDArray[np.bool_]:
-        """Return which rows of a block it is right about."""
+        """Which rows of a block it is right about."""
         predicted = np.argmax(self.points_of(block, schema), axis=1)
         return np.asarray(predicted == block.columns[schema.label or ""])

@@ -47,7 +47,7 @@ MOST_VALUES = 1000
 def infer_public(
     source: object, *, label: str | None = None, bins: int = 16, texts: str | None = None, words: int = 10_000
 ) -> Schema:
-    """Return a schema read off public data: its values, its bounds, its empty cells.
+    """A schema read off public data: its values, its bounds, its empty cells.
 
     Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
     private, and `protect` refuses a table whose schema was read off that same table. Of a column of *texts*, the words
@@ -112,7 +112,7 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
 
 
 def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] | None, bool]:
-    """Return the different texts, the different numbers if there is nothing else, and whether cells are empty."""
+    """The different texts, the different numbers if there is nothing else, and whether cells are empty."""
     if isinstance(values, list):
         groups = [cells for _, cells in by_type(values)]
         empty = sum(map(len, groups)) < len(values)

@@ -66,18 +66,18 @@ class DenseKernel(ABC):
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
-        """Return how many numbers it gives."""
+        """How many numbers it gives."""
 
     @abstractmethod
     def bound(self, schema: Schema) -> int:
-        """Return the most one row adds, summed over all cells."""
+        """The most one row adds, summed over all cells."""
 
     @abstractmethod
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
 
     def replaced(self, schema: Schema) -> int:
-        """Return the most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
+        """The most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
         return 2 * self.bound(schema)
 
 
@@ -92,19 +92,19 @@ class Counts(DenseKernel):
 
     @classmethod
     def of(cls, *columns: str) -> Counts:
-        """Return the kernel for one group."""
+        """The kernel for one group."""
         return cls((columns,))
 
     def cells(self, schema: Schema) -> int:
-        """Return how many combinations there are in all groups together."""
+        """Number of combinations in all groups together."""
         return checked_cells(sum(schema.size(*group) for group in self.groups))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the number of groups: a row adds one to each."""
+        """The number of groups: a row adds one to each."""
         return len(self.groups)
 
     def replaced(self, schema: Schema) -> int:
-        """Return 1 per group for a row that enters or leaves, or 2 per group of more than one cell, whichever is more.
+        """1 per group for a row that enters or leaves, or 2 per group of more than one cell, whichever is more.
 
         A row that becomes another and is asked about before and after takes 1 from a cell of each group and adds 1 to
         another, or the same: a group of a single cell does not change.
@@ -132,17 +132,17 @@ class Sums(DenseKernel):
     by: tuple[str, ...] = field(default=(), converter=names)
 
     def cells(self, schema: Schema) -> int:
-        """Return how many combinations of the columns in *by* there are."""
+        """How many combinations of the columns in *by* there are."""
         if len(self.weights) != schema[self.column].size:
             raise TableError(f"{len(self.weights)} weights for the {schema[self.column].size} codes of {self.column!r}")
         return checked_cells(schema.size(*self.by))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the most one row adds."""
+        """The most one row adds."""
         return self.most
 
     def replaced(self, schema: Schema) -> int:
-        """Return how far two rows' numbers can be apart; for a single cell, the span between the extremes and zero.
+        """How far two rows' numbers can be apart; for a single cell, the span between the extremes and zero.
 
         In a single cell, one row's number w becomes another's v, or 0: |w - v| is at most max - min over all weights
         and 0. In several, w may be taken from one cell and v added to another: |w| + |v| <= 2 * most.
@@ -175,18 +175,18 @@ class Marks(DenseKernel):
     most: int = field(default=1, converter=whole, validator=MOST)
 
     def cells(self, schema: Schema) -> int:
-        """Return one cell per column."""
+        """One cell per column."""
         for column in self.columns:
             if not 0 <= self.code < schema[column].size:
                 raise TableError(f"column {column!r} has no code {self.code}")
         return checked_cells(len(self.columns))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the most columns one row marks."""
+        """The most columns one row marks."""
         return min(self.most, len(self.columns))
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice the bound, but no more than the number of columns: each changes by 1 at most."""
+        """Twice the bound, but no more than the number of columns: each changes by 1 at most."""
         return min(2 * self.bound(schema), len(self.columns))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as for all kernels
@@ -207,11 +207,11 @@ class SparseTally:
 
     @classmethod
     def empty(cls) -> SparseTally:
-        """Return the tally of no rows."""
+        """The tally of no rows."""
         return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def merged(self, other: SparseTally) -> SparseTally:
-        """Return the sum of two tallies."""
+        """The sum of two tallies."""
         keys, where = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         counts = np.zeros(len(keys), dtype=np.int64)
         np.add.at(counts, where, np.concatenate([self.counts, other.counts]))
@@ -225,23 +225,23 @@ class SparseKernel(ABC):
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
-        """Return how many cells there are, occupied or not."""
+        """Number of cells, occupied or not."""
 
     @abstractmethod
     def bound(self, schema: Schema) -> int:
-        """Return the most one row adds, summed over all cells."""
+        """The most one row adds, summed over all cells."""
 
     @abstractmethod
     def replaced(self, schema: Schema) -> int:
-        """Return the most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
+        """The most that all cells change, summed, when a row becomes another, or enters or leaves a part."""
 
     @abstractmethod
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """Return the block's occupied cells."""
+        """The block's occupied cells."""
 
 
 def checked_keys(cells: int, columns: int) -> int:
-    """Return how many cells there are, unless they are more than there are keys."""
+    """Number of cells, unless they are more than there are keys."""
     if cells > LARGEST_KEY:
         raise TableError(
             f"the combinations of {columns} columns are more than 2**63",
@@ -260,25 +260,25 @@ class SparseCounts(SparseKernel):
     """For each column, the group of each of its codes, from 0 up; none where each code is its own; empty for all."""
 
     def cells(self, schema: Schema) -> int:
-        """Return how many combinations there are, occupied or not."""
+        """Number of combinations, occupied or not."""
         sides = group_sides(self.columns, self.groups, schema) if self.groups else map(schema.size, self.columns)
         return checked_keys(math.prod(sides), len(self.columns))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a row is in one cell."""
+        """1: a row is in one cell."""
         return 1
 
     def replaced(self, schema: Schema) -> int:
-        """Return 2: a row leaves one cell and enters another."""
+        """2: a row leaves one cell and enters another."""
         return 1 if self.cells(schema) == 1 else 2
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """Return the block's occupied cells."""
+        """The block's occupied cells."""
         return occupied(group_keys(block, self.columns, self.groups, schema), block.multiplicity, self.cells(schema))
 
 
 def occupied(keys: Codes, multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:
-    """Return how many records have each of the keys that there are."""
+    """How many records have each of the keys that there are."""
     if cells <= MOST_DENSE * max(len(keys), 1):
         totals = np.zeros(cells, dtype=np.int64)
         add_up(keys, multiplicity, totals)
@@ -295,7 +295,7 @@ Kernel = DenseKernel | SparseKernel
 
 
 def checked_cells(cells: int) -> int:
-    """Return how many cells there are, unless there are none or too many."""
+    """Number of cells, unless there are none or too many."""
     if not cells:
         raise TableError("the kernel has no cells", fix="name at least one column, or a group of none for all rows")
     if cells > MOST_CELLS:

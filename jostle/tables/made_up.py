@@ -27,7 +27,7 @@ EMPTY = 0.02
 
 
 def made_up(schema: Schema, rows: int, *, seed: int = 0) -> pa.Table:
-    """Return rows that a table of this schema could have: the same for the same schema, number and seed.
+    """Rows that a table of this schema could have: the same for the same schema, number and seed.
 
     Values that are declared first are commoner; numbers lie anywhere within their bounds; the label hangs on the other
     columns, so that there is something to learn. Nothing in them is about anybody.

@@ -42,7 +42,7 @@ class Margins(RuleKernel):
     """Where intervals begin, all but the lowest, rising: a margin is in the last that begins at or below it."""
 
     def cells(self, schema: Schema) -> int:
-        """Return two numbers for each interval; refuse what does not fit the schema."""
+        """Two numbers for each interval; refuse what does not fit the schema."""
         self.check_rule(schema)
         if len(schema.classes) < 2:
             raise TableError("the label has one class only", why="margins tell a class from the others")
@@ -55,11 +55,11 @@ class Margins(RuleKernel):
         return checked_cells(2 * (len(self.cuts) + 1))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a row is in one cell."""
+        """1: a row is in one cell."""
         return 1
 
     def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 2: a row leaves one cell and enters another."""
+        """2: a row leaves one cell and enters another."""
         return 2
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
@@ -83,13 +83,13 @@ class MarginLevels(LevelKernel):
     margins: Margins = field(validator=Component((Margins,)))
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many coefficients each level has in both halves together: of all, then of each halving."""
+        """How many coefficients each level has in both halves together: of all, then of each halving."""
         self.margins.cells(schema)
         side = haar_side(len(self.margins.cuts) + 1)
         return (2, *(2 << depth for depth in range(side.bit_length() - 1)))
 
     def cells(self, schema: Schema) -> int:
-        """Return how many coefficients there are in all."""
+        """Number of coefficients in all."""
         return checked_cells(sum(self.sizes(schema)))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:

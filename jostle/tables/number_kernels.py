@@ -38,7 +38,7 @@ class NumberSum(DenseKernel):
     """Multiple of the unit that is taken off each number."""
 
     def cells(self, schema: Schema) -> int:
-        """Return 1; refuse a column without numbers, or numbers too far from the origin to be added up."""
+        """1; refuse a column without numbers, or numbers too far from the origin to be added up."""
         low, high = self._ends(schema)
         if max(abs(low), abs(high)) > LARGEST_WEIGHT:
             raise TableError(
@@ -47,11 +47,11 @@ class NumberSum(DenseKernel):
         return 1
 
     def bound(self, schema: Schema) -> int:
-        """Return how far a number can be from the origin."""
+        """How far a number can be from the origin."""
         return max(map(abs, self._ends(schema)))
 
     def replaced(self, schema: Schema) -> int:
-        """Return how far two numbers, or a number and none, can be apart."""
+        """How far two numbers, or a number and none, can be apart."""
         low, high = self._ends(schema)
         return max(high, 0) - min(low, 0)
 
@@ -83,14 +83,14 @@ class Moments(DenseKernel):
     """What the last step is scaled to."""
 
     def cells(self, schema: Schema) -> int:
-        """Return one more than the degree; refuse a column without numbers, and products that do not fit."""
+        """One more than the degree; refuse a column without numbers, and products that do not fit."""
         grain_in(schema, self.column)
         if self.most**self.degree > LARGEST_WEIGHT:
             raise TableError(f"most is {self.most}, and its power {self.degree} is above 2**30", fix="most=2**15 - 1")
         return self.degree + 1
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return what a row with a number adds to all cells together."""
+        """The most that a row with a number adds to all cells together."""
         return int(self.most**self.degree)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
@@ -119,7 +119,7 @@ class Ranks(DenseKernel):
     """The steps where intervals begin, rising from 0."""
 
     def cells(self, schema: Schema) -> int:
-        """Return how many intervals there are; refuse steps that do not rise from 0, or are not there."""
+        """Number of intervals; refuse steps that do not rise from 0, or are not there."""
         span = grain_in(schema, self.column).span
         starts = self.starts
         if not len(starts) or starts[0] != 0 or starts[-1] > span or np.any(starts[1:] <= starts[:-1]):
@@ -127,11 +127,11 @@ class Ranks(DenseKernel):
         return checked_cells(len(starts))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a number lies in one interval."""
+        """1: a number lies in one interval."""
         return 1
 
     def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 2, or 1 where there is a single interval."""
+        """2, or 1 where there is a single interval."""
         return min(2, len(self.starts))
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:

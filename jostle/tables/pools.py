@@ -51,7 +51,7 @@ class Pool:
 
     @property
     def sides(self) -> Integers:
-        """Return how many groups each grid has of each column."""
+        """How many groups each grid has of each column."""
         sides = np.ones(self.taken.shape, dtype=np.int64)
         for place, each in enumerate(self.levels):
             sides[:, place] = (each.max(axis=1) + 1)[self.taken[:, place]]
@@ -59,7 +59,7 @@ class Pool:
 
     @property
     def sizes(self) -> list[int]:
-        """Return how many cells each grid has."""
+        """How many cells each grid has."""
         sizes = [1] * len(self.taken)
         for column in self.sides.T.tolist():
             sizes = [size * side for size, side in zip(sizes, column, strict=True)]
@@ -73,18 +73,18 @@ class GridCounts(DenseKernel):
     pool: Pool = field(validator=Component((Pool,)))
 
     def cells(self, schema: Schema) -> int:
-        """Return how many cells all grids have, by class."""
+        """How many cells all grids have, by class."""
         if schema.label is None:
             raise TableError("the schema names no label", fix='Schema(columns, label="...")')
         self.pool.check(schema)
         return checked_cells(sum(self.pool.sizes) * len(schema.classes))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the number of grids: a row is in one cell of each."""
+        """The number of grids: a row is in one cell of each."""
         return len(self.pool.taken)
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that, but for grids of a single cell."""
+        """Twice that, but for grids of a single cell."""
         classes = len(schema.classes)
         return max(len(self.pool.taken), 2 * sum(size * classes > 1 for size in self.pool.sizes))
 

@@ -32,7 +32,7 @@ MOST_AXES = 4
 
 
 def vault_beside(data: Path) -> Path:
-    """Return where the vault of a private file is kept, if nobody says otherwise: beside the file itself."""
+    """The path of a private file's vault, if nobody says otherwise: beside the file itself."""
     real = real_path(data)
     return real.with_name(real.name + VAULT_ENDING)
 
@@ -65,7 +65,7 @@ def _vaults(path: Path) -> Iterator[Path]:
 
 
 def read_public(path: Path, mark: FileMark | None = None, most: int = MOST_BYTES) -> FileContent:
-    """Return a public file's bytes, so many at most; with a mark, only if they are still those that it was taken of."""
+    """A public file's bytes, so many at most; with a mark, only if they are still those that it was taken of."""
     check_public(path)
     content = read_content(path, most)
     if mark is not None and content.mark != mark:
@@ -89,7 +89,7 @@ class PrivateFile:
 
     @classmethod
     def of(cls, path: Path, schema: Schema, marks: Fingerprint) -> PrivateFile:
-        """Return what a file is known by, whose rows have these marks."""
+        """The identity of the file whose rows have these marks."""
         state = path.stat()
         return cls(path, (state.st_dev, state.st_ino), FileSource(path, schema).identity.hex(), schema, marks)
 
@@ -104,7 +104,7 @@ class PrivateFile:
             )
 
     def _likeness(self, content: FileContent) -> str | None:
-        """Return how a file is like the private one, in words, or None."""
+        """How a file is like the private one, in words, or None."""
         if content.inode == self.inode:
             return "is the same file as"
         if content.mark.digest == self.digest:
@@ -112,7 +112,7 @@ class PrivateFile:
         return "has the same rows as" if self._has_rows(content) else None
 
     def _has_rows(self, content: FileContent) -> bool:
-        """Return whether a file has the private rows, read in any way that the private schema allows."""
+        """Whether a file has the private rows, read in any way that the private schema allows."""
         if self.marks.rows is None:  # all tables without a row are alike
             return False
         try:

@@ -26,17 +26,17 @@ class Provenance:
 
     @classmethod
     def of(cls, things: Iterable[object], path: Path | None) -> Provenance:
-        """Return the provenance of rows made of these objects, or read from this file."""
+        """The provenance of rows made of these objects, or read from this file."""
         return cls(tuple(ref for thing in things if (ref := reference(thing)) is not None), path)
 
     def shared(self, other: Provenance) -> bool:
-        """Return whether rows of this provenance are, or were made of, what rows of the other are."""
+        """Whether rows of this provenance are, or were made of, what rows of the other are."""
         mine, theirs = ([thing for ref in each.things if (thing := ref()) is not None] for each in (self, other))
         return any(thing is another for thing in mine for another in theirs) or _same_file(self.file, other.file)
 
 
 def reference(thing: object) -> weakref.ref[object] | None:
-    """Return a weak reference to an object, or None where there is none to be had."""
+    """A weak reference to an object, or None where there is none to be had."""
     try:
         return weakref.ref(thing)
     except TypeError:
@@ -44,7 +44,7 @@ def reference(thing: object) -> weakref.ref[object] | None:
 
 
 def _same_file(one: Path | None, other: Path | None) -> bool:
-    """Return whether two paths lead to one file, whatever names it has."""
+    """Whether two paths lead to one file, whatever names it has."""
     try:
         return one is not None and other is not None and one.samefile(other)
     except OSError:

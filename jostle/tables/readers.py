@@ -43,12 +43,12 @@ class FileSource:
     schema: Schema
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """Return what the kernel finds in all rows that meet the conditions."""
+        """The kernel's tally of all rows that meet the conditions."""
         return tally_blocks(self.blocks(), self.schema, kernel, where)
 
     @property
     def identity(self) -> bytes:
-        """Return a hash of the file."""
+        """A hash of the file."""
         if isinstance(self.path, FileContent):
             return bytes.fromhex(self.path.mark.digest)
         try:
@@ -71,7 +71,7 @@ class FileSource:
             yield encode_block(columns, self.schema, batch.num_rows, census)
 
     def census(self) -> Census:
-        """Return what becomes of the rows, by one pass over the file."""
+        """A census of the rows, by one pass over the file."""
         found = Census()
         for _ in self.blocks(census=found):
             pass
@@ -79,7 +79,7 @@ class FileSource:
 
 
 def open_file(path: Path, schema: Schema) -> FileSource:
-    """Return the file as a source, after a look at its header."""
+    """The file as a source, after a look at its header."""
     check_columns(header(path), schema.sources, str(path))
     if is_parquet(path):
         types = _described(path)
@@ -91,7 +91,7 @@ def open_file(path: Path, schema: Schema) -> FileSource:
 
 
 def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
-    """Return a file's rows, encoded once and kept."""
+    """A file's rows, encoded once and kept."""
     blocks, memory = (
         [],
         Memory(path_of(source.path), "Table.read(path, schema, stream=True), which reads rows anew each time"),
@@ -113,7 +113,7 @@ def _joined(parts: list[Codes]) -> Codes:
 
 
 def header(place: Place) -> tuple[str, ...]:
-    """Return the names of a file's columns."""
+    """The names of a file's columns."""
     path = path_of(place)
     kind = "Parquet" if is_parquet(path) else "CSV"
     with guarded(f"the file {path} cannot be read as {kind}"):
@@ -126,7 +126,7 @@ def header(place: Place) -> tuple[str, ...]:
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file's name says that it is Parquet; one that says nothing known is refused."""
+    """Whether a file's name says that it is Parquet; one that says nothing known is refused."""
     name = path.name.lower()
     if name.endswith(PARQUET_ENDINGS):
         return True
@@ -139,13 +139,13 @@ def is_parquet(path: Path) -> bool:
 
 
 def row_groups(path: Path) -> tuple[int, ...]:
-    """Return how many rows each row group of a Parquet file has."""
+    """How many rows each row group of a Parquet file has."""
     with guarded(f"the file {path} cannot be read as Parquet"):
         return _row_groups(pa_parquet.read_metadata(path))
 
 
 def read_columns(place: Place, columns: tuple[str, ...]) -> dict[str, pa.ChunkedArray]:
-    """Return the named columns of a public file, all rows at once; nothing if it has none."""
+    """The named columns of a public file, all rows at once; nothing if it has none."""
     memory, batches = Memory(path_of(place), "give a smaller file, or a part of the rows"), []
     for batch in read_batches(place, columns):
         memory.take(batch.nbytes)
@@ -190,7 +190,7 @@ def _parquet_batches(
 
 
 def _described(place: Place) -> pa.Schema:
-    """Return the types of a Parquet file's columns; one that claims rows that there cannot be is refused."""
+    """The types of a Parquet file's columns; one that claims rows that there cannot be is refused."""
     _row_groups(pa_parquet.read_metadata(source_of(place)))
     return pa_parquet.read_schema(source_of(place))
 
@@ -203,7 +203,7 @@ def _row_groups(metadata: pa_parquet.FileMetaData) -> tuple[int, ...]:
 
 
 def _written_out(texts: pa.DictionaryArray) -> pa.Array:
-    """Return texts one by one, unless that makes far more of them than there were."""
+    """Texts one by one, unless that makes far more of them than there were."""
     if not isinstance(texts, pa.DictionaryArray):
         return texts
     lengths = pc.cast(pc.fill_null(pc.binary_length(texts.dictionary), 0), pa.int64())

@@ -36,7 +36,7 @@ class Refinements(SparseKernel):
     """For each column of the base, then for each candidate, the group of each of its codes; empty for their own."""
 
     def cells(self, schema: Schema) -> int:
-        """Return how many combinations all candidates have together; refuse columns that do not fit each other."""
+        """How many combinations all candidates have together; refuse columns that do not fit each other."""
         columns = (*self.base, *self.candidates)
         if not self.candidates or self.by in columns or len(set(columns)) != len(columns):
             raise TableError(
@@ -46,22 +46,22 @@ class Refinements(SparseKernel):
         return checked_keys(sum(self.sizes(schema)), len(self.base) + 2)
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many combinations each candidate has."""
+        """How many combinations each candidate has."""
         columns = (*self.base, *self.candidates)
         sides = group_sides(columns, self.groups, schema) if self.groups else tuple(map(schema.size, columns))
         whole = math.prod(sides[: len(self.base)]) * schema[self.by].size
         return tuple(whole * side for side in sides[len(self.base) :])
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the number of candidates: a row is in one cell of each."""
+        """The number of candidates: a row is in one cell of each."""
         return len(self.candidates)
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that, but for candidates of a single cell."""
+        """Twice that, but for candidates of a single cell."""
         return max(len(self.candidates), 2 * sum(size > 1 for size in self.sizes(schema)))
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """Return the block's occupied cells."""
+        """The block's occupied cells."""
         parts = list(self._parts(block, schema))
         keys, counts = ([part.keys for part in parts], [part.counts for part in parts])
         return SparseTally(np.concatenate(keys), np.concatenate(counts))

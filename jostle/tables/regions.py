@@ -37,23 +37,23 @@ class LevelKernel(DenseKernel):
 
     @abstractmethod
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many numbers each level has."""
+        """How many numbers each level has."""
 
     def cells(self, schema: Schema) -> int:
-        """Return how many numbers there are in all."""
+        """Number of numbers in all."""
         Counts.of(*self.columns).cells(schema)
         return checked_cells(sum(self.sizes(schema)))
 
     def bound(self, schema: Schema) -> int:
-        """Return the number of levels."""
+        """The number of levels."""
         return len(self.sizes(schema))
 
     def replaced(self, schema: Schema) -> int:
-        """Return what all levels change by together when a row becomes another, or enters or leaves a part."""
+        """The most that all levels change by together when a row becomes another, or enters or leaves a part."""
         return sum(self.moved(schema))
 
     def moved(self, schema: Schema) -> tuple[int, ...]:
-        """Return the most that each level changes, summed, when a row becomes another, or enters or leaves a part.
+        """The most that each level changes, summed, when a row becomes another, or enters or leaves a part.
 
         A row that becomes another takes back what it added and adds anew: 2 at most. The single number of a level
         that has no more is the same for all rows, so that only entering or leaving a part changes it.
@@ -61,7 +61,7 @@ class LevelKernel(DenseKernel):
         return tuple(1 if size == 1 else 2 for size in self.sizes(schema))
 
     def changes(self, schema: Schema) -> tuple[int, ...]:
-        """Return the most that each level changes, summed, between neighbours of the schema's kind."""
+        """The most that each level changes, summed, between neighbours of the schema's kind."""
         return self.moved(schema) if schema.neighbours == "replace_one" else (1,) * len(self.sizes(schema))
 
 
@@ -92,7 +92,7 @@ class Regions(LevelKernel):
     """For each partition, the places in the order where its regions begin, rising from 0."""
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many regions each partition has."""
+        """How many regions each partition has."""
         cells = schema.size(*self.columns)
         if len(self.order) != cells or not _each_once(self.order):
             raise TableError("the order of a grid's cells does not hold each cell once")
@@ -111,18 +111,18 @@ class Regions(LevelKernel):
 
 
 def _each_once(places: NDArray[np.int64]) -> bool:
-    """Return whether these are 0 .. n-1 in some order."""
+    """Whether these are 0 .. n-1 in some order."""
     count = len(places)
     return bool(places.min() >= 0 and places.max() < count and np.all(np.bincount(places, minlength=count) == 1))
 
 
 def haar_side(size: int) -> int:
-    """Return the power of two that a side of a grid is filled up to with empty cells."""
+    """The power of two that a side of a grid is filled up to with empty cells."""
     return 1 << (size - 1).bit_length()
 
 
 def haar(counts: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
-    """Return the whole-numbered Haar transform along an axis whose length is a power of two.
+    """The whole-numbered Haar transform along an axis whose length is a power of two.
 
     First the sum of all, then for each halving, coarsest first, the sum of each left half less that of its right half.
     """
@@ -149,7 +149,7 @@ class Haar(LevelKernel):
     columns: tuple[str, ...] = field(converter=names)
 
     def blocks(self, schema: Schema) -> tuple[tuple[slice, ...], ...]:
-        """Return for each level which coefficients along each axis it takes."""
+        """For each level which coefficients along each axis it takes."""
         check_sides(self.columns)
         ranges = []
         for name in self.columns:
@@ -158,7 +158,7 @@ class Haar(LevelKernel):
         return tuple(product(*ranges))
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many coefficients each level has."""
+        """How many coefficients each level has."""
         sizes = []
         for block in self.blocks(schema):
             size = 1
@@ -168,7 +168,7 @@ class Haar(LevelKernel):
         return tuple(sizes)
 
     def moved(self, schema: Schema) -> tuple[int, ...]:
-        """Return 1 for the sum of all and 2 for others: even a single difference changes sign with the row's half."""
+        """1 for the sum of all and 2 for others: even a single difference changes sign with the row's half."""
         return (1, *(2 for _ in self.blocks(schema)[1:]))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
@@ -195,7 +195,7 @@ class Box(LevelKernel):
     high: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
 
     def sizes(self, schema: Schema) -> tuple[int, ...]:
-        """Return one number in one level."""
+        """One number in one level."""
         if not len(self.columns) == len(self.low) == len(self.high):
             raise TableError(f"a box in {len(self.columns)} columns has {len(self.low)} and {len(self.high)} ends")
         for name, low, high in zip(self.columns, self.low, self.high, strict=True):
@@ -213,7 +213,7 @@ class Box(LevelKernel):
 
 
 def box_sums(grid: NDArray[Number], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[Number]:
-    """Return the sum of the grid's cells in each box, by a summed-area table; exact for whole numbers."""
+    """The sum of the grid's cells in each box, by a summed-area table; exact for whole numbers."""
     table = np.zeros([side + 1 for side in grid.shape], dtype=grid.dtype)
     table[(slice(1, None),) * grid.ndim] = grid
     for axis in range(grid.ndim):

@@ -64,17 +64,17 @@ class Routing:
 
     @property
     def trees(self) -> int:
-        """Return how many trees there are."""
+        """Number of trees."""
         return len(self.roots)
 
     @property
     def touched(self) -> int:
-        """Return in how many trees a row is."""
+        """Number of trees a row is in."""
         return 1 if self.part_key is not None else self.trees
 
     @property
     def leaves(self) -> Integers:
-        """Return the nodes that are leaves."""
+        """The nodes that are leaves."""
         return np.flatnonzero(self.attribute < 0)
 
     def check(self, schema: Schema) -> None:
@@ -109,7 +109,7 @@ class Routing:
             raise TableError(f"the routing is deeper than the {self.depth} levels it declares")
 
     def arrivals(self, block: Block, schema: Schema) -> list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]]:
-        """Return, tree by tree, which rows go through it and the leaf that each of them comes to."""
+        """Tree by tree, which rows go through it and the leaf that each of them comes to."""
         codes = np.stack([block.columns[name] for name in self.columns]) if self.columns else None
         if self.part_key is None:
             return [(slice(None), self._descend(codes, root, block.length)) for root in self.roots]
@@ -142,7 +142,7 @@ class Routing:
 
 
 def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, length: int) -> NDArray[np.int64]:
-    """Return the part that each row belongs to: a hash of all its codes, the label's included, and a key."""
+    """The part that each row belongs to: a hash of all its codes, the label's included, and a key."""
     hashes = np.full(length, (key * MIXERS[0]) % 2**64, dtype=np.uint64)
     if isinstance(columns, BitsColumns):  # rows that differ in sparse features alone are different rows
         hashes = mixed(hashes + columns.bits.hashes())
@@ -162,14 +162,14 @@ class _Routed(DenseKernel):
 
     @abstractmethod
     def per_tree(self, schema: Schema) -> int:
-        """Return to how many cells of each tree a row adds 1."""
+        """Number of cells of each tree to which a row adds 1."""
 
     def bound(self, schema: Schema) -> int:
-        """Return the most one row adds: the cells per tree, for each tree it is in."""
+        """The most one row adds: the cells per tree, for each tree it is in."""
         return self.routing.touched * self.per_tree(schema)
 
     def replaced(self, schema: Schema) -> int:
-        """Return twice that, since each cell that a row leaves may be another than the one it enters.
+        """Twice that, since each cell that a row leaves may be another than the one it enters.
 
         In a single cell, every row that is asked about adds the same before and after. But one that enters a part, or
         leaves it, adds or takes away what it adds in all trees: they may share their leaf.
@@ -185,12 +185,12 @@ class LeafCounts(_Routed):
     """Without, how many rows come to each leaf: cells (leaf)."""
 
     def cells(self, schema: Schema) -> int:
-        """Return the number of leaves, times that of classes."""
+        """The number of leaves, times that of classes."""
         self.routing.check(schema)
         return checked_cells(len(self.routing.leaves) * (len(schema.classes) if self.by_class else 1))
 
     def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return 1: a row comes to one leaf, with one class."""
+        """1: a row comes to one leaf, with one class."""
         return 1
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
@@ -214,7 +214,7 @@ class SplitCounts(_Routed):
     """The leaves asked about."""
 
     def cells(self, schema: Schema) -> int:
-        """Return the number of open leaves times that of all values and classes."""
+        """The number of open leaves times that of all values and classes."""
         self.routing.check(schema)
         nodes = len(self.routing.attribute)
         if np.any((self.open < 0) | (self.open >= nodes)) or np.any(self.routing.attribute[self.open] >= 0):
@@ -224,11 +224,11 @@ class SplitCounts(_Routed):
         return checked_cells(len(self.open) * self.width(schema))
 
     def per_tree(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return the number of columns: a row adds 1 for each."""
+        """The number of columns: a row adds 1 for each."""
         return max(1, len(self.routing.columns))
 
     def width(self, schema: Schema) -> int:
-        """Return how many cells an open leaf has."""
+        """How many cells an open leaf has."""
         return sum(schema[name].size for name in self.routing.columns) * len(schema.classes)
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
@@ -256,13 +256,13 @@ def _within(values: Integers, least: int, beyond: int) -> bool:
 
 
 def _ramps(lengths: Integers) -> Integers:
-    """Return 0 .. length-1 for each length, one after the other."""
+    """0 .. length-1 for each length, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
 def _slots(nodes: Integers, count: int) -> Integers:
-    """Return each node's place among *nodes*, -1 for those that are not among them."""
+    """Each node's place among *nodes*, -1 for those that are not among them."""
     slots = np.full(count, -1, dtype=np.int64)
     slots[nodes] = np.arange(len(nodes))
     return slots

@@ -67,7 +67,7 @@ class RuleKernel(DenseKernel):
             raise TableError("there are more than 2**20 terms to add up")
 
     def points_of(self, block: Block, schema: Schema) -> Integers:
-        """Return each row's points for each class."""
+        """Each row's points for each class."""
         given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
         slots = self._slots(block, schema)
         for term in self.terms:
@@ -80,7 +80,7 @@ class RuleKernel(DenseKernel):
         return given
 
     def _slots(self, block: Block, schema: Schema) -> list[Integers]:
-        """Return for each tree the place of the leaf that each row comes to among all leaves."""
+        """For each tree the place of the leaf that each row comes to among all leaves."""
         if self.routing is None:
             return []
         places = np.zeros(len(self.routing.attribute), dtype=np.int64)

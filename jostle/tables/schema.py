@@ -71,7 +71,7 @@ class Inference(Protocol):
     def __call__(
         self, source: object, *, label: str | None = None, bins: int = 16, texts: str | None = None, words: int = 10_000
     ) -> Schema:
-        """Return a schema read off public data: its values, its bounds, its empty cells."""
+        """A schema read off public data: its values, its bounds, its empty cells."""
 
 
 @frozen
@@ -84,7 +84,7 @@ class Schema:
     """
 
     infer_public: ClassVar[Inference]
-    """Return a schema read off public data: `tables.infer`, which reads tables, puts it here."""
+    """A schema read off public data: `tables.infer`, which reads tables, puts it here."""
 
     columns: tuple[tuple[str, Column], ...] = field(converter=_pairs)
     """The columns by name, given as a mapping; others in the data are not read."""
@@ -194,35 +194,35 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of all columns, the label included."""
+        """The names of all columns, the label included."""
         return tuple(name for name, _ in self.columns)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the names of the columns of data that are read, that of texts with features included."""
+        """The names of the columns of data that are read, that of texts with features included."""
         return self.names if self.features is None else (*self.names, self.features.column)
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Return the names of all columns but the label."""
+        """The names of all columns but the label."""
         return tuple(name for name in self.names if name != self.label)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Return what the label's codes stand for."""
+        """The labels of the label's codes."""
         if self.label is None:
             raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
         return self[self.label].labels
 
     def size(self, *names: str) -> int:
-        """Return how many combinations of codes the named columns have."""
+        """How many combinations of codes the named columns have."""
         product = 1
         for name in names:
             product *= self[name].size
         return product
 
     def to_toml(self) -> str:
-        """Return the schema as TOML text."""
+        """The schema as TOML text."""
         head = [
             f"{name} = {_toml(getattr(self, name))}"
             for name in ("label", "neighbours", "rows", "inferred_from")
@@ -242,7 +242,7 @@ class Schema:
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:
-        """Return the schema a TOML text declares."""
+        """The schema a TOML text declares."""
         facts = SCHEMA.toml(text)
         columns = facts.pop("columns", None)
         if not isinstance(columns, dict):
@@ -259,7 +259,7 @@ class Schema:
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
-        """Return the schema in a TOML file."""
+        """The schema in a TOML file."""
         return cls.from_toml(SCHEMA.at(path).text())
 
     def write(self, path: str | Path) -> None:
@@ -270,7 +270,7 @@ class Schema:
             raise SchemaError(f"cannot write the schema {path}: {mistake.strerror}") from None
 
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
-        """Return the same facts under another neighbour relation."""
+        """The same facts under another neighbour relation."""
         return evolve(self, neighbours=neighbours)
 
 
@@ -281,7 +281,7 @@ def _features(facts: Any) -> SparseFeatures:
 
 
 def _written(column: Column) -> tuple[str, dict[str, object]]:
-    """Return a column's kind, and its facts as a file has them."""
+    """A column's kind, and its facts as a file has them."""
     facts = {key: value for key, value in asdict(column, recurse=False).items() if value is not None}
     if isinstance(column, Categorical):
         if not column.taxonomy:

@@ -47,11 +47,11 @@ class Layer:
 
     @property
     def most(self) -> int:
-        """Return the most that one row adds, either way."""
+        """The most that one row adds, either way."""
         return 1 if self.weighted is None else max(map(abs, self.weights))
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
-        """Return how many groups each column has; refuse what does not fit the schema."""
+        """How many groups each column has; refuse what does not fit the schema."""
         sides = group_sides(self.columns, self.groups, schema)
         for name, codes in self.where:
             if not all(0 <= code < schema[name].size for code in codes):
@@ -65,7 +65,7 @@ class Layer:
         return sides
 
     def cells(self, schema: Schema) -> int:
-        """Return how many numbers it gives."""
+        """How many numbers it gives."""
         cells = 1
         for side in self.shape(schema):
             cells *= side
@@ -94,11 +94,11 @@ class Stack(DenseKernel):
     layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
 
     def cells(self, schema: Schema) -> int:
-        """Return how many numbers all layers give."""
+        """How many numbers all layers give."""
         return checked_cells(sum(layer.cells(schema) for layer in self.layers))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """Return what a row adds to all layers."""
+        """The most that a row adds to all layers."""
         return sum(layer.most for layer in self.layers)
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:

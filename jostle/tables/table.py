@@ -49,12 +49,12 @@ class Table:
 
     @property
     def schema(self) -> Schema:
-        """Return the public facts."""
+        """The public facts."""
         return self._source.schema
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the owner should know of the rows: that there are none, or no label left, or undeclared values.
+        """The owner's warnings on the rows: that there are none, or no label left, or undeclared values.
 
         Nobody else is told: each of these may hang on a single row, and none of it has noise. So it is not printed
         anywhere by itself, and nothing that a probe leads to has it.
@@ -68,12 +68,12 @@ class Table:
 
     @property
     def provenance(self) -> Provenance:
-        """Return what its rows can be known again by, without a look at them."""
+        """The provenance of its rows, by which they can be known again without a look at them."""
         return Provenance.of((self._source, self._made_of and self._made_of()), self.origin)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
-        """Return a table of a dataframe's rows: pandas, polars, Arrow, Dask and others, or a dict of columns."""
+        """A table of a dataframe's rows: pandas, polars, Arrow, Dask and others, or a dict of columns."""
         _check_schema(schema)
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
@@ -83,7 +83,7 @@ class Table:
 
     @classmethod
     def from_features(cls, features: Any, labels: Any, schema: Schema) -> Table:
-        """Return a table of attributes, a dataframe or an array, with the labels that come apart from them."""
+        """A table of attributes, a dataframe or an array, with the labels that come apart from them."""
         _check_schema(schema)
         census = Census()
         source = frames.frame_source(joined(features, labels, schema), schema, census)
@@ -93,7 +93,7 @@ class Table:
     def read(
         cls, path: str | Path, schema: Schema | str | Path, *, engine: str = "threads", stream: bool = False
     ) -> Table:
-        """Return a table of a CSV or Parquet file's rows.
+        """A table of a CSV or Parquet file's rows.
 
         With *stream*, the file is read anew for every question, in batches, and may be larger than memory. With
         *engine* "dask://HOST:PORT", a cluster reads and tallies it.
@@ -113,7 +113,7 @@ class Table:
 
     @classmethod
     def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:
-        """Return a table of a dataframe's rows, each with the features that a sparse matrix has in the same row.
+        """A table of a dataframe's rows, each with the features that a sparse matrix has in the same row.
 
         The schema declares one feature per column of the matrix. What is not 0 in the matrix counts as 1.
         """
@@ -123,7 +123,7 @@ class Table:
 
     @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
-        """Return a table of records that are cells of a grid: counts[x, y] of them at (x, y).
+        """A table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
         """
@@ -141,7 +141,7 @@ class Table:
         return f"<Table of {len(self.schema.names)} columns>"
 
     def _repr_html_(self) -> str:
-        """Return the columns for a notebook, and nothing of the rows, nor how many they are."""
+        """The columns for a notebook, and nothing of the rows, nor how many they are."""
         rows = [(name, type(column).__name__, f"{column.size:,}") for name, column in self.schema.columns]
         return fact_table(("column", "kind", "values or bins"), rows)
 
@@ -158,7 +158,7 @@ def _check_schema(schema: object) -> None:
 
 
 def _checked_grid(counts: ArrayLike) -> NDArray[np.int64]:
-    """Return the counts as whole numbers of 64 bits; what they are is not told, only what is wrong with them."""
+    """The counts as whole numbers of 64 bits; what they are is not told, only what is wrong with them."""
     try:
         grid = np.asarray(counts)
     except ValueError:

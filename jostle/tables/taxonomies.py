@@ -67,7 +67,7 @@ def _leaves(branch: object) -> Iterator[str]:
 
 
 def levels_of(branches: Taxonomy, values: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the group of each value at each depth, from all together to each by itself; no two depths alike.
+    """The group of each value at each depth, from all together to each by itself; no two depths alike.
 
     >>> levels_of((("north", "south"), "abroad"), ("abroad", "north", "south"))
     ((0, 0, 0), (1, 0, 0), (2, 0, 1))

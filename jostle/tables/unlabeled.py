@@ -19,12 +19,12 @@ UNKNOWN = -1
 
 
 def attribute_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
-    """Return the codes of a dataframe's attributes, a column per attribute; UNKNOWN where the schema has no code."""
+    """The codes of a dataframe's attributes, a column per attribute; UNKNOWN where the schema has no code."""
     return _codes(frame, schema, schema.attributes)
 
 
 def label_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
-    """Return the codes of a dataframe's label; UNKNOWN where the schema has no code."""
+    """The codes of a dataframe's label; UNKNOWN where the schema has no code."""
     if schema.label is None:
         raise TableError("the schema names no label", fix='Schema(columns, label="...")')
     return _codes(frame, schema, (schema.label,))[:, 0]

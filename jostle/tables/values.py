@@ -29,17 +29,17 @@ LONGEST_INTEGER = 2**1024
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether cells of this type are texts."""
+    """Whether cells of this type are texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_encoded_text(kind))
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether cells of this type are numbers."""
+    """Whether cells of this type are numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _is_encoded_text(kind: pa.DataType) -> bool:
-    """Return whether cells are texts after a cast, perhaps with bytes that are not UTF-8."""
+    """Whether cells are texts after a cast, perhaps with bytes that are not UTF-8."""
     return bool(pa.types.is_string_view(kind) or _is_bytes(kind))
 
 
@@ -77,12 +77,12 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    """Return a column as arrays."""
+    """A column as arrays."""
     return values.chunks if hasattr(values, "chunks") else [values]
 
 
 def plain(values: pa.Array) -> pa.Array:
-    """Return the cells without an extension or run lengths around them; a dictionary stays."""
+    """The cells without an extension or run lengths around them; a dictionary stays."""
     if isinstance(values.type, pa.BaseExtensionType):
         return plain(values.storage)
     if pa.types.is_run_end_encoded(values.type):
@@ -91,7 +91,7 @@ def plain(values: pa.Array) -> pa.Array:
 
 
 def as_texts(values: pa.Array) -> pa.Array:
-    """Return the cells as they would be written: 1 for an integer or 1.0, True for a truth; null for not-a-number."""
+    """The cells as they would be written: 1 for an integer or 1.0, True for a truth; null for not-a-number."""
     kind = values.type
     if pa.types.is_boolean(kind):
         return pc.if_else(values, "True", "False")
@@ -106,7 +106,7 @@ def as_texts(values: pa.Array) -> pa.Array:
 
 
 def _readable(texts: pa.Array) -> pa.Array:
-    """Return the texts with a replacement character for whatever is not UTF-8."""
+    """The texts with a replacement character for whatever is not UTF-8."""
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
@@ -116,7 +116,7 @@ def _readable(texts: pa.Array) -> pa.Array:
 
 
 def as_numbers(values: pa.Array) -> NDArray[np.float64]:
-    """Return the cells as numbers, not-a-number where they are empty or no numbers."""
+    """The cells as numbers, not-a-number where they are empty or no numbers."""
     if is_text(values.type):
         values = _parsed(as_texts(values))
     elif pa.types.is_boolean(values.type):
@@ -159,7 +159,7 @@ TYPES: dict[type, pa.DataType] = {
 
 
 def _cell(value: object) -> bool | int | float | str | None:
-    """Return what an object says as one of four exact types, or None where it says nothing."""
+    """An object's value as one of four exact types, or None where it says nothing."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return None
     try:

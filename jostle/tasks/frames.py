@@ -20,7 +20,7 @@ Frames = Literal["pyarrow", "pandas", "polars"]
 
 
 def as_frame(arrow: pa.Table, library: Frames = "pyarrow") -> Any:
-    """Return an Arrow table as a frame of a library."""
+    """An Arrow table as a frame of a library."""
     if library == "pyarrow":
         return arrow
     wrapped = nw.from_native(arrow, eager_only=True)

@@ -33,7 +33,7 @@ class Market(ABC):
 
     @abstractmethod
     def buy(self, wanted: Expression) -> Floats:
-        """Return the numbers of an expression, in its shape."""
+        """The numbers of an expression, in its shape."""
 
 
 OF_PROBES = frozenset({"release", "release_cells", "count", "histogram", "sum", "mean", "quantile", "parts"})
@@ -53,14 +53,14 @@ class View:
 
     @property
     def label(self) -> str:
-        """Return the column to be predicted."""
+        """The column to be predicted."""
         if self.schema.label is None:
             raise ChoiceError("the schema names no label", fix='Schema(columns, label="...")')
         return self.schema.label
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return how many values each attribute has; on a grid, its sides."""
+        """How many values each attribute has; on a grid, its sides."""
         return tuple(self.schema[name].size for name in self.schema.attributes)
 
     def __getattr__(self, name: str) -> Any:
@@ -73,11 +73,11 @@ class View:
         raise AttributeError(f"what a metafeature sees has no {name!r}", name=name, obj=self)
 
     def buy(self, wanted: Expression) -> float:
-        """Return the one number of a private expression, with noise. Bought twice, it is paid once."""
+        """The one number of a private expression, with noise. Bought twice, it is paid once."""
         return float(self.market.buy(wanted)[()])
 
     def buy_cells(self, wanted: Expression) -> Floats:
-        """Return all numbers of a private expression, with noise, for one price."""
+        """All numbers of a private expression, with noise, for one price."""
         return self.market.buy(wanted)
 
 
@@ -111,7 +111,7 @@ class Metafeature:
         return self._version or version_of(self.measure)
 
     def purchases(self, schema: Schema, known: dict[str, Known] | None = None) -> tuple[Expression, ...]:
-        """Return what it buys, found out without data; *known* is what was worked out for the schema before."""
+        """The expressions it buys, found out without data; *known* is what was worked out for the schema before."""
         listing = Listing(schema) if known is None else Listing(schema, known=known)
         self(View(schema, 1.0, listing))
         return tuple(listing.wanted.values())
@@ -121,7 +121,7 @@ class Metafeature:
         return all(key_of(wanted) in instance.read for wanted in self.purchases(instance.schema))
 
     def __call__(self, view: View) -> float:
-        """Return its value."""
+        """Its value."""
         return float(self.measure(view))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -168,7 +168,7 @@ def metafeature(
 
 @lru_cache(maxsize=1024)
 def version_of(function: Callable[..., Any]) -> str:
-    """Return a mark of what a function does: of its source, without comments on other functions."""
+    """A mark of what a function does: of its source, without comments on other functions."""
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):
@@ -186,7 +186,7 @@ class Listing(Market):
     known: dict[str, Known] = field(factory=dict)
 
     def buy(self, wanted: Expression) -> Floats:
-        """Return something of the right shape."""
+        """An array of the right shape."""
         key = key_of(wanted)
         self.wanted[key] = wanted
         if key not in self.known:
@@ -195,7 +195,7 @@ class Listing(Market):
 
 
 def key_of(wanted: Expression) -> str:
-    """Return a short name of what is bought, the same wherever it is the same."""
+    """A short name of what is bought, the same wherever it is the same."""
     known = _keys.get(id(wanted))
     if known is None or known[0] is not wanted:
         known = (wanted, hashlib.blake2b(repr(wanted).encode(), digest_size=6).hexdigest())
@@ -210,12 +210,12 @@ KEYS_KEPT = 4096
 
 
 def distinct(metafeatures: Iterable[Metafeature], schema: Schema) -> dict[str, Expression]:
-    """Return what several metafeatures buy together, each thing once."""
+    """The expressions that several metafeatures buy together, each thing once."""
     return {key_of(wanted): wanted for each in metafeatures for wanted in each.purchases(schema)}
 
 
 def named(metafeatures: Iterable[Metafeature]) -> Mapping[str, Metafeature]:
-    """Return metafeatures by name; two of one name are refused."""
+    """Metafeatures by name; two of one name are refused."""
     found: dict[str, Metafeature] = {}
     for each in metafeatures:
         if found.setdefault(each.name, each) is not each:

@@ -51,7 +51,7 @@ class Segment:
 
 
 def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment, ...]:
-    """Return what a promise was spent on, in order, and what is left: it adds up to the promise.
+    """The spendings of a promise, in order, and what is left: they add up to the promise.
 
     What was spent between two charges without one of its own is that of parts, charged for together, or of other runs.
     """
@@ -77,7 +77,7 @@ def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment,
 
 
 def whole_page(records: Sequence[Record], *, title: str, answer: str = "") -> str:
-    """Return a page about a trace: of itself, without scripts, and with nothing to be fetched.
+    """A page about a trace: of itself, without scripts, and with nothing to be fetched.
 
     *answer* is what was answered, as markup that `jostle.markup` made.
     """
@@ -91,7 +91,7 @@ def whole_page(records: Sequence[Record], *, title: str, answer: str = "") -> st
 
 
 def part_of_page(records: Sequence[Record]) -> str:
-    """Return what a notebook shows of a trace."""
+    """The part of a page that a notebook shows of a trace."""
     return f'<div class="jostle"><style>{STYLE.replace("body{", ".jostle{")}</style>{_parts(records)}</div>'
 
 
@@ -155,7 +155,7 @@ def _choice(explanation: Explanation) -> str:
 
 
 def _losses(explanation: Explanation, taken: dict[str, int]) -> str:
-    """Return a bar for each alternative, as long as the loss that was expected of it."""
+    """A bar for each alternative, as long as the loss that was expected of it."""
     most = max((abs(loss) for _, loss, _ in explanation.expected), default=0.0)
     rows = []
     for name, loss, spread in explanation.expected:

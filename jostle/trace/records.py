@@ -168,7 +168,7 @@ class Chosen:
         predicted: Mapping[str, tuple[float, float]] | None = None,
         why: str = "",
     ) -> Chosen:
-        """Return the record of a choice at one place."""
+        """The record of a choice at one place."""
         return cls(
             site,
             label,
@@ -180,7 +180,7 @@ class Chosen:
 
     @property
     def places(self) -> int:
-        """Return at how many places something was chosen."""
+        """Number of places at which something was chosen."""
         return sum(count for _, count in self.taken)
 
 
@@ -192,7 +192,7 @@ KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in get_ar
 
 
 def shortened(values: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return the first of the released values, as many as a record holds."""
+    """The first of the released values, as many as a record holds."""
     return tuple(map(int, values.ravel()[:MOST_VALUES].tolist()))
 
 
@@ -217,16 +217,16 @@ class Trace:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Return the records so far."""
+        """The records so far."""
         return tuple(self._records)
 
     @property
     def count(self) -> int:
-        """Return how many records there are so far."""
+        """Number of records so far."""
         return len(self._records)
 
     def released(self, place: int) -> tuple[int, ...]:
-        """Return the numbers of the release with this place among the records: all of them, in a whole trace."""
+        """The numbers of the release with this place among the records: all of them, in a whole trace."""
         record = self._records[place]
         kept = None if self._whole is None else self._whole.get(place)
         if kept is not None:
@@ -301,7 +301,7 @@ def _check_place(path: Path) -> None:
 
 
 def _open(path: Path) -> int:
-    """Return a descriptor that appends to a trace."""
+    """A descriptor that appends to a trace."""
     cut_short = _cut_short(path)
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     if cut_short and os.fstat(file).st_size < len(START):
@@ -325,7 +325,7 @@ def _cut_short(path: Path) -> bool:
 
 
 def to_json(record: Record) -> str:
-    """Return a record as one line of JSON."""
+    """A record as one line of JSON."""
     kind = type(record)
     facts = {each.name: getattr(record, each.name) for each in fields(kind)}
     # Amounts are written as texts; everything else in a record is a number, a text, or a list of such.
@@ -339,7 +339,7 @@ def _amount_text(value: object) -> str:
 
 
 def from_json(line: str) -> Record:
-    """Return the record that a line of JSON stands for."""
+    """The record that a line of JSON stands for."""
     facts = TRACE.facts(line)
     kind = facts.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
@@ -348,7 +348,7 @@ def from_json(line: str) -> Record:
 
 
 def read_trace(path: str | Path) -> tuple[Record, ...]:
-    """Return the records in a trace file.
+    """The records in a trace file.
 
     A line that a crash cut short is left out: the last one, or one that another opening of a table follows. So are
     empty lines, which are left where two processes opened the file at once.
@@ -362,7 +362,7 @@ def read_trace(path: str | Path) -> tuple[Record, ...]:
 
 
 def _parsed(line: str) -> Record | TableError:
-    """Return a line's record, or why it has none."""
+    """A line's record, or why it has none."""
     try:
         return from_json(line)
     except TableError as mistake:

@@ -22,7 +22,7 @@ MOST_SHOWN = 6
 
 
 def render_trace(records: Sequence[Record]) -> RenderableType:
-    """Return the records as something that rich prints; each opening of a table begins a part of its own."""
+    """The records as something that rich prints; each opening of a table begins a part of its own."""
     parts: list[RenderableType] = []
     for opened, lines in runs(records):
         parts.extend([_head(opened), _lines(lines), Text("")])
@@ -30,7 +30,7 @@ def render_trace(records: Sequence[Record]) -> RenderableType:
 
 
 def runs(records: Iterable[Record]) -> list[tuple[Opened | None, list[Record]]]:
-    """Return the records of each opening of a table; the first ones may lack theirs."""
+    """The records of each opening of a table; the first ones may lack theirs."""
     found: list[tuple[Opened | None, list[Record]]] = []
     for record in records:
         if isinstance(record, Opened):
@@ -79,7 +79,7 @@ def _row(record: Record) -> tuple[Text, ...]:
 
 
 def cells_of(record: Record) -> tuple[str, str, str, str]:  # noqa: PLR0911 - one per kind
-    """Return a record in four texts: where, what happened, what was spent, what is left. They may hold anything."""
+    """A record in four texts: where, what happened, what was spent, what is left. They may hold anything."""
     if isinstance(record, Charged):
         return (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
     if isinstance(record, Released):

@@ -23,21 +23,21 @@ class Explanation:
 
     @property
     def expected(self) -> tuple[tuple[str, float, float], ...]:
-        """Return the alternatives with what was expected of them, the least loss first."""
+        """The alternatives with what was expected of them, the least loss first."""
         return tuple(sorted(self.choice.predicted, key=lambda each: each[1]))
 
     @property
     def most_taken(self) -> str | None:
-        """Return the alternative that was taken, or taken at most places; None where there were no places."""
+        """The alternative that was taken, or taken at most places; None where there were no places."""
         return max(self.choice.taken, key=lambda each: each[1], default=(None, 0))[0]
 
     @property
     def second(self) -> str | None:
-        """Return what would have been taken otherwise: the best expected of the others; None if none was expected."""
+        """The alternative that would have been taken otherwise: the best expected of the others; None if none was."""
         return next((name for name, _, _ in self.expected if name != self.most_taken), None)
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         choice = self.choice
         return {
             "number": self.number,
@@ -52,7 +52,7 @@ class Explanation:
         }
 
     def as_text(self) -> str:
-        """Return it in sentences, a line each."""
+        """This in sentences, a line each."""
         return "\n".join(map(visible, self._lines()))
 
     def _lines(self) -> Iterator[str]:
@@ -86,7 +86,7 @@ class Explanation:
         return ", ".join(said) or "nothing"
 
     def _gap(self) -> str:
-        """Return by how much the second was expected to be worse, in words; nothing where it was not."""
+        """By how much the second was expected to be worse, in words; nothing where it was not."""
         losses = {name: loss for name, loss, _ in self.choice.predicted}
         first, second = losses.get(self.most_taken or ""), losses.get(self.second or "")
         if first is None or second is None or first <= 0 or second < first:
@@ -95,6 +95,6 @@ class Explanation:
 
 
 def explanations(records: Iterable[Record]) -> tuple[Explanation, ...]:
-    """Return an explanation of every choice, in the order they were made."""
+    """An explanation of every choice, in the order they were made."""
     chosen = (record for record in records if isinstance(record, Chosen))
     return tuple(Explanation(choice, number) for number, choice in enumerate(chosen, start=1))

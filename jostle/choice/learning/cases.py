@@ -99,21 +99,21 @@ class Cases:
 
     @property
     def mean(self) -> Floats:
-        """Return the mean losses, cases by Options."""
+        """The mean losses, cases by Options."""
         return np.asarray(np.nanmean(self.losses, axis=2))
 
     @property
     def budgets(self) -> Floats:
-        """Return each case's epsilon."""
+        """Each case's epsilon."""
         return np.tile([float(Fraction(epsilon)) for epsilon in self.epsilons], len(self.instances))
 
     def weights(self, kept: NDArray[np.bool_]) -> Floats:
-        """Return the say of some cases: the same for every group, but less for what generators made."""
+        """The say of some cases: the same for every group, but less for what generators made."""
         weights = weights_of(self.groups[kept]) * np.where(self.artificial[kept], ARTIFICIAL, 1.0)
         return np.asarray(weights / weights.mean())
 
     def spent(self, share: Fraction) -> Floats:
-        """Return the mean losses, cases by Options, if a share of each budget has gone elsewhere.
+        """The mean losses, cases by Options, if a share of each budget has gone elsewhere.
 
         The logarithm of the loss is interpolated along that of epsilon, between the budgets that were rehearsed; below
         the least of them, which is left by a little, it goes on as between the least two.
@@ -132,7 +132,7 @@ class Cases:
     def inputs(
         self, metafeatures: Sequence[Metafeature], share: Fraction, *, draws: int, seed: int = 0, exact: bool = False
     ) -> Floats:
-        """Return what a choice sees in each case, draws by cases by metafeatures, with the noise it will have.
+        """The facts that a choice sees in each case, draws by cases by metafeatures, with the noise it will have.
 
         With *exact* there is no noise: no private choice sees that, but it bounds what metafeatures could be worth.
         """
@@ -151,13 +151,13 @@ class Cases:
         return found
 
     def stall(self, instance: KnownInstance) -> Stall:
-        """Return what was read off an instance, with its schema."""
+        """The facts read off an instance, with its schema."""
         if instance.key not in self.stalls:
             self.stalls[instance.key] = Stall(instance.read, instance.schema)
         return self.stalls[instance.key]
 
     def only(self, kept: Callable[[KnownInstance], bool]) -> Cases:
-        """Return the cases of some instances."""
+        """The cases of some instances."""
         marks = np.array([kept(instance) for instance in self.instances])
         rows = np.repeat(marks, len(self.epsilons))
         return Cases(
@@ -176,6 +176,6 @@ class Cases:
 
 
 def seen(metafeatures: Sequence[Metafeature], view: View) -> list[float]:
-    """Return the metafeatures' values; one that is no finite number counts as 0."""
+    """The metafeatures' values; one that is no finite number counts as 0."""
     values = [each(view) for each in metafeatures]
     return [value if math.isfinite(value) else 0.0 for value in values]

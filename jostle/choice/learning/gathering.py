@@ -92,7 +92,7 @@ def _floor(task: Task[Any], judge: str | None) -> float:
 
 
 def _failures(history: History, found: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
-    """Return which Options failed, how often, and why."""
+    """The Options that failed, how often, and why."""
     failures = []
     for place, option in enumerate(options):
         runs, failed = (int(sum(each.failed[place, kind] for each in found)) for kind in range(2))
@@ -110,7 +110,7 @@ def _failures(history: History, found: Sequence[Gathered], options: Sequence[Opt
 
 
 def _counted(losses: Floats, unfit: NDArray[np.bool_], floor: float) -> Floats:
-    """Return losses with what failures count as, and Options that are not to be chosen."""
+    """Losses with what failures count as, and Options that are not to be chosen."""
     ran = np.where(np.isinf(losses), np.nan, losses)
     there = ~np.isnan(losses).any(axis=1, keepdims=True) & ~np.isnan(ran).all(axis=1, keepdims=True)
     kept = np.where(unfit[None, :, None], np.nan, ran) if not unfit.all() else ran
@@ -129,7 +129,7 @@ def _gathered(
     wanted: Sequence[str],
     judge: str | None,
 ) -> Gathered | None:
-    """Return an instance's losses, or None if some budget was not rehearsed with all Options."""
+    """An instance's losses, or None if some budget was not rehearsed with all Options."""
     parts = [_losses(history, cut.key, names, wanted, judge) for cut in cuts]
     losses = parts[0] if len(parts) == 1 else np.stack([_mean(part) for part in parts], axis=2)
     ran = np.asarray(np.isfinite(losses).any(axis=1))
@@ -142,7 +142,7 @@ def _gathered(
 
 
 def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequence[str], judge: str | None) -> Floats:
-    """Return budgets by Options by repeats: NaN for a repeat that not all Options have, infinity for what failed."""
+    """Budgets by Options by repeats: NaN for a repeat that not all Options have, infinity for what failed."""
     known = [history.losses(key, name, version, judge) for name, version in names]
     repeats = max((repeat + 1 for losses in known for _, repeat in losses), default=0)
     found = np.full((len(wanted), len(names), repeats), np.nan)
@@ -157,7 +157,7 @@ def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequ
 
 
 def _mean(losses: Floats) -> Floats:
-    """Return the means over the repeats there are, NaN where there are none; what failed once, failed."""
+    """The means over the repeats there are, NaN where there are none; what failed once, failed."""
     counts = (~np.isnan(losses)).sum(axis=2)
     sums = np.nansum(losses, axis=2)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

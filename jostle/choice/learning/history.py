@@ -91,12 +91,12 @@ class Sketch:
 
     @classmethod
     def of(cls, schema: Schema) -> Sketch:
-        """Return a schema's sketch."""
+        """A schema's sketch."""
         columns = [(name, column.size, isinstance(column, Numeric)) for name, column in schema.columns]
         return cls(columns, schema.label, schema.rows is not None)
 
     def schema(self, rows: int) -> Schema:
-        """Return a schema that looks like this one, with numbers for values; of a table with so many rows."""
+        """A schema that looks like this one, with numbers for values; of a table with so many rows."""
         return Schema(
             {
                 name: Numeric(0, size, bins=size) if numeric else Categorical([str(code) for code in range(size)])
@@ -207,7 +207,7 @@ class History:
 
     @classmethod
     def open(cls, path: str | Path) -> History:
-        """Return the history in a file, to be gone on with; an empty one if there is no file yet."""
+        """The history in a file, to be gone on with; an empty one if there is no file yet."""
         there = Path(path)
         history = cls(read_lines(there) if there.exists() else (), path=there)
         store_at(there).mend()
@@ -260,24 +260,24 @@ class History:
         return self._losses.get(key, {}) if judge is None else self._others.get(key, {}).get(judge, {})
 
     def seconds(self, instance: str, option: str, version: int) -> float | None:
-        """Return the median time of an Option's runs on an instance."""
+        """The median time of an Option's runs on an instance."""
         times = self._seconds.get((instance, option, version))
         return float(np.median(times)) if times else None
 
     def group(self, instance: str) -> str:
-        """Return the group that an instance's database is of."""
+        """The group that an instance's database is of."""
         return self.databases[self.instances[instance].database].group
 
     def __len__(self) -> int:
-        """Return the number of runs."""
+        """The number of runs."""
         return sum(map(len, self._losses.values()))
 
     def __or__(self, other: History) -> History:
-        """Return what either history knows."""
+        """The history of both."""
         return History([*self.lines(), *other.lines()])
 
     def of(self, keys: Iterable[str]) -> History:
-        """Return what is known of some instances."""
+        """The history of some instances."""
         instances = {key for key in keys if key in self.instances}
         databases = {self.instances[key].database for key in instances}
         return History(
@@ -320,7 +320,7 @@ class History:
         store_at(path).save(map(to_json, self.lines()))
 
     def array(self, instance: str, option: str, version: int, epsilons: Iterable[str]) -> NDArray[np.float64] | None:
-        """Return the losses as an array of epsilons by repeats, NaN for failed runs; None if any is missing."""
+        """The losses as an array of epsilons by repeats, NaN for failed runs; None if any is missing."""
         losses, wanted = self.losses(instance, option, version), tuple(epsilons)
         repeats = min((sum(each == epsilon for each, _ in losses) for epsilon in wanted), default=0)
         if not repeats:
@@ -344,7 +344,7 @@ def _short(loss: float | None) -> float | None:
 
 
 def to_json(line: Line) -> str:
-    """Return a line of a history as JSON."""
+    """A line of a history as JSON."""
     facts = asdict(line)
     if not facts.get("others", True):
         del facts["others"]
@@ -356,7 +356,7 @@ def to_json(line: Line) -> str:
 
 
 def from_json(text: str) -> Line:
-    """Return the line that a text of JSON stands for."""
+    """The line that a text of JSON stands for."""
     facts = HISTORY.facts(text)
     kind = facts.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
@@ -378,5 +378,5 @@ def read_lines(path: str | Path) -> Iterator[Line]:
 
 
 def read_history(path: str | Path) -> History:
-    """Return the history in a file."""
+    """The history in a file."""
     return History(read_lines(path))

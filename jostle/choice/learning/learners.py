@@ -43,7 +43,7 @@ class Example:
 
 
 def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
-    """Return the Options' log regrets, and the logarithm of the best loss, a row per case."""
+    """The Options' log regrets, and the logarithm of the best loss, a row per case."""
     least = np.maximum(losses, max(floor, LEAST))
     logs = np.log(least)
     best = logs.min(axis=1, keepdims=True)
@@ -51,7 +51,7 @@ def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
 
 
 def losses_of(logs: Floats) -> Floats:
-    """Return the losses, or ratios of losses, that these are the logarithms of; absurd ones are cut."""
+    """The losses, or ratios of losses, that these are the logarithms of; absurd ones are cut."""
     return np.asarray(np.exp(np.minimum(logs, ABSURD)))
 
 
@@ -66,15 +66,15 @@ class Fitted(ABC):
 
     @abstractmethod
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return for each row and Option the log regret expected, less a common number, and its spread."""
+        """For each row and Option the log regret expected, less a common number, and its spread."""
 
     @abstractmethod
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return for each row the best Option's loss expected."""
+        """For each row the best Option's loss expected."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Return what a file of JSON holds."""
+        """The facts that a file of JSON holds."""
 
 
 class Learner(ABC):
@@ -86,7 +86,7 @@ class Learner(ABC):
 
     @abstractmethod
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:
-        """Return what predicts."""
+        """A fitted learner."""
 
 
 @frozen(eq=False)
@@ -101,16 +101,16 @@ class FittedForest(Fitted):
         check_forest(self.forest, options + 1, inputs)
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return the trees' mean and spread."""
+        """The trees' mean and spread."""
         mean, spread = self.forest.predict(inputs)
         return mean[:, :-1], spread[:, :-1]
 
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return the trees' mean, as a loss."""
+        """The trees' mean, as a loss."""
         return losses_of(self.forest.predict(inputs)[0][:, -1])
 
     def facts(self) -> dict[str, Any]:
-        """Return the forest's."""
+        """The forest's."""
         return self.forest.facts()
 
 
@@ -125,7 +125,7 @@ class ForestLearner(Learner):
     """Least cases in a leaf, not counting draws of noise twice."""
 
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:
-        """Return a forest."""
+        """A forest."""
         regrets, best = log_regret(example.losses, example.floor)
         return FittedForest(
             fit_forest(
@@ -153,17 +153,17 @@ class FittedTree(Fitted):
         check_forest(self.tree, 2 * options + 1, inputs)
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return what the leaves hold."""
+        """The values that the leaves hold."""
         found = self.tree.predict(inputs)[0]
         options = (found.shape[1] - 1) // 2
         return found[:, :options], found[:, options : 2 * options]
 
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return what the leaves hold."""
+        """The values that the leaves hold."""
         return losses_of(self.tree.predict(inputs)[0][:, -1])
 
     def facts(self) -> dict[str, Any]:
-        """Return the tree's."""
+        """The tree's."""
         return self.tree.facts()
 
 
@@ -177,7 +177,7 @@ class TreeLearner(Learner):
     """The least share of all cases in a leaf."""
 
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
-        """Return a tree."""
+        """A tree."""
         regrets, best = log_regret(example.losses, example.floor)
         return FittedTree(
             fit_regret_tree(
@@ -213,7 +213,7 @@ class FittedNearest(Fitted):
             raise ChoiceError("what was learned from similar cases has none, or none that counts")
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return the mean and spread over the nearest cases."""
+        """The mean and spread over the nearest cases."""
         near, weights = self._nearest(inputs)
         found = self.regrets[near]
         mean = np.einsum("ij,ijk->ik", weights, found)
@@ -221,7 +221,7 @@ class FittedNearest(Fitted):
         return mean, spread
 
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return the mean over the nearest cases."""
+        """The mean over the nearest cases."""
         near, weights = self._nearest(inputs)
         return losses_of((weights * self.best[near]).sum(axis=1))
 
@@ -234,7 +234,7 @@ class FittedNearest(Fitted):
         return near, weights / weights.sum(axis=1, keepdims=True)
 
     def facts(self) -> dict[str, Any]:
-        """Return the cases."""
+        """The cases."""
         names = ("centre", "points", "regrets", "best", "weights")
         held = {name: np.round(getattr(self, name), 3).tolist() for name in names}
         # A width that is small is not none.
@@ -249,7 +249,7 @@ class NearestLearner(Learner):
     count: int = 25
 
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
-        """Return the cases, scaled."""
+        """The cases, scaled."""
         regrets, best = log_regret(example.losses, example.floor)
         centre, width = example.inputs.mean(axis=0), example.inputs.std(axis=0)
         width = np.where(width > 0, width, 1.0)
@@ -272,16 +272,16 @@ class FittedConstant(Fitted):
         check_array(self.spread, options)
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return the same for all rows."""
+        """The same for all rows."""
         shape = (len(inputs), len(self.mean))
         return np.broadcast_to(self.mean, shape), np.broadcast_to(self.spread, shape)
 
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return the same for all rows."""
+        """The same for all rows."""
         return losses_of(np.full(len(inputs), self.best))
 
     def facts(self) -> dict[str, Any]:
-        """Return the numbers."""
+        """The numbers."""
         return {"mean": np.round(self.mean, 4).tolist(), "spread": np.round(self.spread, 4).tolist(), "best": self.best}
 
 
@@ -292,7 +292,7 @@ class ConstantLearner(Learner):
     name: ClassVar[str] = "single best"
 
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:  # noqa: ARG002 - nothing is random
-        """Return the means of all cases; the order is that of mean regrets, not of their logarithms."""
+        """The means of all cases; the order is that of mean regrets, not of their logarithms."""
         regrets, best = log_regret(example.losses, example.floor)
         mean = np.log(np.average(np.exp(regrets), axis=0, weights=example.weights))
         return FittedConstant(mean, regrets.std(axis=0), float(np.average(best[:, 0], weights=example.weights)))
@@ -318,22 +318,22 @@ class FittedPrior(Fitted):
             raise ChoiceError("the maker learned with predictions of its Options, which are others here")
 
     def prior(self, inputs: Floats) -> Floats:
-        """Return the logarithms of what the programmers predict; 0 for Options without a prediction."""
+        """The logarithms of what the programmers predict; 0 for Options without a prediction."""
         return prior_logs(self.priors, self.names, inputs)
 
     def predict(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Return prior and correction together."""
+        """Prior and correction together."""
         mean, spread = self.correction.predict(inputs)
         logs = self.prior(inputs) + mean
         return logs - logs.min(axis=1, keepdims=True), spread
 
     def best_loss(self, inputs: Floats) -> Floats:
-        """Return the least of the losses predicted."""
+        """The least of the losses predicted."""
         logs = self.prior(inputs) + self.correction.predict(inputs)[0]
         return losses_of(logs.min(axis=1))
 
     def facts(self) -> dict[str, Any]:
-        """Return the correction; the predictions are the Options' own."""
+        """The correction; the predictions are the Options' own."""
         return self.correction.facts()
 
 
@@ -347,7 +347,7 @@ class PriorLearner(Learner):
     priors: tuple[Predict | None, ...]
 
     def fit(self, example: Example, *, seed: int = 0) -> Fitted:
-        """Return prior and correction."""
+        """Prior and correction."""
         logs = np.log(np.maximum(example.losses, max(example.floor, LEAST)))
         left = logs - prior_logs(self.priors, self.names, example.inputs)
         correction = fit_forest(
@@ -357,7 +357,7 @@ class PriorLearner(Learner):
 
 
 def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: Floats) -> Floats:
-    """Return the logarithms of what programmers predict for each row and Option."""
+    """The logarithms of what programmers predict for each row and Option."""
     found = np.zeros((len(inputs), len(priors)))
     for place, row in enumerate(np.asarray(inputs).tolist()):
         seen = dict(zip(names, row, strict=True))
@@ -391,7 +391,7 @@ def check_array(array: Floats, *shape: int) -> None:
 def from_facts(
     kind: str, facts: Mapping[str, Any], names: tuple[str, ...] = (), priors: tuple[Predict | None, ...] = ()
 ) -> Fitted:
-    """Return the fitted learner that `facts` came from, or raise DamageError where they came from none."""
+    """The fitted learner that `facts` came from, or raise DamageError where they came from none."""
     match kind:
         case FittedForest.kind:
             return FittedForest(structured(facts, Forest))

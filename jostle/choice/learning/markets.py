@@ -40,7 +40,7 @@ class Purchases(Market):
     bought: dict[str, Floats] = field(factory=dict)
 
     def buy(self, wanted: Expression) -> Floats:
-        """Return what was bought before, or buy it."""
+        """The values bought before; buy what was not."""
         key = key_of(wanted)
         if key not in self.listed:
             raise ChoiceError(
@@ -53,7 +53,7 @@ class Purchases(Market):
         return self.bought[key]
 
     def rows(self, sure: float) -> int | None:
-        """Return how many rows there are, if what was bought tells: counts of all rows, as exactly as asked for.
+        """Number of rows, if what was bought tells: counts of all rows, as exactly as asked for.
 
         The sum of m counts with Laplace noise of scale s on each has a standard deviation of sqrt(2m) s. What is so
         often that, *sure*, is taken for the number itself.
@@ -83,7 +83,7 @@ class Stall:
     """By the metafeature's identity; it is held with it, so that its place is not taken by another."""
 
     def distinct(self, metafeatures: Iterable[Metafeature]) -> dict[str, Expression]:
-        """Return what several metafeatures buy here together, each thing once."""
+        """The expressions that several metafeatures buy here together, each thing once."""
         found: dict[str, Expression] = {}
         for each in metafeatures:
             if id(each) not in self.listed:
@@ -93,7 +93,7 @@ class Stall:
         return found
 
     def values(self, wanted: Expression) -> tuple[Floats, Fraction]:
-        """Return an expression's numbers, and its sensitivity."""
+        """An expression's numbers, and its sensitivity."""
         key = key_of(wanted)
         if key not in self.worked_out:
             if key not in self.read:
@@ -123,7 +123,7 @@ class Replica(Market):
     bought: dict[str, Floats] = field(factory=dict)
 
     def buy(self, wanted: Expression) -> Floats:
-        """Return what was read, noised once."""
+        """The values read, noised once."""
         values, moved = self.stall.values(wanted)
         if self.each is None:
             return values
@@ -136,13 +136,13 @@ class Replica(Market):
 
 
 def read_raw(metafeatures: Iterable[Metafeature], table: Table) -> dict[str, tuple[float, ...]]:
-    """Return what metafeatures buy on a public table, without noise; a table opened as private is refused."""
+    """The values that metafeatures buy on a public table, without noise; a private one is refused."""
     wanted = distinct(metafeatures, table.schema)
     numbers = raw(table, wanted.values())
     return {key: tuple(map(float, found)) for key, found in zip(wanted, numbers, strict=True)}
 
 
 def seeded(seed: Any) -> Noise:
-    """Return a noise that is a function of a seed, for training."""
+    """A noise that is a function of a seed, for training."""
     digest = hashlib.blake2b(repr(seed).encode(), digest_size=8).digest()
     return Noise(SeededBits(int.from_bytes(digest, "big")))

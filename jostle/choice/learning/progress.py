@@ -64,12 +64,12 @@ class Progress:
 
 
 def silent() -> Progress:
-    """Return a progress that shows nothing."""
+    """A progress that shows nothing."""
     return Progress(shown=False)
 
 
 def shown_progress() -> Progress:
-    """Return a progress that is shown on standard error, if that is a terminal."""
+    """A progress that is shown on standard error, if that is a terminal."""
     from rich.console import Console  # noqa: PLC0415 - for terminals only
 
     return Progress(shown=Console(stderr=True).is_terminal)

@@ -50,7 +50,7 @@ class Figures:
 
 
 def in_words(found: Figures, single: str) -> str:
-    """Return how a maker does beside always running one Option, and beside hindsight, as a sentence.
+    """How a maker does beside always running one Option, and beside hindsight, as a sentence.
 
     >>> found = Figures(10, 1.03, 1.2, 1.5, 0.5, 0.09, 0.213, 0.22, 0.205, 1.06)
     >>> in_words(found, "Majority")  # doctest: +ELLIPSIS
@@ -65,7 +65,7 @@ def in_words(found: Figures, single: str) -> str:
 
 
 def honest_best(losses: Floats) -> Floats:
-    """Return each cell's loss in hindsight; *losses* are cells by Options by repeats, NaN for repeats not made.
+    """Each cell's loss in hindsight; *losses* are cells by Options by repeats, NaN for repeats not made.
 
     A cell with a single repeat has no honest hindsight: NaN.
 
@@ -86,7 +86,7 @@ def honest_best(losses: Floats) -> Floats:
 
 
 def as_failed(losses: Floats, floor: float, axis: int | None = None) -> Floats:
-    """Return what a failure counts as beside losses; NaN stands for losses that there are not.
+    """The losses, with what failures count as beside them; NaN stands for losses that there are not.
 
     >>> float(as_failed(np.array([0.2, 0.4]), 0.01)), float(as_failed(np.array([0.0]), 0.01))
     (0.8, 0.02)
@@ -98,7 +98,7 @@ def as_failed(losses: Floats, floor: float, axis: int | None = None) -> Floats:
 def figures(
     chosen: Floats, single: Floats, hindsight: Floats, *, floor: float, weights: Floats | None = None
 ) -> Figures:
-    """Return the figures of chosen losses, given those of the single best Option and of hindsight, a cell each."""
+    """The figures of chosen losses, given those of the single best Option and of hindsight, a cell each."""
     known = ~np.isnan(hindsight)
     if not known.any():
         raise ChoiceError("there are no cells to judge by")
@@ -128,7 +128,7 @@ def figures(
 
 
 def weights_of(groups: NDArray[np.str_]) -> Floats:
-    """Return weights that give every group the same say, however many cells it has; their mean is 1."""
+    """Weights that give every group the same say, however many cells it has; their mean is 1."""
     _, which, counts = np.unique(groups, return_inverse=True, return_counts=True)
     found: Floats = 1 / counts[which]
     return np.asarray(found / found.mean())

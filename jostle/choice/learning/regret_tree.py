@@ -29,7 +29,7 @@ class Split:
 def fit_regret_tree(
     inputs: Floats, regrets: Floats, best: Floats, weights: Floats, *, most_leaves: int, least_share: float
 ) -> Forest:
-    """Return a tree whose leaves hold each Option's mean log regret, its spread, and the mean log of the best loss."""
+    """A tree whose leaves hold each Option's mean log regret, its spread, and the mean log of the best loss."""
     weights = weights / weights.sum()
     feature, threshold, left, right = [LEAF], [0.0], [0], [0]
     rows = [np.arange(len(inputs))]
@@ -57,7 +57,7 @@ def fit_regret_tree(
 
 
 def path_of(tree: Forest, row: Floats) -> list[tuple[int, float, bool]]:
-    """Return the questions on a row's way to its leaf: input, threshold, and whether the row is above it."""
+    """The questions on a row's way to its leaf: input, threshold, and whether the row is above it."""
     node, path = int(tree.roots[0]), []
     while (feature := int(tree.feature[node])) != LEAF:
         above = bool(row[feature] > tree.threshold[node])
@@ -75,7 +75,7 @@ def _summary(regrets: Floats, best: Floats, weights: Floats) -> Floats:
 def _best_split(
     inputs: Floats, regrets: Floats, weights: Floats, rows: NDArray[np.intp], least_share: float
 ) -> Split | None:
-    """Return the split that saves the most regret, counted in all cases; None if there is none."""
+    """The split that saves the most regret, counted in all cases; None if there is none."""
     weight = weights[rows]
     if len(rows) < 2 or weight.sum() < 2 * least_share:
         return None

@@ -156,7 +156,7 @@ def _size(batch: Batch) -> int:
 
 
 def perform(batch: Batch) -> list[Line]:
-    """Return what a batch shows: run in a worker."""
+    """The lines that a batch shows: run in a worker."""
     instance = batch.task.instance(batch.database, batch.spec)
     lines: list[Line] = []
     if batch.repeat == 0:
@@ -266,6 +266,6 @@ def mean_error(option: Option, database: PublicDatabase, size: int, epsilon: Fra
 
 
 def seed_of(key: str, option: str, epsilon: str, repeat: int) -> int:
-    """Return the seed of one run's noise; *option* is its name and version."""
+    """The seed of one run's noise; *option* is its name and version."""
     text = f"{key} {option} {epsilon} {repeat}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -29,25 +29,25 @@ class MakersByAxes(Option[Answer]):
 
     @property
     def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class
-        """Return what its makers answer."""
+        """The task that its makers answer."""
         return self.makers[0].task
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
-        """Return a mark of what its makers learned."""
+        """A mark of what its makers learned."""
         return hash(tuple(maker.version for maker in self.makers)) & (2**31 - 1)
 
     @property
     def name(self) -> str:
-        """Return what it is called."""
+        """Its name."""
         return self.label
 
     def maker_for(self, schema: Schema) -> ChoiceMaker[Answer]:
-        """Return the maker that learned from tables of so many columns; the last one, which refuses, where none did."""
+        """The maker that learned from tables of so many columns; the last one, which refuses, where none did."""
         return next((maker for maker in self.makers if len(schema.names) in maker.axes), self.makers[-1])
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why no maker is for such tables, or None."""
+        """The reason why no maker is for such tables, or None."""
         known = sorted({count for maker in self.makers for count in maker.axes})
         if len(schema.names) not in known:
             return (
@@ -56,11 +56,11 @@ class MakersByAxes(Option[Answer]):
         return self.maker_for(schema).refuses(schema)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return what the maker for such tables costs."""
+        """The cost of the maker for such tables."""
         return self.maker_for(schema).cost(schema, epsilon)
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
-        """Return the answer of the maker for tables like this one."""
+        """The answer of the maker for tables like this one."""
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix='jostle.options.get("ShrunkTree")')
         return self.maker_for(db.schema)(db, *questions, epsilon=epsilon, site=site, **named)

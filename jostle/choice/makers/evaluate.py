@@ -90,7 +90,7 @@ class Evaluation:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """Return everything as plain data: the figures at the top level, and a list of cells."""
+        """Everything as plain data: the figures at the top level, and a list of cells."""
         counted = {name: _plain(number) for name, number in asdict(self.figures).items() if name != "cells"}
         return {
             "maker": self.maker,
@@ -156,7 +156,7 @@ def evaluate(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Return how a maker does on databases: on all rows but those held out, or on a grid's own records.
+    """How a maker does on databases: on all rows but those held out, or on a grid's own records.
 
     Each trial holds other rows out, so that which Option is best in hindsight is read off other rows than its loss.
     Noise comes from seeds, so that the same evaluation gives the same figures.
@@ -260,7 +260,7 @@ def _attempt(trial: Trial) -> list[TrialResult] | str:
 
 
 def _taken(trace: Trace, label: str) -> str | None:
-    """Return what a maker chose: it says so before what it chose runs, which may be a maker again."""
+    """The choice of a maker: it says so before what it chose runs, which may be a maker again."""
     for record in trace.records:
         if isinstance(record, Chosen) and record.label == label:
             return record.taken[0][0]
@@ -276,7 +276,7 @@ def _cell(
     *,
     floor: float,
 ) -> Result | None:
-    """Return what the trials show; what failed counts as worse than all that did not. None if nothing ran."""
+    """The result of the trials; what failed counts as worse than all that did not. None if nothing ran."""
     raw = np.array([outcome.losses for outcome in outcomes], dtype=np.float64).T
     if np.isnan(raw).all():
         return None

@@ -29,12 +29,12 @@ class Learns(Protocol):
 
 
 def place_of(training: Learns, maker: ChoiceMaker) -> Path:
-    """Return the file that a maker which learns so is kept in."""
+    """The file that a maker which learns so is kept in."""
     return keeper.place_of("makers", maker.label, keeper.mark_of(training.facts(maker)))
 
 
 def kept(training: Learns, maker: ChoiceMaker) -> Trained | None:
-    """Return what a maker learned before, if it is kept and still fits."""
+    """The maker as it learned before, if that is kept and still fits; or None."""
     try:
         path = place_of(training, maker)
         if not path.exists():
@@ -55,7 +55,7 @@ def keep(training: Learns, maker: ChoiceMaker, trained: Trained) -> Path:
 
 
 def identity_of(database: PublicDatabase) -> str:
-    """Return a text that changes when a database does, without reading all of it where that can be helped.
+    """A text that changes when a database does, without reading all of it where that can be helped.
 
     Of a file: its place, and the hash that it had when it was looked at, or its size and time. Of what a generator or a
     package makes: how it is made. Of what is in memory: its digest.

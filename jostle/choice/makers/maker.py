@@ -97,22 +97,22 @@ class ChoiceMaker(Option[Answer]):
 
     @property
     def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its Options
-        """Return what its Options answer."""
+        """The task that its Options answer."""
         return self.among[0].task
 
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
-        """Return a mark of what it learned."""
+        """A mark of what it learned."""
         return self.trained.mark
 
     @property
     def name(self) -> str:
-        """Return what it is called, and what it chooses among."""
+        """Its name, and what it chooses among."""
         return f"{self.label}({', '.join(option.name for option in self.among)})"
 
     @property
     def trained(self) -> Trained:
-        """Return what it learned; learn it first, if need be."""
+        """Its trained state; learn it first, if need be."""
         if not self.known:
             if self.trainer is None:
                 raise ChoiceError(
@@ -126,27 +126,27 @@ class ChoiceMaker(Option[Answer]):
         return trained
 
     def with_trained(self, trained: Trained) -> ChoiceMaker:
-        """Return this maker with what was learned elsewhere."""
+        """This maker with what was learned elsewhere."""
         trained.check(self.among, self.informed_by)
         return evolve(self, known=[trained], trainer=None)
 
     def priors(self) -> tuple[Predict | None, ...]:
-        """Return the programmers' own predictions of each Option, where there are any."""
+        """The programmers' own predictions of each Option, where there are any."""
         return tuple(getattr(option, "predict", None) for option in self.among)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why it did not learn for such tables, or why none of its Options runs; or None."""
+        """The reason why it did not learn for such tables, or why none of its Options runs; or None."""
         if self.axes and len(schema.names) not in self.axes:
             return f"it learned from grids of {_listed(self.axes)}, and this table has {_listed((len(schema.names),))}"
         reasons = [option.refuses(schema) for option in self.among]
         return None if None in reasons else f"none of its Options does: {reasons[0]}"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever is chosen
-        """Return an allotment: metafeatures and the Option that is run spend at most that together."""
+        """An allotment: metafeatures and the Option that is run spend at most that together."""
         return Allotment(epsilon)
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
-        """Return the answer of the Option that should do best with what is left of *epsilon* after looking."""
+        """The answer of the Option that should do best with what is left of *epsilon* after looking."""
         trained = self.trained
         asked = self.task.read(db.schema, questions)
 

@@ -64,7 +64,7 @@ class Training:
     jobs: Callable[[Corpus], Sequence[tuple[PublicDatabase, Spec]]] = field(default=default_jobs)
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
-        """Return what the maker learned, if it is kept on this machine; otherwise let it learn, and keep that."""
+        """The maker as it learned, if that is kept on this machine; otherwise let it learn, and keep that."""
         found = kept(self, maker)
         if found is None:
             found = self.learn(maker, shown_progress())
@@ -97,7 +97,7 @@ class Training:
             yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
 
     def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
-        """Return what a maker learns; rehearse first what was not rehearsed yet."""
+        """A trained maker; rehearse first what was not rehearsed yet."""
         history = self.rehearsed(maker, progress)
         cases = self.cases(maker, history)
         learners = self.learners(maker)
@@ -107,7 +107,7 @@ class Training:
             )
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
-        """Return what is learned from."""
+        """The cases to learn from."""
         judge = maker.task.other(self.judged_by)
         epsilons = self.epsilons or EPSILONS
         if self.corpus is None:
@@ -116,14 +116,14 @@ class Training:
         return cases_of(history, maker.among, epsilons=epsilons, judge=judge)
 
     def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
-        """Return who may learn: the programmer's own predictions as well, if there are any."""
+        """The learners that may learn: the programmer's own predictions as well, if there are any."""
         priors = maker.priors()
         if not any(priors):
             return LEARNERS
         return (*LEARNERS, PriorLearner(tuple(each.name for each in maker.informed_by), priors))
 
     def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
-        """Return a history that has all the maker's Options, rehearsing those it does not have."""
+        """A history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
             return self._judged(maker, self._known(maker))
         history = self.history if self.history is not None else History.open(histories_of(maker.task))
@@ -147,7 +147,7 @@ class Training:
         return history.of(plan.key(database, spec) for database, spec in jobs)
 
     def _known(self, maker: ChoiceMaker) -> History:
-        """Return what is learned from where no databases are named."""
+        """The history to learn from where no databases are named."""
         if self.history is not None:
             return self.history
         return rehearsals_of(maker.label) if maker.label in SHIPPED else rehearsals_for(maker.task)

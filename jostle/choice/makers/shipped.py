@@ -109,7 +109,7 @@ SHIPPED = {
 
 @lru_cache(maxsize=4)
 def shipped_history(task: Task[Any]) -> History:
-    """Return the rehearsals of a task that came with Jostle."""
+    """The rehearsals of a task that came with Jostle."""
     path = shipped_folder() / f"{task.name}.jsonl.gz"
     if not path.exists():
         raise ChoiceError(
@@ -120,13 +120,13 @@ def shipped_history(task: Task[Any]) -> History:
 
 
 def rehearsals_of(name: str) -> History:
-    """Return the rehearsals that a maker which came with Jostle learned from."""
+    """The rehearsals that a maker which came with Jostle learned from."""
     shipped = _shipped(name)
     return rehearsals_for(shipped.task, axes=shipped.axes, role=shipped.role)
 
 
 def rehearsals_for(task: Task[Any], *, axes: tuple[int, ...] = (), role: Role | None = "learn") -> History:
-    """Return the rehearsals of a task that came with Jostle, on databases of a role; on all that there are if None."""
+    """The rehearsals of a task that came with Jostle, on databases of a role; on all that there are if None."""
     history = shipped_history(task)
     return history.of(
         key
@@ -148,6 +148,6 @@ def _shipped(name: str) -> Shipped:
 
 @lru_cache(maxsize=8)
 def shipped_maker(name: str) -> Trained:
-    """Return what a maker that came with Jostle has learned."""
+    """The learned state of a maker that came with Jostle."""
     _shipped(name)
     return Trained.read(shipped_folder() / f"{name}.json")

@@ -58,7 +58,7 @@ class FormulaTerm:
         return first
 
     def values(self, inputs: Floats, names: Sequence[str]) -> Floats:
-        """Return what it is, for each row of what is seen."""
+        """Its value for each row of what is seen."""
         seen = [inputs[:, names.index(name)] for name in self.names]
         match self.kind:
             case "square":
@@ -88,7 +88,7 @@ class Formula:
         return f"exp(min(max({plain(self.start)}{''.join(parts)}, {LOWEST}), {HIGHEST}))"
 
     def logs(self, inputs: Floats, names: Sequence[str]) -> Floats:
-        """Return the logarithm of what it predicts for each row of what is seen."""
+        """The logarithm of what it predicts for each row of what is seen."""
         found = np.full(len(inputs), self.start)
         for term, weight in zip(self.terms, self.weights, strict=True):
             found += weight * term.values(inputs, names)
@@ -96,12 +96,12 @@ class Formula:
 
 
 def plain(number: float) -> str:
-    """Return a number of four digits, without an exponent."""
+    """A number of four digits, without an exponent."""
     return np.format_float_positional(float(f"{number:.4g}"), trim="-")
 
 
 def signed(number: float) -> str:
-    """Return a number that is added, with its sign."""
+    """A number that is added, with its sign."""
     return f"{'-' if number < 0 else '+'} {plain(abs(number))}"
 
 
@@ -124,7 +124,7 @@ class Synthesis:
     """Of the budget, that was taken to be spent on what formulas look at."""
 
     def as_text(self) -> str:
-        """Return it as text that can be pasted into the program, with what it is worth as comments."""
+        """This as text that can be pasted into the program, with what it is worth as comments."""
         own = "" if self.by_programmer is None else f", by the program's own predictions {self.by_programmer:.3f}"
         lines = [
             f"# Mean regret on databases left out, with {float(self.share):.0%} of the budget for what is looked at:",
@@ -138,7 +138,7 @@ class Synthesis:
 def synthesize(
     cases: Cases, metafeatures: Sequence[Metafeature], share: Fraction, priors: Sequence[Predict | None] = ()
 ) -> Synthesis:
-    """Return the best small formulas for each Option, and what choosing by them is worth on groups left out."""
+    """The best small formulas for each Option, and what choosing by them is worth on groups left out."""
     names = [each.name for each in metafeatures]
     inputs = cases.inputs(metafeatures, share, draws=DRAWS)
     losses = cases.spent(share)
@@ -181,7 +181,7 @@ def synthesize(
 def search(
     cases: Cases, inputs: Floats, losses: Floats, names: Sequence[str], kept: NDArray[np.bool_]
 ) -> tuple[Formula, ...]:
-    """Return a formula for each Option, from some cases."""
+    """A formula for each Option, from some cases."""
     rows = np.concatenate(inputs[:, kept])
     weights = np.tile(cases.weights(kept), len(inputs))
     logs = np.tile(np.log(np.maximum(losses[kept], max(cases.floor, LEAST))), (len(inputs), 1))
@@ -192,7 +192,7 @@ def search(
 
 
 def candidates(rows: Floats, names: Sequence[str]) -> list[FormulaTerm]:
-    """Return the terms that are tried: thresholds are quantiles of what was seen."""
+    """The terms that are tried: thresholds are quantiles of what was seen."""
     found = [FormulaTerm("itself", (name,)) for name in names]
     for place, name in enumerate(names):
         seen = rows[:, place]
@@ -204,7 +204,7 @@ def candidates(rows: Floats, names: Sequence[str]) -> list[FormulaTerm]:
 
 
 def _fitted(terms: Sequence[FormulaTerm], columns: Floats, target: Floats, weights: Floats, groups: int) -> Formula:
-    """Return the formula to which terms are added one at a time, as long as each is worth it."""
+    """The formula to which terms are added one at a time, as long as each is worth it."""
     root = np.sqrt(weights)
     scaled, wanted = columns * root[:, None], target * root
     taken = [0]
@@ -222,7 +222,7 @@ def _fitted(terms: Sequence[FormulaTerm], columns: Floats, target: Floats, weigh
 
 
 def _solved(scaled: Floats, wanted: Floats, taken: Sequence[int]) -> tuple[Floats, float]:
-    """Return the least-squares weights of some columns, and the sum of squares that is left."""
+    """The least-squares weights of some columns, and the sum of squares that is left."""
     part = scaled[:, taken]
     solution = np.asarray(np.linalg.lstsq(part, wanted, rcond=None)[0], dtype=np.float64)
     return solution, float(((wanted - part @ solution) ** 2).sum())

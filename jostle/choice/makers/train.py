@@ -41,7 +41,7 @@ class Learned:
     """Formulas for what to expect of each Option, where they were asked for."""
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         trained = self.trained
         return {
             "maker": self.maker.label,
@@ -67,7 +67,7 @@ class Learned:
         }
 
     def as_text(self) -> str:
-        """Return it in sentences."""
+        """This in sentences."""
         trained = self.trained
         looked_at = ", ".join(name for name, _ in trained.metafeatures) or "nothing"
         lines = [f"warning: {problem}" for problem in self.problems]
@@ -99,7 +99,7 @@ def train_maker(
     synthesizing: bool = False,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> Learned:
-    """Return what a maker learns: with *corpus*, from these databases instead of those its program names.
+    """A trained maker: with *corpus*, from these databases instead of those its program names.
 
     Either way the program's maker uses it from then on, until it is trained again. *kept_in* is told where rehearsals
     are written, before they begin.
@@ -136,6 +136,6 @@ def train_maker(
 
 
 def _share_of(training: Training) -> Fraction:
-    """Return the share of the budget that formulas are searched for: the second least that may be spent."""
+    """The share of the budget that formulas are searched for: the second least that may be spent."""
     shares = sorted(each for each in training.shares if each)
     return shares[min(1, len(shares) - 1)] if shares else Fraction(0)

@@ -116,11 +116,11 @@ class Trained:
             raise ChoiceError("the maker's share, lead or single best Option is out of range")
 
     def for_schema(self, schema: Schema) -> Trained:
-        """Return what it learned for tables of this kind."""
+        """Its trained state for tables of this kind."""
         return self if schema.rows is None or self.declared is None else self.declared
 
     def predict(self, seen: Sequence[float]) -> Prediction:
-        """Return what is expected where this is seen."""
+        """The losses expected where this is seen."""
         row = np.asarray(seen, dtype=np.float64)[None, :]
         mean, spread = self.fitted.predict(row)
         losses = self.fitted.best_loss(row)[0] * losses_of(mean[0] - mean[0].min())
@@ -133,7 +133,7 @@ class Trained:
     def why(
         self, seen: Sequence[float], metafeatures: Sequence[Metafeature], chosen: int, prediction: Prediction
     ) -> str:
-        """Return in words what speaks for a choice."""
+        """The reason for a choice, in words."""
         if not len(metafeatures) or self.learner == "single best":
             return "nothing that can be looked at beats the Option that is best on average"
         if prediction.held and chosen == self.single:
@@ -153,7 +153,7 @@ class Trained:
 
     @property
     def summary(self) -> str:
-        """Return one line on where this was learned, and how well it does."""
+        """One line on where this was learned, and how well it does."""
         found = self.figures
         best = self.options[self.single][0]
         learned = f"learned from {self.rehearsals:,} rehearsals on {self.databases} public databases"
@@ -190,11 +190,11 @@ class Trained:
         return tuple(offered[name] for name, _ in self.metafeatures)
 
     def to_json(self) -> str:
-        """Return the maker as JSON."""
+        """The maker as JSON."""
         return json.dumps({"version": VERSION, **self.facts()}, separators=(",", ":"))
 
     def facts(self) -> dict[str, Any]:
-        """Return what a file of JSON holds of it."""
+        """The facts that a file of JSON holds of it."""
         return {
             "task": self.task,
             **({} if self.judge is None else {"judge": self.judge}),
@@ -219,7 +219,7 @@ class Trained:
 
     @classmethod
     def from_json(cls, text: str, priors: tuple[Predict | None, ...] = ()) -> Trained:
-        """Return the maker that a text of JSON holds."""
+        """The maker that a text of JSON holds."""
         return _made(MAKER, text, priors)
 
     def save(self, path: str | Path) -> None:
@@ -228,13 +228,13 @@ class Trained:
 
     @classmethod
     def read(cls, path: str | Path, priors: tuple[Predict | None, ...] = ()) -> Trained:
-        """Return the maker in a file."""
+        """The maker in a file."""
         file = MAKER.at(path)
         return _made(file, file.text(), priors)
 
     @property
     def mark(self) -> int:
-        """Return a number that changes with what was learned."""
+        """A number that changes with what was learned."""
         return int.from_bytes(hashlib.blake2b(self.to_json().encode(), digest_size=4).digest(), "big")
 
 
@@ -267,7 +267,7 @@ class TrainedFacts:
 
 
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
-    """Return the best of the ways that were tried, learned from all cases."""
+    """The best of the ways that were tried, learned from all cases."""
     chosen_so = nested(cases, tried)
     real = ~cases.artificial
     judged = chosen_so.figures(cases, real if real.any() else None)
@@ -350,7 +350,7 @@ def learn(
     learners: Sequence[Learner] = LEARNERS,
     progress: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Return what a maker learns; for tables that declare their number of rows, from what was rehearsed on such."""
+    """A trained maker; for tables that declare their number of rows, from what was rehearsed on such."""
 
     def learned(kept: Cases, tried_shares: Sequence[Fraction]) -> Trained:
         tried = judge_all(kept, metafeatures, shares=tried_shares, learners=learners, progress=progress)

@@ -93,7 +93,7 @@ class Judged:
     """How often each Option was chosen, cases by Options."""
 
     def figures(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> Figures:
-        """Return the figures, of some cases if not all are to count."""
+        """The figures, of some cases if not all are to count."""
         marks = np.ones(len(cases), dtype=np.bool_) if kept is None else kept
         return figures(
             self.losses[marks],
@@ -104,7 +104,7 @@ class Judged:
         )
 
     def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:
-        """Return the mean regret, against the best mean losses: what ways are compared by.
+        """The mean regret, against the best mean losses: what ways are compared by.
 
         Regrets above `MOST_SCORED` count as that, so that a few cells in which everything is hopeless, or nearly
         perfect, do not decide for all others. What generators made is learned from, but where there is anything real,
@@ -113,7 +113,7 @@ class Judged:
         return float(self._by_group(cases, kept).mean())
 
     def gain(self, other: Judged, cases: Cases) -> tuple[float, float]:
-        """Return how much lower the mean regret is than another way's, and the standard error of that over groups."""
+        """How much lower the mean regret is than another way's, and the standard error of that over groups."""
         lower = other._by_group(cases) - self._by_group(cases)
         return float(lower.mean()), float(lower.std(ddof=1) / math.sqrt(len(lower))) if len(lower) > 1 else 0.0
 
@@ -141,7 +141,7 @@ class Foreseen:
     whole: Floats
 
     def judged(self, way: Way) -> Judged:
-        """Return how choosing by it does."""
+        """How choosing by it does."""
         places = np.arange(len(self.spent))
         losses, taken = np.zeros(len(places)), np.zeros_like(self.spent)
         for draw in self.expected:
@@ -152,7 +152,7 @@ class Foreseen:
 
 
 def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
-    """Return the Options expected to be best, or the single best one where none is so far ahead of it."""
+    """The Options expected to be best, or the single best one where none is so far ahead of it."""
     places = np.arange(len(expected))
     best = np.argmin(expected, axis=1)
     ahead = expected[places, single] - expected[places, best]
@@ -160,7 +160,7 @@ def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArr
 
 
 def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Foreseen:
-    """Return what a way expects of groups of databases left out of its training, in turn."""
+    """The losses that a way expects of groups of databases left out of its training, in turn."""
     parts = list(split_groups(cases.groups, folds))
     if len(parts) < 2:
         raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
@@ -178,12 +178,12 @@ def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, e
 
 
 def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Judged:
-    """Return how a way does on groups of databases left out of its training, in turn."""
+    """How a way does on groups of databases left out of its training, in turn."""
     return foresee(cases, way, folds=folds, draws=draws, exact=exact).judged(way)
 
 
 def single_best(losses: Floats, weights: Floats, floor: float) -> int:
-    """Return the Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
+    """The Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
     if not floor:
         losses = np.maximum(losses, LEAST)
         losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
@@ -191,7 +191,7 @@ def single_best(losses: Floats, weights: Floats, floor: float) -> int:
 
 
 def fit_way(cases: Cases, way: Way, *, draws: int = DRAWS) -> Fitted:
-    """Return what a way learns from all cases."""
+    """The learner that a way fits to all cases."""
     everything = np.ones(len(cases), dtype=np.bool_)
     return _fit(_inputs(cases, way, draws), cases.spent(way.share), cases, way, everything)
 
@@ -220,7 +220,7 @@ def split_groups(groups: NDArray[np.str_], folds: int) -> Iterator[NDArray[np.bo
 
 
 def hash_of(name: str) -> int:
-    """Return a number that a name stands for, the same in every process."""
+    """A number that a name stands for, the same in every process."""
     return int.from_bytes(name.encode()[::-1] + b"\x01", "big") * 0x9E3779B97F4A7C15 % 2**61
 
 
@@ -234,7 +234,7 @@ def judge_all(
     draws: int = DRAWS,
     progress: Callable[[str], None] | None = None,
 ) -> list[Judged]:
-    """Return how all ways worth trying do: purchases are added one at a time, as long as they help."""
+    """How all ways worth trying do: purchases are added one at a time, as long as they help."""
     free, paid = free_and_paid(cases, metafeatures)
     tried = [judge(cases, SINGLE_BEST, folds=folds, draws=draws)]
     known: dict[tuple[object, ...], Judged] = {}
@@ -283,14 +283,14 @@ def glanced(cases: Cases, way: Way, progress: Callable[[str], None] | None) -> f
 
 
 def best_way(cases: Cases, tried: Sequence[Judged], kept: NDArray[np.bool_] | None = None) -> Judged:
-    """Return the way with the best score; of ways about as good, the one that was tried first."""
+    """The way with the best score; of ways about as good, the one that was tried first."""
     scores = [each.score(cases, kept) for each in tried]
     least = min(scores)
     return next(each for each, score in zip(tried, scores, strict=True) if score <= least * SAVED)
 
 
 def most_careful(cases: Cases, leads: Sequence[Judged]) -> Judged:
-    """Return the way with the largest lead that is not worse than the best one by more than a standard error.
+    """The way with the largest lead that is not worse than the best one by more than a standard error.
 
     *leads* are one way with several leads, the most careful first.
     """
@@ -304,7 +304,7 @@ def most_careful(cases: Cases, leads: Sequence[Judged]) -> Judged:
 
 
 def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judged:
-    """Return how choosing the way does: in each fold, the way that is best in the other folds decides."""
+    """How choosing the way does: in each fold, the way that is best in the other folds decides."""
     chosen = tried[0]
     losses, taken = np.zeros(len(cases)), np.zeros((len(cases), len(cases.options)))
     for left_out in split_groups(cases.groups, folds):
@@ -316,7 +316,7 @@ def nested(cases: Cases, tried: Sequence[Judged], *, folds: int = FOLDS) -> Judg
 def free_and_paid(
     cases: Cases, metafeatures: Sequence[Metafeature]
 ) -> tuple[list[Metafeature], list[tuple[Metafeature, ...]]]:
-    """Return the free metafeatures, and the others in bundles that buy the same things."""
+    """The free metafeatures, and the others in bundles that buy the same things."""
     stall = cases.stall(cases.instances[0])
     bundles: dict[tuple[str, ...], list[Metafeature]] = {}
     for each in metafeatures:
@@ -326,7 +326,7 @@ def free_and_paid(
 
 
 def _with_what_comes_along(bundles: dict[tuple[str, ...], list[Metafeature]]) -> list[tuple[Metafeature, ...]]:
-    """Return bundles; one that buys what another does, and more, has the other's metafeatures as well."""
+    """Bundles; one that buys what another does, and more, has the other's metafeatures as well."""
     return [
         tuple(each for other, members in bundles.items() if set(other) <= set(bought) for each in members)
         for bought in bundles

@@ -91,7 +91,7 @@ def train_labels(
     told: Callable[[Worth], None] | None = None,
     rare_left_out: bool = False,
 ) -> dict[str, LearnedPolicy]:
-    """Return a policy for every label that the program's runs met.
+    """A policy for every label that the program's runs met.
 
     *rates* say how often a message is explored in the first round and in the others, *learned_from* how many of the
     last rounds count in the end, *inputs* which of what a label sees its policy looks at (all of it, if not said), and
@@ -153,7 +153,7 @@ def settled(
     told: Callable[[Worth], None] | None = None,
     give_way: bool = True,
 ) -> dict[str, LearnedPolicy]:
-    """Return the policies, each replaced by its best fixed alternative unless it does better by a standard error.
+    """The policies, each replaced by its best fixed alternative unless it does better by a standard error.
 
     All are tried with the same seeds. In situations that were learned from, that flatters what was learned by little,
     the forests being this coarse. Without *give_way*, they are only tried, and stay as they are.
@@ -201,7 +201,7 @@ def settled(
 
 
 def _filled(losses: Floats) -> Floats:
-    """Return losses with those that are missing, of runs that were refused, worse than any other of their cell."""
+    """Losses with those that are missing, of runs that were refused, worse than any other of their cell."""
     known = losses[:, ~np.isnan(losses).all(axis=0)]
     if not known.size:
         raise ChoiceError("no run with what was learned came to an end", fix="look at what the program refuses")
@@ -221,7 +221,7 @@ def lessons_of(
     perform: Perform = in_turn,
     title: str = "running with decisions to learn from",
 ) -> list[Lesson]:
-    """Return what one round teaches: so many runs in every situation."""
+    """The lessons of one round: so many runs in every situation."""
     mark = mark_of(policies)
     parts = [
         Teach(
@@ -256,7 +256,7 @@ def fit_policies(
     seed: int = 0,
     rare_left_out: bool = False,
 ) -> dict[str, LearnedPolicy]:
-    """Return for every label a policy that expects what these decisions ended in."""
+    """For every label a policy that expects what these decisions ended in."""
     by_label: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         by_label.setdefault(lesson.label, []).append(lesson)
@@ -273,7 +273,7 @@ def fit_policies(
 
 
 def _often_enough(lessons: Sequence[Lesson]) -> bool:
-    """Return whether each alternative was taken often enough for its loss to be learned."""
+    """Whether each alternative was taken often enough for its loss to be learned."""
     taken = Counter(lesson.taken for lesson in lessons)
     return all(taken[place] >= LEAST_LESSONS for place in range(len(lessons[0].among)))
 
@@ -320,5 +320,5 @@ def _fitted(
 
 
 def _same_everywhere(loss: float) -> Forest:
-    """Return a forest that sees nothing and expects this."""
+    """A forest that sees nothing and expects this."""
     return Forest([0], [-1], [0.0], [0], [0], [[loss]], inputs=0)

@@ -65,7 +65,7 @@ class Notebook:
                 continue
 
     def __call__(self, parts: Sequence[Part], title: str) -> list[Any]:
-        """Return what each part gives, doing those that are not noted."""
+        """The value of each part, doing those that are not noted."""
         keys = [part.key for part in parts]
         missing = [place for place, part in enumerate(parts) if not self._knows(part)]
         with self.progress.stage(title, len(parts)) as said:
@@ -78,7 +78,7 @@ class Notebook:
         return [self._known[key] for key in keys]
 
     def _knows(self, part: Part) -> bool:
-        """Return whether it is noted what a part gave, and that is what such a part gives."""
+        """Whether it is noted what a part gave, and that is what such a part gives."""
         return part.key in self._known and isinstance(self._known[part.key], Taught) is isinstance(part, Teach)
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ def _done(part: Part) -> Any:
 
 
 def _read(found: Any) -> Taught | float | None:
-    """Return what a part gave, or raise DamageError where none gives that."""
+    """The value that a part gave, or raise DamageError where none gives that."""
     if not isinstance(found, dict):
         (loss,) = structured([found], tuple[float | None])
         return loss

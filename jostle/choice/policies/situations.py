@@ -47,23 +47,23 @@ class PublicSituation:
 
     @classmethod
     def of(cls, task: Task[Any], database: PublicDatabase, spec: Spec, judge: Judge | None = None) -> PublicSituation:
-        """Return the situation."""
+        """The situation."""
         key = database.key(spec) + ("" if judge is None else f" judged by {judge.name}")
         return cls(task, database, spec, key, judge)
 
     @property
     def instance(self) -> Instance:
-        """Return the instance."""
+        """The instance."""
         return _made(self)
 
     @property
     def table(self) -> Table:
-        """Return the rows to learn from."""
+        """The rows to learn from."""
         return self.instance.table
 
     @property
     def questions(self) -> tuple[Any, ...]:
-        """Return what is asked of a grid."""
+        """The questions asked of a grid."""
         return self.instance.questions
 
     def loss(self, answer: Any, /) -> float:
@@ -81,7 +81,7 @@ def _made(situation: PublicSituation) -> Instance:
 def situations_of(
     corpus: Corpus, task: str | Task[Any], *, most: int | None = None, judge: Judge | None = None
 ) -> tuple[tuple[PublicSituation, ...], tuple[str, ...]]:
-    """Return a situation of each database of the task that is small enough, and what is said of the others.
+    """A situation of each database of the task that is small enough, and what is said of the others.
 
     With *most*, of so many databases, in an order that has nothing to do with them; then those are left out as well
     where nearly all rows are of one class.
@@ -117,7 +117,7 @@ def situations_of(
 def halves(
     situations: Sequence[PublicSituation],
 ) -> tuple[tuple[PublicSituation, ...], tuple[PublicSituation, ...]]:
-    """Return situations to learn in, and others to try what was learned in; the same ones where there are few.
+    """Situations to learn in, and others to try what was learned in; the same ones where there are few.
 
     Databases that share people are on one side.
     """

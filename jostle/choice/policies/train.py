@@ -65,7 +65,7 @@ class LearnedPolicies:
     epsilons: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {
             "entry": self.entry.name,
             "task": self.entry.task.name,
@@ -79,7 +79,7 @@ class LearnedPolicies:
         }
 
     def as_text(self) -> str:
-        """Return it in sentences."""
+        """This in sentences."""
         lines = [f"warning: {problem}" for problem in self.problems]
         rare = "runs came to it too rarely, or never, for it to be learned"
         lines += [f"warning: {label} takes its first alternative: {rare}" for label in self.unmet]
@@ -91,7 +91,7 @@ class LearnedPolicies:
 
 
 def worth_data(worth: Worth) -> dict[str, Any]:
-    """Return what a label is worth as plain data."""
+    """A label's worth as plain data."""
     return {
         "label": worth.label,
         "kept": LEARNED if worth.learned else worth.usual,
@@ -100,7 +100,7 @@ def worth_data(worth: Worth) -> dict[str, Any]:
 
 
 def worth_text(worth: Worth) -> str:
-    """Return what a label is worth in lines: the mean loss of what was learned, and of each alternative everywhere."""
+    """A label's worth in lines: the mean loss of what was learned, and of each alternative everywhere."""
     said = "what was learned is followed" if worth.learned else f"{worth.usual} everywhere: nothing learned did better"
     names = [LEARNED, *(f"{name} everywhere" for name, _, _ in worth.losses[1:])]
     width = max(map(len, names))
@@ -111,7 +111,7 @@ def worth_text(worth: Worth) -> str:
 
 
 def _compared(ratio: float) -> str:
-    """Return how a loss compares to that of what was learned, in words."""
+    """How a loss compares to that of what was learned, in words."""
     shown = f"{abs(ratio - 1):.1%}"
     if shown == "0.0%":
         return ", as good"
@@ -130,7 +130,7 @@ def train_policies(
     out: Path | None = None,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> LearnedPolicies:
-    """Return what is learned of a program's choices, one policy for each label, and keep it where the program finds it.
+    """The policies learned for a program's choices, one for each label; keep them where the program finds them.
 
     *kept_in* is told where runs are noted, before they begin; what is noted there is not run again.
     """
@@ -185,7 +185,7 @@ def evaluate_policies(
     trials: int = TRIALS,
     workers: int | None = None,
 ) -> LearnedPolicies:
-    """Return what the policies that a program follows are worth on public databases: nothing is learned or kept."""
+    """The worth of the policies that a program follows, on public databases: nothing is learned or kept."""
     known = policies_for(entry.name, entry.mark, entry.program)
     if known.problem is not None:
         raise ChoiceError(known.problem, fix=f"jostle train {entry.program} --entry {entry.name}")

@@ -35,14 +35,14 @@ class Situation(Protocol):
 
     @property
     def key(self) -> str:
-        """Return a name that no other instance has."""
+        """A name that no other instance has."""
 
     @property
     def table(self) -> Table:
-        """Return the rows to learn from."""
+        """The rows to learn from."""
 
     def loss(self, answer: Any, /) -> float:
-        """Return how bad an answer is: from 0, the less the better."""
+        """How bad an answer is: from 0, the less the better."""
 
 
 Program = Callable[..., Any]
@@ -90,7 +90,7 @@ class Teach:
 
     @property
     def key(self) -> str:
-        """Return a name that no other part has."""
+        """A name that no other part has."""
         return f"teach {self.seed} {self.situation.key} {self.epsilon} {self.runs} {self.rate} {self.mark}"
 
     def __call__(self) -> Taught:
@@ -133,11 +133,11 @@ class Try:
 
     @property
     def key(self) -> str:
-        """Return a name that no other part has."""
+        """A name that no other part has."""
         return f"try {self.seed} {self.situation.key} {self.epsilon} {self.trials} {self.mark}"
 
     def __call__(self) -> float | None:
-        """Return the mean loss; None where a run was refused."""
+        """The mean loss; None where a run was refused."""
         seeds = [_seed(*self.seed, self.situation.key, self.epsilon, trial) for trial in range(self.trials)]
         with follow(self.policies):
             losses = [_run(self.program, self.situation, self.epsilon, each)[0] for each in seeds]
@@ -146,7 +146,7 @@ class Try:
 
 
 def _run(program: Program, situation: Situation, epsilon: Fraction, seed: int) -> tuple[float | None, str | None]:
-    """Return the loss of a run, or None and why there is none. Nothing that was learned before has a part in it."""
+    """The loss of a run, or None and why there is none. Nothing that was learned before has a part in it."""
     try:
         with nothing_learned():
             answer = program(
@@ -195,5 +195,5 @@ def _lessons(line: Taken, loss: float) -> Iterable[Lesson]:
 
 
 def _seed(*parts: object) -> int:
-    """Return a seed that is the same for the same parts on every machine."""
+    """A seed that is the same for the same parts on every machine."""
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:7], "big")

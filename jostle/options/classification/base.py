@@ -24,11 +24,11 @@ class Classifier(Option[Model]):
     task = CLASSIFICATION
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
-        """Return a model learnt from the probe's table with *epsilon* of its budget."""
+        """A model learnt from the probe's table with *epsilon* of its budget."""
         return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run on tables of this schema, or None."""
+        """The reason why this cannot run on tables of this schema, or None."""
         if schema.label is None:
             return "the schema names no label"
         cells = sum(schema[name].size for name in schema.attributes) * len(schema.classes)
@@ -38,20 +38,20 @@ class Classifier(Option[Model]):
 
     @abstractmethod
     def run(self, db: Probe, epsilon: Fraction) -> Model:
-        """Return a model; *db* has just this budget."""
+        """A model; *db* has just this budget."""
 
 
 def rows_share(rows: int | None, share: Fraction) -> Fraction:
-    """Return the share of the budget that the number of rows costs: none where it is known."""
+    """The share of the budget that the number of rows costs: none where it is known."""
     return share if rows is None else Fraction(0)
 
 
 def rows_cost(schema: Schema, epsilon: Fraction, share: Fraction) -> tuple[Event, ...]:
-    """Return what buying the number of rows does to the data."""
+    """The events of buying the number of rows."""
     return () if schema.rows is not None else (Laplace(epsilon * share),)
 
 
 def bought_rows(db: Probe, epsilon: Fraction, share: Fraction) -> int:
-    """Return the number of rows, known or bought with a share of epsilon; at least 1."""
+    """The number of rows, known or bought with a share of epsilon; at least 1."""
     rows = db.rows
     return max(1, db.count(epsilon * share, site="rows") if rows is None else rows)

@@ -49,7 +49,7 @@ class BayesTree(Classifier):
     """Part of the budget that picks the splits."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the splits, the class counts of the leaves, and the counts by value and class in the leaves."""
+        """The splits, the class counts of the leaves, and the counts by value and class in the leaves."""
         levels = self._levels(schema)
         if not levels:
             return Laplace(epsilon)  # with nothing to split by, all that is left is histograms
@@ -58,7 +58,7 @@ class BayesTree(Classifier):
         return in_turn([Repeated(PermuteAndFlip(split), levels), Laplace(classes), Laplace(values)])
 
     def run(self, db: Probe, epsilon: Fraction) -> BayesTreeModel:
-        """Return a tree of naive Bayes models."""
+        """A tree of naive Bayes models."""
         schema = db.schema
         levels, classes = self._levels(schema), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)
@@ -92,13 +92,13 @@ class BayesTree(Classifier):
 
 
 def _shares(schema: Schema, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the budgets of class counts and of counts by value: a histogram for the first, one per attribute."""
+    """The budgets of class counts and of counts by value: a histogram for the first, one per attribute."""
     histograms = len(schema.attributes) + 1
     return epsilon / histograms, epsilon * (histograms - 1) / histograms
 
 
 def _log_shares(schema: Schema, counted: NDArray[Any]) -> NDArray[np.float64]:
-    """Return log P(value | class) in every leaf, counts below 0 taken as 0, 1 added to each."""
+    """The logarithms of P(value | class) in every leaf, counts below 0 taken as 0, 1 added to each."""
     positive = np.maximum(counted, 0) + 1.0
     weights: NDArray[np.float64] = np.log(positive)
     begin = 0

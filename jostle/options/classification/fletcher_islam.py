@@ -51,12 +51,12 @@ class FletcherIslam(Classifier):
     """Part of the budget that buys the number of rows, where it is not public."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the leaves of all trees, after the number of rows where that is bought."""
+        """The leaves of all trees, after the number of rows where that is bought."""
         bought = rows_share(schema.rows, self.rows_share)
         return in_turn([*rows_cost(schema, epsilon, bought), Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a forest."""
+        """A forest."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rows = bought_rows(db, epsilon, bought)
         at_leaves = epsilon * (1 - bought)
@@ -77,7 +77,7 @@ class FletcherIslam(Classifier):
 def forest_size(
     schema: Schema, rows: int, epsilon: float, numeric: NumericSplits, most: int
 ) -> tuple[int, tuple[int, ...]]:
-    """Return the number of trees, and the columns that roots are split by.
+    """The number of trees, and the columns that roots are split by.
 
     Start with a tree per attribute. While n / b**(k/2) > |C| * sqrt(2) * trees / epsilon, add one; then, while
     |C| * sqrt(2) * trees / epsilon > n / b**2, take one away, and the attribute of the largest domain out of the
@@ -101,7 +101,7 @@ def forest_size(
 
 
 def _surest(grove: Grove, counts: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Return each node's shares, or those of the ancestor whose commonest class has the highest share.
+    """Each node's shares, or those of the ancestor whose commonest class has the highest share.
 
     A node counts only if its rows are more than its noise; the roots always do.
     """

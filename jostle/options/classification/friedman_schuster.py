@@ -40,11 +40,11 @@ class FriedmanSchuster(Classifier):
     prune: bool = flag(default=True)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1))."""
+        """Sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1))."""
         return greedy_cost(schema, epsilon, self.depth, self.numeric)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a tree."""
+        """A tree."""
         return greedy_forest(
             db,
             epsilon,

@@ -45,13 +45,13 @@ class Jagannathan(Classifier):
     """Part of the budget that buys the number of rows, where it is asked for and not public."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the leaves of all trees, after the number of rows where that is bought."""
+        """The leaves of all trees, after the number of rows where that is bought."""
         bought = self._bought(schema.rows)
         rows = rows_cost(schema, epsilon, bought) if bought else ()
         return in_turn([*rows, Laplace(epsilon * (1 - bought))])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a forest."""
+        """A forest."""
         schema, bought = db.schema, self._bought(db.rows)
         depth = self.depth or _depth(schema, bought_rows(db, epsilon, bought), self.numeric)
         grove = Grove(schema, self.trees, numeric=self.numeric)
@@ -73,7 +73,7 @@ class Jagannathan(Classifier):
 
 
 def _depth(schema: Schema, rows: int, numeric: NumericSplits) -> int:
-    """Return min(k/2, log_b(n) - 1), b the mean branching, at least 1."""
+    """The depth min(k/2, log_b(n) - 1), b the mean branching, at least 1."""
     ways = branching(schema, numeric)
     mean = float(ways.mean()) if len(ways) else 1.0
     by_rows = math.log(rows) / math.log(mean) - 1 if mean > 1 else math.inf

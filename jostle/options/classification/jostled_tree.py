@@ -88,7 +88,7 @@ class JostledTree(Classifier):
     """Part of the budget that buys the number of rows, where no sizes are bought and it is not public."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return sizes on all levels, splits on all but the last, and the leaves, after the rows where bought."""
+        """Sizes on all levels, splits on all but the last, and the leaves, after the rows where bought."""
         budget = _Budget.of(self, schema, schema.rows, epsilon)
         rows = rows_cost(schema, epsilon, budget.rows) if budget.rows else ()
         sizes = [Repeated(Laplace(budget.size), budget.levels + 1)] if budget.size else []
@@ -96,7 +96,7 @@ class JostledTree(Classifier):
         return in_turn([*rows, *sizes, splits, Laplace(budget.query)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return the trees."""
+        """The trees."""
         schema, budget = db.schema, _Budget.of(self, db.schema, db.rows, epsilon)
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
@@ -173,7 +173,7 @@ class _Growth:
         return choose_each(label, among=among, informed_by=seen, policy=self.policies[label])
 
     def _seen(self, sizes: NDArray[np.float64]) -> dict[str, object]:
-        """Return what a choice sees at each node.
+        """The public facts that a choice sees at each node.
 
         n: rows, noisy or expected. root: the same at the root. d, level: levels left, and gone. e: a query's budget,
         per tree. c: classes. t: the largest branching. k: attributes. signal: n / (t * c) over the noise of a cell.
@@ -196,7 +196,7 @@ class _Growth:
         }
 
     def _sizes(self, frontier: Frontier) -> NDArray[np.float64]:
-        """Return the rows of each leaf of the frontier: bought, or expected."""
+        """The rows of each leaf of the frontier: bought, or expected."""
         if self.rows is not None:
             return float(self.rows) * self.grove.part[frontier.nodes]
         routing = self.grove.routing()
@@ -206,7 +206,7 @@ class _Growth:
         return size[frontier.nodes]
 
     def _picks(self, frontier: Frontier, seen: Mapping[str, object]) -> Integers:
-        """Return the candidate that each leaf is split by: one question for all that are split by a utility."""
+        """The candidate that each leaf is split by: one question for all that are split by a utility."""
         rules = self._choose("L2", RULES, seen)
         picks = np.zeros(len(frontier), dtype=np.int64)
         at_random = np.flatnonzero(rules == RULES.index("random"))
@@ -230,7 +230,7 @@ class _Growth:
         return picks
 
     def _rows_bound(self) -> int:
-        """Return a bound on the rows, for InfoGain: known, or bought with a margin."""
+        """A bound on the rows, for InfoGain: known, or bought with a margin."""
         if self.db.rows is not None:
             return max(1, self.db.rows)
         known = self.root if self.rows is None else self.rows

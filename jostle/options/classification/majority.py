@@ -24,11 +24,11 @@ class Majority(Classifier):
     """Noisy class counts."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally."""
+        """One tally."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """Return a model that always gives the noisily commonest class."""
+        """A model that always gives the noisily commonest class."""
         noisy = db.measure(Counts.of(db.schema.label or ""), epsilon, site="classes")
         start = np.log(np.maximum(noisy, 0) + 1.0)
         return AdditiveModel(schema=db.schema, made_by=self.name, epsilon=epsilon, start=start)

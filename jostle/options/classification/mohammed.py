@@ -44,14 +44,14 @@ class Mohammed(Classifier):
     """Part of the budget that buys the number of rows: for InfoGain only, and only where it is not public."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return d levels of splits and the leaves, each epsilon / (d+1), after the rows where they are bought."""
+        """The event of d levels of splits and leaves, each epsilon / (d+1), after the rows where they are bought."""
         levels, bought = self._levels(schema), self._bought(schema.rows)
         query = epsilon * (1 - bought) / (levels + 1)
         rows = rows_cost(schema, epsilon, bought) if bought else ()
         return in_turn([*rows, Repeated(PermuteAndFlip(query), levels), Laplace(query)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a tree."""
+        """A tree."""
         schema, bought = db.schema, self._bought(db.rows)
         levels = self._levels(schema)
         query = epsilon * (1 - bought) / (levels + 1)

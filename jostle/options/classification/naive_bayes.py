@@ -31,11 +31,11 @@ class NaiveBayes(Classifier):
     paper = "Vaidya, Shafiq, Basu, Hong, WI 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally, in which a row counts once per attribute and once for its class."""
+        """One tally, in which a row counts once per attribute and once for its class."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """Return log-odds per value."""
+        """Log-odds per value."""
         schema = db.schema
         label = schema.label or ""
         noisy = db.measure(Counts([(label,), *((name, label) for name in schema.attributes)]), epsilon, site="counts")

@@ -32,20 +32,20 @@ AFTER_PARENT = 0.01
 
 
 def noise_variance(kernel: DenseKernel, schema: Schema, epsilon: Fraction) -> float:
-    """Return the variance of the noise that each number of a kernel's tally gets: with scale b, 1 / (cosh(1/b) - 1)."""
+    """The variance of the noise that each number of a kernel's tally gets: with scale b, 1 / (cosh(1/b) - 1)."""
     rate = float(epsilon) / sensitivity(kernel, schema)
     decay = math.exp(-rate)
     return max(2 * decay / math.expm1(-rate) ** 2, SMALLEST)
 
 
 def averaged(first: Floats, variance: float, second: Floats, other_variance: float) -> Floats:
-    """Return the mean of two noisy copies of the same numbers, each weighted by 1 / its variance."""
+    """The mean of two noisy copies of the same numbers, each weighted by 1 / its variance."""
     weight, other = 1 / variance, 1 / other_variance
     return (weight * first + other * second) / (weight + other)
 
 
 def worthwhile_depth(rows: float, epsilon: float, least: float, most: int) -> int:
-    """Return the largest depth d, from 1 to *most*, with rows * epsilon / (2**d * (d+1)) of at least *least*.
+    """The largest depth d, from 1 to *most*, with rows * epsilon / (2**d * (d+1)) of at least *least*.
 
     A tree of d binary splits has 2**d leaves, and d + 1 queries share epsilon; so that is how many scales of noise the
     mean leaf's rows are.
@@ -57,7 +57,7 @@ def worthwhile_depth(rows: float, epsilon: float, least: float, most: int) -> in
 
 
 def pooled_shares(grove: Grove, counts: Floats, variances: Floats, first: Floats, first_variance: float) -> Floats:
-    """Return each node's class shares, noisy counts drawn towards what the parent's shares lead to expect.
+    """Each node's class shares, noisy counts drawn towards what the parent's shares lead to expect.
 
     *counts* are the noisy counts of one tree's nodes by class, inner nodes holding the sum of their leaves;
     *variances* are those of each node's noise; *first* is another noisy copy of the root's counts. A node of m rows

@@ -40,11 +40,11 @@ class PatilSingh(Classifier):
     prune: bool = flag(default=True)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1)) for all trees together."""
+        """Sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1)) for all trees together."""
         return greedy_cost(schema, epsilon, self.depth, self.numeric)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a forest."""
+        """A forest."""
         return greedy_forest(
             db,
             epsilon,

@@ -76,7 +76,7 @@ class PooledBayes(Classifier):
     """Part of what then is left that picks the splits."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the class counts, the splits of all levels together, and the tables and leaves, which share the rest.
+        """The class counts, the splits of all levels together, and the tables and leaves, which share the rest.
 
         Without tables, their part is split between the splits and the leaves: the sum stays the same.
         """
@@ -89,7 +89,7 @@ class PooledBayes(Classifier):
         return in_turn([Laplace(first), Laplace(tables), PermuteAndFlip(picks), Laplace(rest - picks)])
 
     def run(self, db: Probe, epsilon: Fraction) -> Model:
-        """Return a tree, with naive Bayes models at its leaves where tables were bought."""
+        """A tree, with naive Bayes models at its leaves where tables were bought."""
         schema, first = db.schema, epsilon * self.classes_share
         label, kinds = schema.label or "", len(schema.classes)
         kernel = Counts.of(label)
@@ -129,7 +129,7 @@ class PooledBayes(Classifier):
 
 
 def _drawn(counted: Floats, noise: float, said: Floats) -> Floats:
-    """Return the leaves' class shares, drawn from the noisy counts towards what the tables say of each box.
+    """The leaves' class shares, drawn from the noisy counts towards what the tables say of each box.
 
     How far the tables are wrong is estimated: the squared distance between counts and tables, less what noise and
     chance are expected to bring, in terms of the greatest variance that shares can have.
@@ -145,7 +145,7 @@ def _drawn(counted: Floats, noise: float, said: Floats) -> Floats:
 
 
 def _ranges(routing: Routing, sizes: Integers) -> tuple[Integers, Integers]:
-    """Return the codes each leaf has of each attribute: low <= code < high. Every split cuts a range in two."""
+    """The codes each leaf has of each attribute: low <= code < high. Every split cuts a range in two."""
     nodes = len(routing.attribute)
     low, high = np.zeros((nodes, len(sizes)), dtype=np.int64), np.tile(sizes, (nodes, 1))
     for node in np.flatnonzero(routing.attribute >= 0):
@@ -161,7 +161,7 @@ def _ranges(routing: Routing, sizes: Integers) -> tuple[Integers, Integers]:
 
 
 def _in_boxes(logs: Floats, sizes: Integers, low: Integers, high: Integers) -> tuple[Floats, Floats]:
-    """Return log P(code | class, the leaf's range), leaves by values by classes, and log P(box | class)."""
+    """The logarithms of P(code | class, the leaf's range), leaves by values by classes, and of P(box | class)."""
     starts = np.cumsum(sizes) - sizes
     running = np.concatenate([np.zeros((1, logs.shape[1])), np.cumsum(np.exp(logs), axis=0)])
     masses = np.log(np.maximum(running[starts + high] - running[starts + low], SMALLEST))
@@ -170,7 +170,7 @@ def _in_boxes(logs: Floats, sizes: Integers, low: Integers, high: Integers) -> t
 
 
 def _fitting_weight(start: Floats, boxes: Floats, counted: Floats) -> tuple[float, Floats]:
-    """Return the weight under which class shares from the tables make the leaf counts likeliest, and these shares.
+    """The weight under which class shares from the tables make the leaf counts likeliest, and these shares.
 
     The log-likelihood is linear in the counts, so noise, whose mean is 0, does not favour any weight.
     """

@@ -73,7 +73,7 @@ class PooledTree(Classifier):
     """Part of the rest that picks the splits."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the class counts, the splits of all levels together, and the leaves, which get what no split took."""
+        """The class counts, the splits of all levels together, and the leaves, which get what no split took."""
         first = epsilon * self.classes_share
         rest = epsilon - first
         if not longest_path(schema, self.numeric):
@@ -82,7 +82,7 @@ class PooledTree(Classifier):
         return in_turn([Laplace(first), PermuteAndFlip(picks), Laplace(rest - picks)])
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a tree."""
+        """A tree."""
         schema, first = db.schema, epsilon * self.classes_share
         kernel = Counts.of(schema.label or "")
         classes = db.measure(kernel, first, site="classes").astype(np.float64)

@@ -30,7 +30,7 @@ class SizeAboveNoise:
     """More than 1 stops sooner."""
 
     def decide(self, choice: Choice) -> Decision:
-        """Return which nodes have so many rows that the next level's cells stand out from the noise."""
+        """Which nodes have so many rows that the next level's cells stand out from the noise."""
         seen = choice.seen
         enough = seen["n"] / (seen["t"] * seen["c"]) >= self.factor * math.sqrt(2) / seen["e"]
         return _decided(choice, enough, "Friedman and Schuster's rule on noisy sizes")
@@ -43,7 +43,7 @@ class BranchUpTo:
     levels: int
 
     def decide(self, choice: Choice) -> Decision:
-        """Return the same for all nodes of a level."""
+        """The same for all nodes of a level."""
         return _decided(choice, choice.seen["level"] < self.levels, f"{self.levels} levels")
 
 
@@ -52,7 +52,7 @@ class ExpectedSupport:
     """Fletcher and Islam's rule: branch where the rows exceed sqrt(2) * |C| / epsilon, the leaves having all of it."""
 
     def decide(self, choice: Choice) -> Decision:
-        """Return which nodes have more rows than the noise on their leaf counts."""
+        """Which nodes have more rows than the noise on their leaf counts."""
         seen = choice.seen
         noise = math.sqrt(2) * seen["c"] / (seen["e"] * (seen["d"] + seen["level"] + 1))
         return _decided(choice, seen["n"] > noise, "Fletcher and Islam's rule on expected sizes")

@@ -46,24 +46,24 @@ class PublishedTree(Classifier):
 
     @property
     def publishes(self) -> Publisher:
-        """Return the Option that publishes the rows."""
+        """The Option that publishes the rows."""
         return PUBLISHERS[self.publisher]()
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run: what its publisher says."""
+        """The reason why this cannot run: what its publisher says."""
         return self.publishes.refuses(schema)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return what publishing costs."""
+        """The event of publishing."""
         return self.publishes.cost(schema, epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return the tree."""
+        """The tree."""
         return _model(learn(self.publishes.run(db, epsilon)), self.name, epsilon)
 
 
 def _model(learned: LearnedTree, made_by: str, epsilon: Fraction) -> TreeModel:
-    """Return a tree of scikit-learn's over published rows as one over the codes of all attributes."""
+    """A tree of scikit-learn's over published rows as one over the codes of all attributes."""
     schema = learned.published.schema
     classes = len(schema.classes)
     if learned.tree is None:

@@ -46,11 +46,11 @@ class RandomForest(Classifier):
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one pick: a row is in one leaf of one tree."""
+        """One pick: a row is in one leaf of one tree."""
         return PermuteAndFlip(epsilon)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a forest. The key that cuts the rows into parts is random, and need not be secret."""
+        """A forest. The key that cuts the rows into parts is random, and need not be secret."""
         schema = db.schema
         grove = Grove(schema, self.trees, numeric=self.numeric)
         grow(db, grove, self.depth, AtRandom(), AtDepth(), ask_at_end=False)

@@ -88,7 +88,7 @@ class TriedClassifiers(Selection[Probe]):
 
     @property
     def size(self) -> int:
-        """Return how many Options there are."""
+        """Number of Options."""
         return len(self.among)
 
     def check(self, schema: Schema, each: Fraction) -> None:  # noqa: ARG002 - whatever it is
@@ -98,7 +98,7 @@ class TriedClassifiers(Selection[Probe]):
                 raise ChoiceError(f"{each_one.name} does not run here: {reason}", fix="leave it out of among=[...]")
 
     def candidate(self, each: Fraction) -> Event:
-        """Return the Option's allotment, and one noisy count."""
+        """The Option's allotment, and one noisy count."""
         score = each * self.score_share
         return in_turn([Allotment(each - score), Laplace(score)])
 
@@ -134,27 +134,27 @@ class SelectPrivately(Classifier):
 
     @property
     def selection(self) -> TriedClassifiers:
-        """Return what the door is asked for."""
+        """The selection that the door is asked for."""
         return TriedClassifiers(self.among, self.score_share, NumberOfRuns(self.gamma, self.eta))
 
     @property
     def name(self) -> str:
-        """Return what it is called, and what it tries if that is not all there is."""
+        """Its name, and what it tries if that is not all there is."""
         if self == SelectPrivately():
             return "SelectPrivately"
         return f"SelectPrivately({', '.join(option.name for option in self.among)})"
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why one of the Options cannot run on tables of this schema, or None."""
+        """The reason why one of the Options cannot run on tables of this schema, or None."""
         return next((reason for option in self.among if (reason := option.refuses(schema))), None)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one selection: 2 + eta times what a run costs, which is all of epsilon."""
+        """One selection: 2 + eta times what a run costs, which is all of epsilon."""
         selection = self.selection
         return selection.event(selection.stopping.each(epsilon))
 
     def run(self, db: Probe, epsilon: Fraction) -> Model:
-        """Return the best-scored model, and say in the trace which Option made it, and its score."""
+        """The best-scored model; say in the trace which Option made it, and its score."""
         (place, model), right = db.select(self.selection, epsilon, site="selection")
         taken = self.among[place].name
         db.note_choice(

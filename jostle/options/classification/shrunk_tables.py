@@ -31,7 +31,7 @@ SMALLEST = 1e-9
 
 
 def log_shares(counts: Floats, variance: float, totals: Floats, sizes: Integers) -> Floats:
-    """Return log P(value | class), values of all attributes by classes.
+    """The logarithms of P(value | class), values of all attributes by classes.
 
     *counts* are noisy counts by value, those of all attributes one after the other, and class; *variance* is that of
     their noise; *totals* are the class counts of all rows, all above 0; *sizes* says how many values each attribute
@@ -57,7 +57,7 @@ def log_shares(counts: Floats, variance: float, totals: Floats, sizes: Integers)
 
 
 def _margins(counts: Floats, variance: float, rows: float, sizes: Integers) -> tuple[Floats, Floats]:
-    """Return how many rows have each value, drawn towards even numbers, and how far each attribute's are trusted.
+    """How many rows have each value, drawn towards even numbers, and how far each attribute's are trusted.
 
     For each attribute the numbers add up to all rows.
     """
@@ -72,7 +72,7 @@ def _margins(counts: Floats, variance: float, rows: float, sizes: Integers) -> t
 
 
 def _between_values(apart: Floats, noise: Floats, chance: Floats, greatest: Floats, starts: Integers) -> Floats:
-    """Return each attribute's r."""
+    """Each attribute's r."""
     excess = np.add.reduceat((apart**2 - noise - chance).sum(axis=1), starts)
     most = np.maximum(np.add.reduceat(greatest, starts), SMALLEST)
     unsure = (KURTOSIS * noise**2 + 4 * noise * chance + 2 * chance**2).sum(axis=1)

@@ -39,7 +39,7 @@ class ByNoisyCounts:
     epsilon: Fraction
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.int64]:
-        """Return the candidates that look best."""
+        """The candidates that look best."""
         routing, allowed = grove.routing(), grove.allowed(frontier)
         noisy = db.measure(SplitCounts(routing, frontier.nodes), self.epsilon, site=f"counts level {grove.depth}")
         counts = np.maximum(noisy, 0)
@@ -75,12 +75,12 @@ class SuLQID3(Classifier):
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return a tally for each level of splits, and one for the leaves."""
+        """A tally for each level of splits, and one for the leaves."""
         levels = self._levels(schema)
         return Repeated(Laplace(epsilon / (levels + 1)), levels + 1)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """Return a tree."""
+        """A tree."""
         schema = db.schema
         levels = self._levels(schema)
         grove = Grove(schema, numeric=self.numeric)

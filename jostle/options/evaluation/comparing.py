@@ -42,17 +42,17 @@ class ComparedModels:
 
     @property
     def best(self) -> str:
-        """Return the model that leads; of several, the first."""
+        """The model that leads; of several, the first."""
         return self.names[self._best]
 
     @property
     def right(self) -> dict[str, int]:
-        """Return how many rows each model gets right, give or take noise."""
+        """How many rows each model gets right, give or take noise."""
         return {name: int(self.counts[self._sets[:, place]].sum()) for place, name in enumerate(self.names)}
 
     @property
     def confidence(self) -> float:
-        """Return how sure it is that no other model gets more of these rows right than the best does.
+        """How sure it is that no other model gets more of these rows right than the best does.
 
         Where another one does, noise makes up such a lead in no more than 1 - confidence of all runs. Each model that
         is not the best is held against the one that really is (Bonferroni), and noise in a lead has a known
@@ -62,7 +62,7 @@ class ComparedModels:
         return max(0.0, 1 - (len(self.names) - 1) * worst)
 
     def lead(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for how many more rows the best gets right than another model does.
+        """An interval for how many more rows the best gets right than another model does.
 
         It has its level for two models that were chosen beforehand; of the best of many, `confidence` is careful.
         """
@@ -105,7 +105,7 @@ class ComparedModels:
         return np.asarray(up - down)
 
     def text(self) -> str:
-        """Return the models, the best first."""
+        """The models, the best first."""
         right = self.right
         order = sorted(self.names, key=lambda name: -right[name])
         lines = [f"best on these rows: {self.best}, with confidence {self.confidence:.1%}"]
@@ -125,7 +125,7 @@ class ComparedModels:
 def compare_models(
     db: Probe, models: Mapping[str, Model] | Sequence[Model], *, epsilon: Amount, site: str = "comparison"
 ) -> ComparedModels:
-    """Return which of several models gets most of the rows right, for epsilon: all are counted in one tally.
+    """A ranking of models by how many rows they get right, for epsilon: all are counted in one tally.
 
     Models are called by their names in a mapping; in a list, by the Options that made them.
     """
@@ -144,7 +144,7 @@ def compare_models(
 
 
 def _names(models: Sequence[Model]) -> list[str]:
-    """Return what made each model, with a number where several were made by the same."""
+    """The maker of each model, with a number where several were made by the same."""
     made = [getattr(model, "made_by", "") or f"model {place + 1}" for place, model in enumerate(models)]
     return [
         each if made.count(each) == 1 else f"{each} {made[: place + 1].count(each)}" for place, each in enumerate(made)

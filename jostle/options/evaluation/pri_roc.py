@@ -82,24 +82,24 @@ class PriROC(Option[RocCurve]):
         epsilon: Amount,
         site: str | None = None,
     ) -> RocCurve:
-        """Return the curve of a column of scores, by its name, or of a model, for one class of the label."""
+        """The curve of a column of scores, by its name, or of a model, for one class of the label."""
         scorer = scorer_of(db.schema, "score" if scores is None else scores, positive)
         if self.levels > MOST_LEVELS:
             raise OptionError(f"2**{self.levels} intervals are more than are counted", fix=f"levels={MOST_LEVELS}")
         return self.perform(db, epsilon, lambda probe, budget: self.run(probe, scorer, budget), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why there is no curve on tables of this schema, whatever the scores, or None."""
+        """The reason why there is no curve on tables of this schema, whatever the scores, or None."""
         if schema.label is None:
             return "the schema names no label"
         return "the label has one class only" if len(schema.classes) < 2 else None
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return an allotment: how much of it picks medians, depends on how many thresholds there can be."""
+        """An allotment: how much of it picks medians, depends on how many thresholds there can be."""
         return Allotment(epsilon)
 
     def run(self, db: Probe, scorer: Scorer, epsilon: Fraction) -> RocCurve:
-        """Return the curve, spending *epsilon* through the probe."""
+        """The curve, spending *epsilon* through the probe."""
         wanted = 2**self.levels
         even: float | None = None
         if scorer.intervals <= wanted:
@@ -129,7 +129,7 @@ class PriROC(Option[RocCurve]):
         )
 
     def _medians(self, db: Probe, scorer: Scorer, each: Fraction) -> Integers:
-        """Return the places of cuts that part rows again and again in halves, a level of them for *each* epsilon."""
+        """The places of cuts that part rows again and again in halves, a level of them for *each* epsilon."""
         ends = np.array([0, scorer.intervals])
         for level in range(self.levels):
             wide = np.flatnonzero(np.diff(ends) > 1)
@@ -141,7 +141,7 @@ class PriROC(Option[RocCurve]):
     def _counted(
         self, db: Probe, scorer: Scorer, places: Integers, epsilon: Fraction
     ) -> tuple[Floats, tuple[Fraction, ...]]:
-        """Return counts of both kinds of rows by interval, and the scales of their noise."""
+        """Counts of both kinds of rows by interval, and the scales of their noise."""
         margins, schema = scorer.at(places), db.schema
         levels = MarginLevels(margins)
         sizes = levels.sizes(schema)
@@ -162,7 +162,7 @@ class PriROC(Option[RocCurve]):
 
 
 def _variance(scales: tuple[Fraction, ...], wanted: Workload) -> float:
-    """Return the mean variance of the noise on sums of counts: of one scale, or of a wavelet's levels."""
+    """The mean variance of the noise on sums of counts: of one scale, or of a wavelet's levels."""
     noise = [noise_variance(each) for each in scales]
     found = wanted.sizes() * noise[0] if len(noise) == 1 else haar_variances(wanted, noise)
     return float(found.mean())

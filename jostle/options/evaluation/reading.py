@@ -27,14 +27,14 @@ KURTOSIS = 5.0
 
 
 def _isotonic(values: Floats, weights: Floats | None = None) -> Floats:
-    """Return the rising numbers nearest to these by least squares."""
+    """The rising numbers nearest to these by least squares."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - takes its time to load
 
     return np.asarray(isotonic_regression(values, weights=weights).x)
 
 
 def rising_curve(counts: Floats) -> Curve:
-    """Return both rates as running counts, made to rise by least squares (Hay and others 2010), over their ends."""
+    """Both rates as running counts, made to rise by least squares (Hay and others 2010), over their ends."""
     others, own = (_running(each[::-1]) for each in (counts[1], counts[0]))
     return others, own
 
@@ -49,7 +49,7 @@ def _rates(sums: Floats) -> Floats:
 
 
 def concave_curve(counts: Floats, variance: float, even: float | None) -> Curve | None:
-    """Return the concave curve that fits the counts, or the convex one if that fits better; None where neither does.
+    """The concave curve that fits the counts, or the convex one if that fits better; None where neither does.
 
     *variance* is that of each count's noise. *even* is the variance of how many rows the intervals hold in all where
     they were made to hold equally many, which is then known better than their counts say; None where they were not.
@@ -73,7 +73,7 @@ def concave_curve(counts: Floats, variance: float, even: float | None) -> Curve 
 
 
 def _fitted(counts: Floats, rows: Floats, sign: int) -> Floats:
-    """Return counts of so many rows in all whose share of the class rises with the score, or falls (-1)."""
+    """Counts of so many rows in all whose share of the class rises with the score, or falls (-1)."""
     own, others = counts
     share = np.clip(sign * _isotonic(sign * (own - others + rows) / (2 * rows), rows**2), 0.0, 1.0)
     return np.stack([share * rows, (1 - share) * rows])

@@ -26,7 +26,7 @@ MOST_CUTS = 4095
 
 
 def scorer_of(schema: Schema, scores: object, positive: object = None) -> Scorer:
-    """Return what scores rows of a schema: a column's name, or a model; refuse what is neither, by public facts."""
+    """The scorer of a schema's rows: a column's name, or a model; refuse what is neither, by public facts."""
     chosen = positive_class(schema, positive)
     if isinstance(scores, str):
         return _of_column(schema, scores, chosen)
@@ -40,7 +40,7 @@ def scorer_of(schema: Schema, scores: object, positive: object = None) -> Scorer
 
 
 def positive_class(schema: Schema, positive: object = None) -> str:
-    """Return the class that is looked for: of two, the second where nobody says; refuse one that is none."""
+    """The class that is looked for: of two, the second where nobody says; refuse one that is none."""
     if schema.label is None:
         raise OptionError("the schema names no label", fix='Schema(columns, label="...")')
     classes = schema.classes
@@ -118,14 +118,14 @@ def check_schema(schema: Schema, model: Model) -> None:
 
 
 def _alone(table: Integers, code: int) -> Integers:
-    """Return the points of one class, others having none: the margin is the class's own share."""
+    """The points of one class, others having none: the margin is the class's own share."""
     kept = np.zeros_like(table)
     kept[:, code] = table[:, code]
     return kept
 
 
 def _tree_cuts(model: TreeModel, points: Integers) -> Integers:
-    """Return all scores that rows can have but the least, if they are few; else some from end to end."""
+    """All scores that rows can have but the least, if they are few; else some from end to end."""
     if model.routing.trees == 1:
         scores = np.unique(points)[1:]
         return scores if len(scores) <= MOST_CUTS else _even(int(scores[0]), int(scores[-1]))
@@ -135,7 +135,7 @@ def _tree_cuts(model: TreeModel, points: Integers) -> Integers:
 
 
 def _ends(table: Integers, code: int) -> tuple[int, int]:
-    """Return the least and the largest margin that a term can add."""
+    """The least and the largest margin that a term can add."""
     others = np.delete(table, code, axis=1)
     own = table[:, code]
     if others.shape[1] == 1:
@@ -144,7 +144,7 @@ def _ends(table: Integers, code: int) -> tuple[int, int]:
 
 
 def _even(low: int, high: int) -> Integers:
-    """Return cuts between two scores, evenly spaced."""
+    """Cuts between two scores, evenly spaced."""
     count = min(MOST_CUTS, max(0, high - low))
     cuts = [low + (high - low) * place // (count + 1) for place in range(1, count + 1)]
     return np.array([cut for before, cut in pairwise([low, *cuts]) if cut > before], dtype=np.int64)

@@ -29,7 +29,7 @@ SURE = 3
 
 
 def query_epsilon(schema: Schema, epsilon: Fraction, depth: int, numeric: NumericSplits) -> tuple[int, Fraction]:
-    """Return how many levels are split at most, and the budget of each query of a level.
+    """How many levels are split at most, and the budget of each query of a level.
 
     Levels 0 to d ask two queries each: for the sizes, and for the splits or, on the last, the leaves.
     """
@@ -38,7 +38,7 @@ def query_epsilon(schema: Schema, epsilon: Fraction, depth: int, numeric: Numeri
 
 
 def greedy_cost(schema: Schema, epsilon: Fraction, depth: int, numeric: NumericSplits) -> Event:
-    """Return what growing to the full depth does to the data; stopping earlier, the leaves get what is left."""
+    """The event of growing to the full depth; stopping earlier, the leaves get what is left."""
     levels, query = query_epsilon(schema, epsilon, depth, numeric)
     return in_turn([Repeated(Laplace(query), levels + 1), Repeated(PermuteAndFlip(query), levels), Laplace(query)])
 
@@ -54,7 +54,7 @@ def greedy_forest(
     trees: int,
     made_by: str,
 ) -> TreeModel:
-    """Return one or more greedy trees; several share the budget of each query and see the same rows."""
+    """One or more greedy trees; several share the budget of each query and see the same rows."""
     schema = db.schema
     levels, query = query_epsilon(schema, epsilon, depth, numeric)
     grove = Grove(schema, trees, numeric=numeric)
@@ -77,7 +77,7 @@ class _BoundedByRoot:
     epsilon: Fraction
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.int64]:
-        """Return the candidates picked."""
+        """The candidates picked."""
         rows = db.rows
         if rows is None:
             noisy = max(self.sizes.sizes[int(root)] for root in grove.roots)
@@ -88,7 +88,7 @@ class _BoundedByRoot:
 
 
 def left_of(db: Probe) -> Fraction:
-    """Return what is left of an allotment. Where growing stopped early, the leaves get what the levels left over."""
+    """The rest of an allotment. Where growing stopped early, the leaves get what the levels left over."""
     if db.left is None:
         raise OptionError("a tree is grown within an allotment", fix="option(db, epsilon=1)")
     return db.left

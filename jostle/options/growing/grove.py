@@ -49,7 +49,7 @@ class Frontier:
     high: NDArray[np.int32]
 
     def only(self, kept: NDArray[np.bool_]) -> Frontier:
-        """Return the leaves marked."""
+        """The leaves marked."""
         return Frontier(self.nodes[kept], self.tree[kept], self.low[kept], self.high[kept])
 
     def __len__(self) -> int:
@@ -86,12 +86,12 @@ class Grove:
         return len(self.parent)
 
     def seedlings(self) -> Frontier:
-        """Return the roots, all codes open."""
+        """The roots, all codes open."""
         low = np.zeros((self.trees, len(self.columns)), dtype=np.int32)
         return Frontier(self.roots, self.roots, low, low + self.sizes.astype(np.int32))
 
     def allowed(self, frontier: Frontier) -> NDArray[np.bool_]:
-        """Return which candidates each leaf has."""
+        """Which candidates each leaf has."""
         low, high = frontier.low[:, self.candidate_columns], frontier.high[:, self.candidate_columns]
         by_value = self.candidate_cuts == 0
         inside = (low < self.candidate_cuts) & (self.candidate_cuts < high)
@@ -100,7 +100,7 @@ class Grove:
         return np.asarray(np.where(by_value, high - low >= least, inside), dtype=np.bool_)
 
     def splittable(self, frontier: Frontier) -> NDArray[np.bool_]:
-        """Return which leaves have a candidate left; none at all if the next level would become too large.
+        """Which leaves have a candidate left; none at all if the next level would become too large.
 
         How large it would become is known from released splits alone.
         """
@@ -152,7 +152,7 @@ class Grove:
         return Frontier(new, np.repeat(frontier.tree, ways), low, high)
 
     def routing(self, part_key: int | None = None) -> Routing:
-        """Return the trees as they are now, for rows to be led through."""
+        """The trees as they are now, for rows to be led through."""
         children = np.concatenate(self._children) if self._children else np.zeros(0, dtype=np.int64)
         return Routing(
             self.columns, self.roots, self._attribute, self._first, children, depth=self.depth, part_key=part_key
@@ -170,7 +170,7 @@ def branching(schema: Schema, numeric: NumericSplits = "cuts") -> Integers:
 
 
 def longest_path(schema: Schema, numeric: NumericSplits = "cuts") -> int:
-    """Return how many splits a path can have before every attribute is exhausted."""
+    """How many splits a path can have before every attribute is exhausted."""
     ways = branching(schema, numeric)
     sizes = [schema[name].size for name in schema.attributes]
     return sum(size - 1 if two < size else int(size > 1) for size, two in zip(sizes, ways.tolist(), strict=True))

@@ -18,14 +18,14 @@ Integers = NDArray[np.int64]
 
 
 def leaf_counts(routing: Routing, noisy: NDArray[Any], classes: int) -> Floats:
-    """Return the noisy counts at their nodes, nodes by classes; inner nodes hold zeros."""
+    """The noisy counts at their nodes, nodes by classes; inner nodes hold zeros."""
     counts = np.zeros((len(routing.attribute), classes))
     counts[routing.leaves] = noisy.reshape(-1, classes)
     return counts
 
 
 def add_upwards(grove: Grove, values: Floats) -> Floats:
-    """Return the values with every inner node holding the sum of its children's."""
+    """The values with every inner node holding the sum of its children's."""
     totals = values.copy()
     for level in range(int(grove.level.max(initial=0)), 0, -1):
         nodes = np.flatnonzero(grove.level == level)
@@ -34,7 +34,7 @@ def add_upwards(grove: Grove, values: Floats) -> Floats:
 
 
 def shares_of(grove: Grove, counts: Floats) -> Floats:
-    """Return each node's class shares: of its counts above 0, or its parent's shares where there are none."""
+    """Each node's class shares: of its counts above 0, or its parent's shares where there are none."""
     shares = np.maximum(counts, 0)
     totals = shares.sum(axis=1)
     empty = totals <= 0
@@ -47,7 +47,7 @@ def shares_of(grove: Grove, counts: Floats) -> Floats:
 
 
 def without_twigs(model: TreeModel, cut: NDArray[np.bool_]) -> TreeModel:
-    """Return the model with the nodes marked made leaves, and what was below them gone."""
+    """The model with the nodes marked made leaves, and what was below them gone."""
     routing = model.routing
     attribute = np.where(cut, -1, routing.attribute)
     sizes = np.array([model.schema[name].size for name in routing.columns], dtype=np.int64)

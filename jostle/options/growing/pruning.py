@@ -22,7 +22,7 @@ CONFIDENCE = 0.25
 
 
 def expected_errors(rows: Floats, errors: Floats) -> Floats:
-    """Return N * U(E, N), 0 where there are no rows: the chance p with P(at most E errors of N) = CONFIDENCE."""
+    """N * U(E, N), 0 where there are no rows: the chance p with P(at most E errors of N) = CONFIDENCE."""
     some = np.maximum(rows, 1e-9)
     wrong = np.clip(errors, 0, some)
     # P(Binomial(N, p) <= E) is the regularised incomplete beta function, which takes noisy, fractional counts as well.
@@ -31,7 +31,7 @@ def expected_errors(rows: Floats, errors: Floats) -> Floats:
 
 
 def pessimistic(grove: Grove, counts: Floats) -> NDArray[np.bool_]:
-    """Return which inner nodes are to become leaves; *counts* are noisy class counts of all nodes."""
+    """Which inner nodes are to become leaves; *counts* are noisy class counts of all nodes."""
     clipped = np.maximum(counts, 0)
     rows = clipped.sum(axis=1)
     as_leaf = expected_errors(rows, rows - clipped.max(axis=1))

@@ -25,7 +25,7 @@ class Splitting(Protocol):
     """Chooses a candidate for every leaf of a frontier."""
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> Integers:
-        """Return the candidates chosen."""
+        """The candidates chosen."""
 
 
 @frozen(kw_only=True)
@@ -39,7 +39,7 @@ class ByUtility:
     """Rows that a candidate is held back by for each part beyond two: what the noise of one more leaf costs."""
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> Integers:
-        """Return the candidates picked."""
+        """The candidates picked."""
         score = SplitScore(
             grove.routing(),
             frontier.nodes,
@@ -62,7 +62,7 @@ class AtRandom:
     """For each tree the column its root is split by, where that is fixed beforehand."""
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> Integers:
-        """Return the candidates drawn."""
+        """The candidates drawn."""
         open_columns = frontier.high - frontier.low > 1
         if self.roots and grove.depth == 0:
             column = np.array(self.roots, dtype=np.int64)[frontier.tree]

@@ -21,7 +21,7 @@ class Stopping(Protocol):
     """Says which leaves of a frontier go on."""
 
     def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:
-        """Return which leaves are to be split."""
+        """Which leaves are to be split."""
 
 
 @frozen(kw_only=True)
@@ -29,7 +29,7 @@ class AtDepth:
     """Nothing on top: every leaf goes on."""
 
     def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol's
-        """Return all."""
+        """All nodes: none is too small."""
         return np.ones(len(frontier), dtype=np.bool_)
 
 
@@ -46,7 +46,7 @@ class NoisySize:
     """Of every node asked about."""
 
     def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:
-        """Return which leaves have size / (largest branching * classes) of at least sqrt(2) / epsilon."""
+        """Which leaves have size / (largest branching * classes) of at least sqrt(2) / epsilon."""
         routing = grove.routing()
         noisy = db.measure(LeafCounts(routing, by_class=False), self.epsilon, site=f"sizes level {grove.depth}")
         size = np.zeros(len(grove), dtype=np.int64)
@@ -68,5 +68,5 @@ class BySupport:
     """The support that is still worth splitting."""
 
     def goes_on(self, db: Probe, grove: Grove, frontier: Frontier) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol's
-        """Return which leaves are expected to have more rows than that."""
+        """Which leaves are expected to have more rows than that."""
         return np.asarray(self.rows * grove.part[frontier.nodes] > self.least)

@@ -48,7 +48,7 @@ class AdditiveModel(Model):
     terms: tuple[Term, ...] = ()
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the chances; a term with an unknown value adds nothing."""
+        """The chances; a term with an unknown value adds nothing."""
         total = np.tile(self.start, (len(codes), 1))
         places = {name: place for place, name in enumerate(self.schema.attributes)}
         for term in self.terms:
@@ -65,14 +65,14 @@ class AdditiveModel(Model):
         return total
 
     def leads(self) -> NDArray[np.float64]:
-        """Return the sums of the least leads of all parts: exact where no two terms share a column."""
+        """The sums of the least leads of all parts: exact where no two terms share a column."""
         found = apart(self.start[None, :])
         for term in self.terms:
             found = found + apart(term.weights)
         return found
 
     def text(self) -> str:
-        """Return the terms written out: what each value adds to the log-odds of the class it speaks for most."""
+        """The terms written out: what each value adds to the log-odds of the class it speaks for most."""
         left = 1 + sum(len(term.weights) for term in self.terms) - MOST_LINES
         return "\n".join([*islice(self._lines(), MOST_LINES), *([f"... and {left:,} more lines"] if left > 0 else [])])
 
@@ -87,7 +87,7 @@ class AdditiveModel(Model):
                 yield f"{where}: {self.classes[best]} {weights[best] - np.mean(weights):+.2f}"
 
     def facts(self) -> dict[str, Any]:
-        """Return the start and the terms."""
+        """The start and the terms."""
         return {
             "start": self.start.tolist(),
             "terms": [{"columns": list(term.columns), "weights": term.weights.tolist()} for term in self.terms],
@@ -97,7 +97,7 @@ class AdditiveModel(Model):
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> AdditiveModel:
-        """Return the model that `facts` came from."""
+        """The model that `facts` came from."""
         held, classes = structured(facts, AdditiveFacts), len(schema.classes)
         check_numbers(held.start, "start", classes)
         for number, term in enumerate(held.terms):

@@ -43,7 +43,7 @@ class BayesTreeModel(Model):
     """Leaves by values, those of all attributes one after the other, by classes."""
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the chances. A row with an unknown value at a split goes on by its first branch."""
+        """The chances. A row with an unknown value at a split goes on by its first branch."""
         slot = self._slots()[self.tree.nodes_of(codes)[:, 0]]
         total = self.start[slot].copy()
         begin = 0
@@ -58,7 +58,7 @@ class BayesTreeModel(Model):
         return total
 
     def _slots(self) -> NDArray[np.int64]:
-        """Return for every node the place of a leaf: its own, or for an inner node that of a leaf below it."""
+        """For every node the place of a leaf: its own, or for an inner node that of a leaf below it."""
         routing = self.tree.routing
         slots = np.zeros(len(routing.attribute), dtype=np.int64)
         slots[routing.leaves] = np.arange(len(routing.leaves))
@@ -67,7 +67,7 @@ class BayesTreeModel(Model):
         return slots
 
     def leads(self) -> NDArray[np.float64]:
-        """Return the least of the leaves' leads, each the sum of its start's and of those of its attributes."""
+        """The least of the leaves' leads, each the sum of its start's and of those of its attributes."""
         found = np.full((len(self.classes),) * 2, np.inf)
         for start, weights in zip(self.start, self.weights, strict=True):
             here, begin = apart(start[None, :]), 0
@@ -78,20 +78,20 @@ class BayesTreeModel(Model):
         return found
 
     def text(self) -> str:
-        """Return the tree, and for each leaf how its start leans; the terms are too many to read."""
+        """The tree, and for each leaf how its start leans; the terms are too many to read."""
         lines = self.tree.text().split("\n")
         terms = self.weights.shape[1]
         return "\n".join([*lines[:MOST_LINES], f"each leaf has a naive Bayes model of its own, of {terms} values"])
 
     def facts(self) -> dict[str, Any]:
-        """Return the tree's facts, and the log-odds."""
+        """The tree's facts, and the log-odds."""
         return {"tree": self.tree.facts(), "start": self.start.tolist(), "weights": self.weights.tolist()}
 
     @classmethod
     def from_facts(
         cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None
     ) -> BayesTreeModel:
-        """Return the model that `facts` came from."""
+        """The model that `facts` came from."""
         held = structured(facts, BayesTreeFacts)
         try:
             tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)

@@ -38,7 +38,7 @@ class Drawn(Protocol):
 
 
 def plot_tree(model: Drawn, tree: int = 0) -> Any:
-    """Return a matplotlib figure: nodes from left to right by depth, leaves one below the other."""
+    """A matplotlib figure: nodes from left to right by depth, leaves one below the other."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
     except ImportError:

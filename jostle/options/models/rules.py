@@ -28,12 +28,12 @@ UNIT = 2**30
 
 
 def hits_of(model: Model, *, misses: bool = False) -> Hits:
-    """Return the kernel that counts the rows a model predicts right; with *misses*, those it predicts wrong as well."""
+    """The kernel that counts the rows a model predicts right; with *misses*, those it predicts wrong as well."""
     return Hits(*rule_of(model), misses=misses)
 
 
 def rule_of(model: Model) -> tuple[tuple[Points, ...], Routing | None]:
-    """Return a model's rule: what gives each class points, and the trees that some of it goes by."""
+    """A model's rule: what gives each class points, and the trees that some of it goes by."""
     kind = type(model)
     if isinstance(model, TreeModel) and kind is TreeModel:
         return (Points((), _tree_points(model), by_leaf=True),), _whole(model.routing)
@@ -48,7 +48,7 @@ def rule_of(model: Model) -> tuple[tuple[Points, ...], Routing | None]:
 
 
 def _whole(routing: Routing) -> Routing:
-    """Return the routing with all rows in every tree, as for prediction."""
+    """The routing with all rows in every tree, as for prediction."""
     return evolve(routing, part_key=None)
 
 

@@ -59,7 +59,7 @@ class TreeModel(Model):
     """Whether trees cast one vote each, or their shares are averaged."""
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the trees' votes, or mean shares. A row with an unknown value stays at the node that asks for it."""
+        """The trees' votes, or mean shares. A row with an unknown value stays at the node that asks for it."""
         total = np.zeros((len(codes), len(self.classes)))
         for root in self.routing.roots:
             shares = self.shares[self._descend(codes, int(root))]
@@ -70,7 +70,7 @@ class TreeModel(Model):
         return total / self.routing.trees
 
     def nodes_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the node that each row comes to in each tree."""
+        """The node that each row comes to in each tree."""
         return np.stack([self._descend(codes, int(root)) for root in self.routing.roots], axis=1)
 
     def _descend(self, codes: NDArray[np.int64], root: int) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class TreeModel(Model):
         return node
 
     def leads(self) -> NDArray[np.float64]:
-        """Return the sums of the trees' least leads, each over its leaves; rows with unknown values are not told."""
+        """The sums of the trees' least leads, each over its leaves; rows with unknown values are not told."""
         scores = self.shares
         if self.combine == "vote" and self.routing.trees > 1:
             scores = np.eye(len(self.classes))[np.argmax(scores, axis=1)]
@@ -105,7 +105,7 @@ class TreeModel(Model):
         return np.concatenate(found)
 
     def text(self) -> str:
-        """Return the trees written out, a line for each branch and class, indented by depth."""
+        """The trees written out, a line for each branch and class, indented by depth."""
         lines = self._line_counts()
         total = sum(lines[int(root)] + (self.routing.trees > 1) for root in self.routing.roots)
         said = chain.from_iterable(self._tree_lines(number) for number in range(self.routing.trees))
@@ -132,7 +132,7 @@ class TreeModel(Model):
                 ways.append(self.branches(child))
 
     def _line_counts(self) -> list[int]:
-        """Return how many lines each node's subtree takes."""
+        """How many lines each node's subtree takes."""
         counts = [1] * len(self.routing.attribute)
         for node in np.flatnonzero(self.routing.attribute >= 0)[::-1].tolist():
             below = [child for child, _ in groupby(self._children(node).tolist())]
@@ -144,13 +144,13 @@ class TreeModel(Model):
         return bool(self.routing.attribute[node] < 0)
 
     def _children(self, node: int) -> Integers:
-        """Return where each code of a node's attribute leads."""
+        """Where each code of a node's attribute leads."""
         first = int(self.routing.first[node])
         name = self.routing.columns[int(self.routing.attribute[node])]
         return self.routing.children[first : first + self.schema[name].size]
 
     def verdict(self, node: int) -> str:
-        """Return a node's likeliest class and its share."""
+        """A node's likeliest class and its share."""
         best = int(np.argmax(self.shares[node]))
         return f"{self.classes[best]} ({self.shares[node, best]:.2f})"
 
@@ -165,11 +165,11 @@ class TreeModel(Model):
             yield f"{name} = {text}", child
 
     def plot(self, tree: int = 0) -> Any:
-        """Return a matplotlib figure of one tree; needs the `report` extra."""
+        """A matplotlib figure of one tree; needs the `report` extra."""
         return plot_tree(self, tree)
 
     def facts(self) -> dict[str, Any]:
-        """Return the arrays of the routing and the shares."""
+        """The arrays of the routing and the shares."""
         return {
             "columns": list(self.routing.columns),
             "roots": self.routing.roots.tolist(),
@@ -183,7 +183,7 @@ class TreeModel(Model):
 
     @classmethod
     def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> TreeModel:
-        """Return the model that `facts` came from."""
+        """The model that `facts` came from."""
         held = structured(facts, TreeFacts)
         if held.columns != schema.attributes:
             raise DamageError("are not those of the schema", ("columns",))

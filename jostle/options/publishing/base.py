@@ -31,7 +31,7 @@ class Publisher(Option[Published]):
     task = PUBLISHING
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
-        """Return rows in place of the probe's table's, with *epsilon* of its budget."""
+        """Rows in place of the probe's table's, with *epsilon* of its budget."""
         if db.rows is not None:
             # What is known of the number of rows is public, or was released before.
             budget = epsilon_amount(epsilon)
@@ -42,38 +42,38 @@ class Publisher(Option[Published]):
         return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run on tables of this schema, or None."""
+        """The reason why this cannot run on tables of this schema, or None."""
         return "the schema names no label" if schema.label is None else None
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:  # noqa: ARG002 - most try anything
-        """Return why nothing can come of so many rows, or None."""
+        """The reason why nothing can come of so many rows, or None."""
         return None
 
     @abstractmethod
     def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
-        """Return that so many rows times epsilon are too few for the columns asked for, or nothing."""
+        """A caution that so many rows times epsilon are too few for the columns asked for, or nothing."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return all of epsilon: how it is split between purchases depends on how many rows there are."""
+        """All of epsilon: how it is split between purchases depends on how many rows there are."""
         return Laplace(epsilon)
 
     @abstractmethod
     def run(self, db: Probe, epsilon: Fraction) -> Published:
-        """Return published rows; *db* has just this budget."""
+        """Published rows; *db* has just this budget."""
 
 
 def noise_scale(schema: Schema, epsilon: Fraction) -> float:
-    """Return the scale of noise on counts of disjoint cells."""
+    """The scale of noise on counts of disjoint cells."""
     return (1 if schema.neighbours == "add_remove" else 2) / float(epsilon)
 
 
 def own_groups(schema: Schema, name: str) -> tuple[int, ...]:
-    """Return groups of one code each."""
+    """Groups of one code each."""
     return tuple(range(schema[name].size))
 
 
 def even_groups(schema: Schema, name: str, bins: int) -> tuple[int, ...]:
-    """Return groups that put a numeric column's bins together into at most so many, side by side and about as wide.
+    """Groups that put a numeric column's bins together into at most so many, side by side and about as wide.
 
     Values that are no bin are groups by themselves. Another column keeps its values.
     """
@@ -85,7 +85,7 @@ def even_groups(schema: Schema, name: str, bins: int) -> tuple[int, ...]:
 
 
 def whole_counts(noisy: Integers) -> Integers:
-    """Return counts from 0 up that are near noisy ones and add up to the same: each less an equal part, rounded.
+    """Counts from 0 up that are near noisy ones and add up to the same: each less an equal part, rounded.
 
     Counts below 0 taken as 0 would add up to more rows than there are, in cells where there are none. It is the nearest
     point (in L2) of those with this sum and no negative count, before it is rounded.
@@ -103,7 +103,7 @@ def whole_counts(noisy: Integers) -> Integers:
 def released(
     names: Sequence[str], groups: Sequence[Sequence[int]], counts: Sequence[NDArray[np.float64]]
 ) -> tuple[PublishedColumn, ...]:
-    """Return what is published of each column."""
+    """The published columns."""
     return tuple(
         PublishedColumn(name, np.array(own, dtype=np.int64), np.asarray(count, dtype=np.float64))
         for name, own, count in zip(names, groups, counts, strict=True)

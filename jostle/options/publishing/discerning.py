@@ -45,13 +45,13 @@ class PublicRows:
     labels: Integers
 
     def cells(self, before: Integers, column: int) -> Integers:
-        """Return which rows a column more leaves alike: a number for each row's cell."""
+        """Which rows a column more leaves alike: a number for each row's cell."""
         own = self.codes[:, column]
         _, found = np.unique(before * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
         return np.asarray(found, dtype=np.int64)
 
     def discerned(self, cells: Integers) -> int:
-        """Return how many ordered pairs of rows are of different labels and in different cells."""
+        """How many ordered pairs of rows are of different labels and in different cells."""
         classes = int(self.labels.max(initial=0)) + 1
         total = np.bincount(self.labels).astype(object)
         joint = np.bincount(cells * classes + self.labels).astype(object)
@@ -70,7 +70,7 @@ class PublicRows:
             yield self.names[best], self.discerned(cells)
 
     def everything(self) -> int:
-        """Return how many pairs all columns discern."""
+        """How many pairs all columns discern."""
         cells = np.zeros(len(self.labels), dtype=np.int64)
         for column in range(len(self.names)):
             cells = self.cells(cells, column)
@@ -88,7 +88,7 @@ def _public(frame: Any, schema: Schema) -> PublicRows:
 
 
 def nonprivate_kd(frame: Any, schema: Schema, k: int) -> tuple[str, ...]:
-    """Return the k columns of a *public* frame that discern about the most pairs of rows of different labels.
+    """The k columns of a *public* frame that discern about the most pairs of rows of different labels.
 
     At least 1 - 1/e as many as the best k columns do. There is no noise: for data that everybody may see.
     """
@@ -100,7 +100,7 @@ def nonprivate_kd(frame: Any, schema: Schema, k: int) -> tuple[str, ...]:
 
 
 def mda(frame: Any, schema: Schema, sigma: float = SIGMA) -> tuple[str, ...]:
-    """Return few columns of a *public* frame that discern a share of 1 - sigma of what all columns discern.
+    """Few columns of a *public* frame that discern a share of 1 - sigma of what all columns discern.
 
     How many they are is the k to give `ProjectedHistogram` for private rows that are like these.
     """
@@ -117,13 +117,13 @@ def _few(rows: PublicRows, sigma: float) -> tuple[str, ...]:
 
 
 def bandwidth(rows: int, columns: int) -> float:
-    """Return Lei's bandwidth for so many columns, in units of a column's width."""
+    """Lei's bandwidth for so many columns, in units of a column's width."""
     known = max(rows, 3)
     return float((math.log(known) / known) ** (1 / (columns + 1)))
 
 
 def bins_for(rows: int, columns: int) -> int:
-    """Return how many bins a numeric column gets: the paper's number, but not a single one, which would tell nothing.
+    """How many bins a numeric column gets: the paper's number, but not a single one, which would tell nothing.
 
     >>> bins_for(45_000, 4), bins_for(45_000, 14), bins_for(6435, 36)
     (5, 2, 2)
@@ -133,7 +133,7 @@ def bins_for(rows: int, columns: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _bin_chances(rows: int, bins: int) -> tuple[float, ...]:
-    """Return how likely each bin is, of a normal number scaled by the least and the greatest of so many."""
+    """How likely each bin is, of a normal number scaled by the least and the greatest of so many."""
     drawn = np.random.default_rng(SEED).standard_normal(min(max(rows, 2), MOST_SIMULATED))
     scaled = (drawn - drawn.min()) / (drawn.max() - drawn.min())
     counts = np.bincount(np.minimum((scaled * bins).astype(np.int64), bins - 1), minlength=bins)
@@ -141,7 +141,7 @@ def _bin_chances(rows: int, bins: int) -> tuple[float, ...]:
 
 
 def simulated_k(rows: int, attributes: int, classes: int, bins: int) -> int:
-    """Return how many columns MDA takes of the paper's simulated rows: normal numbers, whatever the label."""
+    """How many columns MDA takes of the paper's simulated rows: normal numbers, whatever the label."""
     return _simulated_k(_rounded(rows), min(attributes, MOST_COLUMNS), classes, bins)
 
 
@@ -158,13 +158,13 @@ def _simulated_k(rows: int, attributes: int, classes: int, bins: int) -> int:
 
 
 def _rounded(rows: int) -> int:
-    """Return a number to two digits: nothing here hangs on more, and what was found for it is kept."""
+    """A number to two digits: nothing here hangs on more, and what was found for it is kept."""
     digits = max(len(str(max(rows, 2))) - 2, 0)
     return round(max(rows, 2), -digits)
 
 
 def histogram_share(rows: int, attributes: int, classes: int, k: int, bins: int) -> float:
-    """Return gamma, the histogram's share of the budget, from what either task needs to go well enough."""
+    """Gamma, the histogram's share of the budget, from what either task needs to go well enough."""
     known, q = max(_rounded(rows), 3), max(classes, 2)
     pairs = known**2 * (q - 1) / (2 * q)
     projection = known * B * k**2 * math.log(max(attributes, 2)) / (LOST * pairs)

@@ -17,7 +17,7 @@ MOST_COUNTED = 2**23
 
 
 def pool_of(schema: Schema, most_cells: int, most_grids: int) -> Pool:
-    """Return the grids of at most so many cells, by size, until there are so many grids; among equal ones, any.
+    """The grids of at most so many cells, by size, until there are so many grids; among equal ones, any.
 
     A grid takes one level of each attribute: its taxonomy cut at some depth, or bins put together two by two. The
     coarsest of all, a single cell, is always there.
@@ -36,7 +36,7 @@ def pool_of(schema: Schema, most_cells: int, most_grids: int) -> Pool:
 def _smallest(
     sides: tuple[tuple[int, ...], ...], most_cells: int, most_grids: int, most_counted: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return which level of each column the smallest grids take: a walk from the coarsest, one level finer at a time.
+    """Which level of each column the smallest grids take: a walk from the coarsest, one level finer at a time.
 
     A grid is come to from one other alone: the one that is coarser in its last column that is not at its coarsest.
     """

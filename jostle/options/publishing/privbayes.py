@@ -65,13 +65,13 @@ class PrivBayes(Publisher):
     paper = "Zhang, Cormode, Procopiuc, Srivastava, Xiao, SIGMOD 2014"
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run: no label, or more values in all columns than are counted at once."""
+        """The reason why this cannot run: no label, or more values in all columns than are counted at once."""
         if schema.label is not None and sum(map(schema.size, schema.names)) > MOST_CELLS // 2:
             return "the columns have more values than are counted at once"
         return super().refuses(schema)
 
     def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
-        """Return that most columns cannot be told from noise, if so."""
+        """A caution that most columns cannot be told from noise, if so."""
         most = self._most_cells(schema, epsilon, rows)
         lost = sum(len(set(groups)) == 1 and len(groups) > 1 for groups in _grouped(schema, most).values())
         if most < 2 * len(schema.classes) or 2 * lost > len(schema.attributes):
@@ -79,7 +79,7 @@ class PrivBayes(Publisher):
         return ""
 
     def run(self, db: Probe, epsilon: Fraction) -> Published:
-        """Return rows drawn from the network."""
+        """Rows drawn from the network."""
         schema, label = db.schema, db.schema.label or ""
         rows = bought_rows(db, epsilon, self.rows_share)
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))
@@ -120,7 +120,7 @@ class PrivBayes(Publisher):
     def _candidates(
         self, db: Probe, groups: Groups, families: list[Family], left: list[str], most: int
     ) -> list[Family]:
-        """Return columns with maximal sets of parents; where many, a draw that has nothing to do with rows."""
+        """Columns with maximal sets of parents; where many, a draw that has nothing to do with rows."""
         known = [family[0] for family in families]
         found: list[Family] = []
         for name in left:
@@ -141,7 +141,7 @@ class PrivBayes(Publisher):
 def _drawn(
     groups: Groups, families: list[Family], noisy: Integers, count: int
 ) -> tuple[dict[str, Integers], dict[str, NDArray[np.float64]]]:
-    """Return so many rows' groups, column by column, and each column's noisy counts."""
+    """So many rows' groups, column by column, and each column's noisy counts."""
     random = np.random.default_rng(DRAW_SEED)
     drawn: dict[str, Integers] = {}
     marginals: dict[str, NDArray[np.float64]] = {}
@@ -159,7 +159,7 @@ def _drawn(
 
 
 def _values(table: Integers, place: Integers, random: np.random.Generator) -> Integers:
-    """Return a value for each row, by its parents' place; where they have no count left, by the column's own counts."""
+    """A value for each row, by its parents' place; where they have no count left, by the column's own counts."""
     counts = np.maximum(table, 0).astype(np.float64)
     own = np.maximum(table.sum(axis=1), 0).astype(np.float64)
     own = own if own.any() else np.ones_like(own)
@@ -173,7 +173,7 @@ def _values(table: Integers, place: Integers, random: np.random.Generator) -> In
 
 
 def _grouped(schema: Schema, most: int) -> Groups:
-    """Return each column's groups: its finest level that leaves room for a parent, or that at all has few enough."""
+    """Each column's groups: its finest level that leaves room for a parent, or that at all has few enough."""
     found = {schema.label or "": schema[schema.label or ""].levels[-1]}
     for name in schema.attributes:
         levels = schema[name].levels
@@ -188,7 +188,7 @@ def _layer(groups: Groups, family: Family) -> Layer:
 
 
 def _maximal(groups: Groups, known: list[str], room: int, degree: int) -> list[Family]:
-    """Return sets of at most so many parents that together have few enough values, and to which none can be added."""
+    """Sets of at most so many parents that together have few enough values, and to which none can be added."""
     sizes = {name: max(groups[name]) + 1 for name in known}
     found: list[Family] = []
     for count in range(min(degree, len(known)), -1, -1):

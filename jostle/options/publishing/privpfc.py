@@ -51,20 +51,20 @@ class PrivPfC(Publisher):
     paper = "Su, Cao, Li, Lyu, VLDB Journal 2018"
 
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:
-        """Return that no grid has few enough cells, if so."""
+        """The reason why nothing can come of it: that no grid has few enough cells; or None."""
         if self._most_cells(schema, epsilon, rows) < 1:
             return f"{rows:,} rows at epsilon {show_amount(epsilon)} are too few for a grid of even one cell"
         return None
 
     def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
-        """Return that grids can have next to no cells, if so."""
+        """A caution that grids can have next to no cells, if so."""
         most = self._most_cells(schema, epsilon, rows)
         if most < FEW:
             return f"{rows:,} rows are few at this epsilon: grids of at most {most} cells can be told from noise"
         return ""
 
     def run(self, db: Probe, epsilon: Fraction) -> Published:
-        """Return the rows that the noisy cells of the picked grid stand for."""
+        """The rows that the noisy cells of the picked grid stand for."""
         schema = db.schema
         rows = bought_rows(db, epsilon, self.rows_share)
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))

@@ -62,14 +62,14 @@ class ProjectedHistogram(Publisher):
     paper = "Vinterbo, ECML PKDD 2012"
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run: no label, or fewer attributes than columns asked for."""
+        """The reason why this cannot run: no label, or fewer attributes than columns asked for."""
         count = len(schema.attributes)
         if schema.label is not None and self.k > count:
             return f"k={self.k} columns are asked for, and there are {count} attributes"
         return super().refuses(schema)
 
     def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
-        """Return that the cells of the columns asked for are too many for so many rows, where they are."""
+        """A caution that the cells of the columns asked for are too many for so many rows, where they are."""
         bins, k = self._plan(schema, epsilon, rows)
         cells = _usual_cells(schema, bins, k)
         if rows < cells * noise_scale(schema, epsilon):
@@ -80,7 +80,7 @@ class ProjectedHistogram(Publisher):
         return ""
 
     def run(self, db: Probe, epsilon: Fraction) -> Published:
-        """Return the rows that the noisy cells stand for."""
+        """The rows that the noisy cells stand for."""
         schema, label = db.schema, db.schema.label or ""
         rows = bought_rows(db, epsilon, self.rows_share)
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))
@@ -108,7 +108,7 @@ class ProjectedHistogram(Publisher):
         )
 
     def _plan(self, schema: Schema, epsilon: Fraction, rows: int) -> tuple[int, int]:
-        """Return how many bins numbers are cut into, and how many columns are projected on.
+        """How many bins numbers are cut into, and how many columns are projected on.
 
         Where the number of columns is not given, they are as many as in the paper, but no more than give cells that
         hold as many rows as noise on average.
@@ -132,14 +132,14 @@ class ProjectedHistogram(Publisher):
 
 
 def _usual_cells(schema: Schema, bins: int, k: int) -> float:
-    """Return how many cells k columns of the usual size have, with the label."""
+    """How many cells k columns of the usual size have, with the label."""
     sizes = [max(even_groups(schema, name, bins)) + 1 for name in schema.attributes]
     usual = math.exp(sum(map(math.log, sizes)) / max(len(sizes), 1))
     return len(schema.classes) * usual ** min(k, 500)
 
 
 def _chosen(db: Probe, groups: dict[str, tuple[int, ...]], k: int, epsilon: Fraction) -> list[str]:
-    """Return columns picked one by one; all there are, where no choice is to be made, and nothing is spent."""
+    """Columns picked one by one; all there are, where no choice is to be made, and nothing is spent."""
     schema = db.schema
     if k >= len(schema.attributes):
         return list(schema.attributes)

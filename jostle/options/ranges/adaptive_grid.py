@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 def cut_further(coarse: Tree, cuts: list[NDArray[np.int64]], parts: NDArray[np.int64]) -> Tree:
-    """Return the coarse tree with one more level: its leaves cut into parts[leaf] per axis, where cells allow."""
+    """The coarse tree with one more level: its leaves cut into parts[leaf] per axis, where cells allow."""
     shape = coarse.shape
     leaf = np.empty(len(coarse.order), dtype=np.int64)
     leaf[coarse.order] = np.repeat(np.arange(len(coarse.starts[-1])), coarse.leaf_sizes)
@@ -72,7 +72,7 @@ def _starts(label: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.in
 
 
 def reconcile(count: float, parts: Floats, count_noise: float, part_noise: float) -> Floats:
-    """Return the parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
+    """The parts' counts made consistent with the count of the whole: the paper's inference, for one cell.
 
     The whole is estimated as the mean of its own count and the parts' sum, weighted by 1 / variance; what the parts
     lack of that is shared out evenly. With shares alpha and 1 - alpha, and m2**2 parts, the weight of the own count is
@@ -107,13 +107,13 @@ class AdaptiveGrid(GridOption):
     paper = "Qardaji, Yang, Li 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the total, the coarse counts and the fine ones."""
+        """The total, the coarse counts and the fine ones."""
         bought = total_cost(schema, epsilon * self.total_share)
         left = epsilon * (1 - self.total_share) if bought else epsilon
         return in_turn([*bought, Laplace(left * self.alpha), Laplace(left - left * self.alpha)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the parts' consistent counts, spread evenly."""
+        """The parts' consistent counts, spread evenly."""
         shape = grid_shape(db.schema)
         axes = len(shape)
         total = paid_total(db, epsilon * self.total_share)

@@ -45,7 +45,7 @@ NO_NOISE = 0.05
 
 
 def gather(falling: Floats, price: float) -> NDArray[np.int64]:
-    """Return where clusters begin in counts sorted in falling order, each cluster joined while that is cheaper.
+    """Where clusters begin in counts sorted in falling order, each cluster joined while that is cheaper.
 
     Joining a count to the cluster before it adds to the squared distances from the cluster's mean; not joining it costs
     *price*, the noise of one more cluster.
@@ -64,7 +64,7 @@ def gather(falling: Floats, price: float) -> NDArray[np.int64]:
 
 
 def _read(noisy: Floats, shape: tuple[int, ...], variance: float) -> Floats:
-    """Return each cell's expected count, given its noisy count and those of the cells around it."""
+    """Each cell's expected count, given its noisy count and those of the cells around it."""
     if variance < NO_NOISE:
         return np.maximum(noisy, 0)
     tree = halving_tree(shape)
@@ -91,12 +91,12 @@ class AHP(GridOption):
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return the noisy cells, then the clusters."""
+        """The noisy cells, then the clusters."""
         first = epsilon * self.cells_share
         return in_turn([Laplace(first), Laplace(epsilon - first)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the clusters' counts, shared among their cells in proportion to what these are expected to hold.
+        """The clusters' counts, shared among their cells in proportion to what these are expected to hold.
 
         What the cells of a cluster are expected to hold together is a second count of it, the less sure the more noisy
         cells it is the sum of; the two are averaged.

@@ -51,7 +51,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
     def __call__(
         self, db: Probe, workload: Workload | Asked | None = None, *, epsilon: Amount
     ) -> Estimate | SparseEstimate:
-        """Return an estimate of the grid's cells, for the sake of a workload of range queries.
+        """An estimate of the grid's cells, for the sake of a workload of range queries.
 
         They may be in the columns' units: {"income": (20_000, 50_000)}, or a list of such. Without any, the workload
         is 2,000 random ranges; many Options do not look at it.
@@ -70,7 +70,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
     """Whether what it asks depends on the workload."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run: for most, only too many cells."""
+        """The reason why this cannot run: for most, only too many cells."""
         cells = math.prod(grid_shape(schema))
         if cells > MOST_CELLS:
             return f"{cells:,} cells are more than the {MOST_CELLS:,} that are held at once"
@@ -78,11 +78,11 @@ class GridOption(Option[Estimate | SparseEstimate]):
 
     @abstractmethod
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate | SparseEstimate:
-        """Return the estimate, spending *epsilon* through the probe."""
+        """The estimate, spending *epsilon* through the probe."""
 
 
 def noise_variance(scale: Fraction) -> float:
-    """Return the variance of discrete Laplace noise: 2q / (1-q)**2 with q = exp(-1/scale)."""
+    """The variance of discrete Laplace noise: 2q / (1-q)**2 with q = exp(-1/scale)."""
     rate = float(1 / scale)
     # So little that it never matters, but not 0: variances are divided by.
     least = 1e-200
@@ -90,12 +90,12 @@ def noise_variance(scale: Fraction) -> float:
 
 
 def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
-    """Return what it costs to learn the number of rows: nothing where the schema declares it."""
+    """The events of learning the number of rows: none where the schema declares it."""
     return () if schema.rows is not None else (Laplace(epsilon),)
 
 
 def paid_total(db: Probe, epsilon: Fraction) -> int:
-    """Return the number of rows, at least 0: known, or bought."""
+    """The number of rows, at least 0: known, or bought."""
     rows = declared_rows(db)
     return rows if rows is not None else max(0, db.count(epsilon, site="total"))
 
@@ -110,7 +110,7 @@ class TreeCounts:
     """Each level's noise variance."""
 
     def estimate(self, *, negative: bool = False) -> Estimate:
-        """Return the least-squares estimate of the cells, or that without negative counts."""
+        """The least-squares estimate of the cells, or that without negative counts."""
         found, spread = least_squares(self.tree, self.counts, self.noise)
         leaves = (top_down if negative else nonnegative)(self.tree, found, spread)
         tree = self.tree
@@ -124,7 +124,7 @@ class TreeCounts:
 
 
 def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fraction, *, site: str) -> TreeCounts:
-    """Return noisy counts of a tree's nodes; *shares* has a share of epsilon per level, 0 for one not to be counted."""
+    """Noisy counts of a tree's nodes; *shares* has a share of epsilon per level, 0 for one not to be counted."""
     schema = db.schema
     counted = [level for level, share in enumerate(shares) if share]
     kernel = Regions(schema.names, tree.order, tuple(tree.starts[level] for level in counted))
@@ -140,13 +140,13 @@ def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fract
 
 
 def counts_cost(schema: Schema, epsilon: Fraction, total_share: Fraction) -> Event:
-    """Return the cost of a total with a share of epsilon, then counts with the rest (all, if rows are public)."""
+    """The cost of a total with a share of epsilon, then counts with the rest (all, if rows are public)."""
     bought = total_cost(schema, total_share * epsilon)
     return in_turn([*bought, Laplace(epsilon - (total_share * epsilon if bought else 0))])
 
 
 def cell_kernel(schema: Schema) -> Counts:
-    """Return the kernel that counts each cell."""
+    """The kernel that counts each cell."""
     return Counts.of(*schema.names)
 
 

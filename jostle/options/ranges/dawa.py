@@ -37,7 +37,7 @@ TILT = 1.3
 
 
 def private_parts(db: Probe, partition: Fraction, counts: Fraction, penalty: Fraction) -> Tree:
-    """Return a binary tree over a private partition of the grid along Hilbert's curve, bought with epsilon *partition*.
+    """A binary tree over a private partition of the grid along Hilbert's curve, bought with epsilon *partition*.
 
     A part is charged *penalty* times the scale of the noise its count will have, at epsilon *counts*.
     """
@@ -70,12 +70,12 @@ class DAWA(GridOption):
     paper = "Li, Hay, Miklau, Wang 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return the partition, then the counts."""
+        """The partition, then the counts."""
         first = epsilon * self.partition_share
         return in_turn([PermuteAndFlip(first), Laplace(epsilon - first)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """Return the parts' totals, spread evenly."""
+        """The parts' totals, spread evenly."""
         first = epsilon * self.partition_share
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)

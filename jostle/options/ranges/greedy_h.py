@@ -39,11 +39,11 @@ class GreedyH(GridOption):
     paper = "Li, Hay, Miklau, Wang 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """Return the least-squares estimate."""
+        """The least-squares estimate."""
         shape = grid_shape(db.schema)
         tree = grid_tree(shape, 2)
         shares = tree_shares(tree, workload or Workload.random_ranges(shape))

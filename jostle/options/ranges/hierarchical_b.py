@@ -30,7 +30,7 @@ CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)
 
 
 def published_branching(side: int) -> int:
-    """Return how many children the paper's rule gives in one dimension: the least average variance of a range.
+    """How many children the paper's rule gives in one dimension: the least average variance of a range.
 
     That is the least of (b-1) * h**3 - 2 * (b+1) * h**2 / 3 with h levels below the root, h = log_b(side) rounded up.
 
@@ -54,7 +54,7 @@ def _height(side: int, branching: int) -> int:
 
 @lru_cache(maxsize=32)
 def best_branching(shape: tuple[int, ...]) -> int:
-    """Return how many children per axis give random ranges the least variance, with equal shares for all levels.
+    """How many children per axis give random ranges the least variance, with equal shares for all levels.
 
     The paper's rule averages over all ranges by approximation; here a sample of them is worked out (see `shares`). The
     largest side is among the candidates: it makes a grid without levels.
@@ -98,11 +98,11 @@ class HierarchicalB(GridOption):
     paper = "Qardaji, Yang, Li 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the least-squares estimate."""
+        """The least-squares estimate."""
         shape = grid_shape(db.schema)
         suitable = published_branching(shape[0]) if len(shape) == 1 else best_branching(shape)
         tree = grid_tree(shape, self.branching if self.branching > 1 else suitable)

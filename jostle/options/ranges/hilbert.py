@@ -15,7 +15,7 @@ __all__ = ["hilbert_order"]
 
 @lru_cache(maxsize=16)
 def hilbert_order(shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the cells' row-major numbers in the order of the curve; in one dimension, as they are.
+    """The cells' row-major numbers in the order of the curve; in one dimension, as they are.
 
     Sides that are not the same power of two are laid into a cube whose other cells are passed over.
 
@@ -36,7 +36,7 @@ def hilbert_order(shape: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _untangle(axes: list[NDArray[np.int64]], bits: int) -> list[NDArray[np.int64]]:
-    """Return the coordinates turned into the transpose of the place on the curve."""
+    """The coordinates turned into the transpose of the place on the curve."""
     bit = 1 << (bits - 1)
     while bit > 1:
         low = bit - 1

@@ -23,7 +23,7 @@ __all__ = ["Identity", "noisy_cells"]
 
 
 def noisy_cells(db: Probe, epsilon: Fraction, *, site: str = "cells") -> Estimate:
-    """Return every cell's noisy count, unbiased, with independent errors.
+    """Every cell's noisy count, unbiased, with independent errors.
 
     Privacy: `AddNoise` over the cells, which change by 1 in sum under add_remove and by 2 under replace_one.
     """
@@ -42,9 +42,9 @@ class Identity(GridOption):
     paper = "Dwork, McSherry, Nissim, Smith 2006"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the noisy cells."""
+        """The noisy cells."""
         return noisy_cells(db, epsilon)

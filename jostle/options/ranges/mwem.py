@@ -45,7 +45,7 @@ GROWTH = 1.8
 
 
 def suitable_rounds(signal: float) -> int:
-    """Return how many rounds suit so many records times epsilon: few where each count is mostly noise.
+    """How many rounds suit so many records times epsilon: few where each count is mostly noise.
 
     Found on public grids, as are `suitable_least` and `suitable_firmness`.
 
@@ -56,12 +56,12 @@ def suitable_rounds(signal: float) -> int:
 
 
 def suitable_least(signal: float) -> float:
-    """Return how many deviations of its noise a part's count should be, for so many records times epsilon."""
+    """How many deviations of its noise a part's count should be, for so many records times epsilon."""
     return min(20.0, _power(signal, 3.5, 0.12))
 
 
 def suitable_firmness(signal: float) -> float:
-    """Return how firmly weights are held to their counts, for so many records times epsilon."""
+    """How firmly weights are held to their counts, for so many records times epsilon."""
     return min(50.0, _power(signal, 6, 0.1))
 
 
@@ -70,7 +70,7 @@ def _power(signal: float, at_hundred: float, power: float) -> float:
 
 
 def round_shares(rounds: int) -> list[Fraction]:
-    """Return each round's part of the budget, larger for later ones: the first only look for where the records are.
+    """Each round's part of the budget, larger for later ones: the first only look for where the records are.
 
     >>> [str(share) for share in round_shares(3)]
     ['1/6', '3/10', '8/15']
@@ -80,7 +80,7 @@ def round_shares(rounds: int) -> list[Fraction]:
 
 
 def _partition(part: NDArray[np.int64], parts: int, shape: tuple[int, ...]) -> Tree:
-    """Return the tree of two levels whose leaves are the parts."""
+    """The tree of two levels whose leaves are the parts."""
     sizes = np.bincount(part, minlength=parts)
     starts = np.cumsum(sizes) - sizes
     order = np.argsort(part, kind="stable").astype(np.int64)
@@ -113,13 +113,13 @@ class MWEM(GridOption):
     paper = "Hardt, Ligett, McSherry 2012"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the total and the rounds."""
+        """The total and the rounds."""
         bought = total_cost(schema, epsilon * self.total_share)
         left = epsilon * (1 - self.total_share) if bought else epsilon
         return in_turn([*bought, Allotment(left)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """Return the weights after the last round."""
+        """The weights after the last round."""
         schema = db.schema
         columns, shape = schema.names, grid_shape(schema)
         wanted = workload or Workload.random_ranges(shape)

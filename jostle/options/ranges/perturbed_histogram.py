@@ -31,9 +31,9 @@ class PerturbedHistogram(GridOption):
     paper = "Vinterbo 2012"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the noisy cells."""
+        """The noisy cells."""
         return noisy_cells(db, epsilon, site="histogram")

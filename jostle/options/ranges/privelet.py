@@ -28,7 +28,7 @@ __all__ = ["Privelet", "noisy_wavelet"]
 
 
 def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, site: str = "wavelet") -> Estimate:
-    """Return the estimate of all columns' grid made of noisy Haar coefficients.
+    """The estimate of all columns' grid made of noisy Haar coefficients.
 
     Privacy: `AddNoiseByLevel` over the wavelet's levels. A record changes one coefficient of each by one. Without a
     workload all levels have equal shares; with one, shares as the cube roots of what the levels' noise adds to its
@@ -62,9 +62,9 @@ class Privelet(GridOption):
     paper = "Xiao, Wang, Gehrke 2010"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """Return the transform turned back."""
+        """The transform turned back."""
         return noisy_wavelet(db, workload, epsilon)

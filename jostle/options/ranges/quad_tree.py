@@ -38,11 +38,11 @@ class QuadTree(GridOption):
     paper = "Cormode, Procopiuc, Srivastava, Shen, Yu 2012"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise."""
+        """One tally with noise."""
         return Laplace(epsilon)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the least-squares estimate."""
+        """The least-squares estimate."""
         tree = grid_tree(grid_shape(db.schema), 2)
         shares = exact_shares([float(self.growth) ** level for level in range(len(tree.starts))])
         return count_tree(db, tree, shares, epsilon, site="tree").estimate(negative=self.negative)

@@ -62,7 +62,7 @@ class _Frame:
 
     @classmethod
     def around(cls, found: Floats, spread: Floats) -> _Frame:
-        """Return the numbers around estimates with a variance, none below 0."""
+        """The numbers around estimates with a variance, none below 0."""
         deviation = np.sqrt(np.maximum(spread, NO_NOISE))
         middle = np.maximum(found, 0)
         low = np.maximum(middle - REACH * deviation, 0)
@@ -70,20 +70,20 @@ class _Frame:
 
     @property
     def high(self) -> Floats:
-        """Return the last numbers."""
+        """The last numbers."""
         return self.low + (POINTS - 1) * self.step
 
     @property
     def places(self) -> Floats:
-        """Return all numbers, a row for each node."""
+        """All numbers, a row for each node."""
         return self.low[:, None] + self.step[:, None] * np.arange(POINTS)
 
     def of(self, nodes: Places) -> _Frame:
-        """Return the frame of some nodes."""
+        """The frame of some nodes."""
         return _Frame(self.low[nodes], self.step[nodes])
 
     def find(self, wanted: Floats) -> _Found:
-        """Return where wanted numbers lie, a row for each node."""
+        """Where wanted numbers lie, a row for each node."""
         rest = (1,) * (wanted.ndim - 1)
         where = (wanted - self.low.reshape(-1, *rest)) / self.step.reshape(-1, *rest)
         left = np.clip(where.astype(np.int64), 0, POINTS - 2)
@@ -92,7 +92,7 @@ class _Frame:
 
 
 def _bends(logs: Floats) -> Floats:
-    """Return by how much logarithms bend down in each step between places, per state."""
+    """By how much logarithms bend down in each step between places, per state."""
     second = np.diff(logs, n=2, axis=1)
     bends = np.zeros_like(logs)
     bends[:, 0], bends[:, -2] = second[:, 0], second[:, -1]
@@ -108,7 +108,7 @@ class _Found:
     beyond: Floats
 
     def straight(self, values: Floats) -> Floats:
-        """Return values given at a frame's places per state, linear between them and beyond."""
+        """Values given at a frame's places per state, linear between them and beyond."""
         flat = values.reshape(-1, values.shape[-1])
         before = flat[self.index]
         found: Floats = flat[self.index + 1]
@@ -118,7 +118,7 @@ class _Found:
         return found
 
     def curved(self, logs: Floats) -> Floats:
-        """Return the same of logarithms that bend between the places."""
+        """The same of logarithms that bend between the places."""
         found = self.straight(logs)
         bends = _bends(logs).reshape(-1, logs.shape[-1])[self.index]
         bends *= (self.beyond * (self.beyond - 1) / 2)[..., None]
@@ -126,7 +126,7 @@ class _Found:
         return found
 
     def falling(self, logs: Floats) -> Floats:
-        """Return the same of logarithms which beyond the frame must not rise again."""
+        """The same of logarithms which beyond the frame must not rise again."""
         flat = logs.reshape(-1, logs.shape[-1])
         found: Floats = flat[self.index]
         slope = flat[self.index + 1] - found
@@ -140,7 +140,7 @@ class _Found:
 
 
 def _rate(variance: Floats | float) -> Floats:
-    """Return by how much the logarithm of discrete Laplace noise falls per unit, given its variance."""
+    """By how much the logarithm of discrete Laplace noise falls per unit, given its variance."""
     found: Floats = 2 * np.arcsinh(np.sqrt(0.5 / np.asarray(variance, dtype=np.float64)))
     return found
 
@@ -208,7 +208,7 @@ class _Splits:
         self.chances = chances @ model.kinds[:, 2:].T
 
     def told(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return, from the halves' logarithms, those of the nodes per state, and the first half's expected part.
+        """From the halves' logarithms, those of the nodes per state, and the first half's expected part.
 
         Where all states of the halves tell the same, their logarithms have one column.
         """
@@ -257,18 +257,18 @@ class _Level:
 
     @classmethod
     def of(cls, frame: _Frame, logs: Floats, parts: Floats) -> _Level:
-        """Return them with logarithms of at most 0: how likely they are counts only in comparison."""
+        """The places with logarithms of at most 0: how likely they are counts only in comparison."""
         return cls(frame, logs - logs.max(axis=(1, 2), keepdims=True), parts)
 
 
 def _told(frame: _Frame, counts: Floats, rate: Floats | float) -> Floats:
-    """Return the logarithms of how likely counts are at the places of a frame, in one column."""
+    """The logarithms of how likely counts are at the places of a frame, in one column."""
     found: Floats = -np.abs(counts[:, None] - frame.places) * np.broadcast_to(rate, counts.shape)[:, None]
     return found[..., None]
 
 
 def _parent(tree: Tree, level: int, lower: _Level, frame: _Frame, model: SplitModel) -> tuple[Floats, Floats]:
-    """Return what the children of a level's nodes tell of them, and the expected parts, for each state."""
+    """The chances that the children of a level's nodes give them, and the expected parts, for each state."""
     first, children = tree.first_children[level], tree.children(level)
     sizes, below = (np.diff(tree.starts[each], append=len(tree.order)) for each in (level, level + 1))
     places = frame.places
@@ -294,7 +294,7 @@ def read_leaves(
     noise: Sequence[float],
     model: SplitModel = SPLITS,
 ) -> Floats:
-    """Return the expected counts of a tree's leaves, none below 0, of a tree whose nodes have one child or two.
+    """The expected counts of a tree's leaves, none below 0, of a tree whose nodes have one child or two.
 
     *counts* has the noisy counts per level, None where a level was not counted, and *noise* their variances.
     """
@@ -316,7 +316,7 @@ def read_leaves(
 
 
 def _chances(logs: Floats, states: Floats) -> Floats:
-    """Return the chances of states, a row for each node, given their chances before and how likely they make counts."""
+    """The chances of states, a row for each node, given their chances before and how likely they make counts."""
     likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * states
     found: Floats = likely / np.maximum(likely.sum(axis=1, keepdims=True), 1e-300)
     return found
@@ -325,7 +325,7 @@ def _chances(logs: Floats, states: Floats) -> Floats:
 def _split_down(
     tree: Tree, levels: Sequence[_Level], found: Sequence[Floats], spread: Sequence[Floats], model: SplitModel
 ) -> Floats:
-    """Return the leaves' counts: from the root, each node's count is split as its children's messages suggest."""
+    """The leaves' counts: from the root, each node's count is split as its children's messages suggest."""
     root = levels[0]
     shares = np.exp(root.logs[0]) * (model.first if len(levels) > 1 else 1)
     counts = np.array([float(root.frame.places[0] @ shares.sum(axis=1) / shares.sum())])

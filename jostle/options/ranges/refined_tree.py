@@ -63,14 +63,14 @@ class CountedTree:
         return cls(tree, nothing, nothing, np.zeros(1, dtype=np.int64))
 
     def and_rows(self, rows: int) -> CountedTree:
-        """Return it with the number of rows, which is public."""
+        """A copy with the number of rows, which is public."""
         root = np.ones(1) / PUBLIC_DOUBT
         return CountedTree(
             self.tree, (rows * root, *self.weighted[1:]), (root, *self.precision[1:]), regions=self.regions
         )
 
     def and_counts(self, partition: Sequence[Marks], counts: NDArray[np.int64], variance: float) -> CountedTree:
-        """Return it with noisy counts of a partition's regions, in the tree's order."""
+        """A copy with noisy counts of a partition's regions, in the tree's order."""
         starts = starts_of(self.tree, partition)
         weighted, precision = list(self.weighted), list(self.precision)
         for level, marks in enumerate(partition):
@@ -81,7 +81,7 @@ class CountedTree:
         return CountedTree(self.tree, tuple(weighted), tuple(precision), np.union1d(self.regions, starts))
 
     def leaves(self) -> tuple[Tree, Floats]:
-        """Return the tree of what was counted, and the least-squares counts of its leaves, none below 0."""
+        """The tree of what was counted, and the least-squares counts of its leaves, none below 0."""
         levels, counts, noise = [], [], []
         for level, starts in enumerate(self.tree.starts):
             # A node that is part of an uncut region begins where none does; a region goes down to the last level.
@@ -100,7 +100,7 @@ class CountedTree:
         return tree, nonnegative(tree, *least_squares(tree, counts, noise))
 
     def partition(self, least: float) -> list[Marks]:
-        """Return the nodes that are not cut, per level: cut is what seems to hold at least so many records."""
+        """The nodes that are not cut, per level: cut is what seems to hold at least so many records."""
         tree, leaves = self.leaves()
         cells = len(self.tree.order)
         places = np.append(tree.starts[-1], cells)
@@ -119,7 +119,7 @@ class CountedTree:
 
 
 def starts_of(tree: Tree, partition: Sequence[Marks]) -> Places:
-    """Return where a partition's regions begin in the tree's order, rising."""
+    """Where a partition's regions begin in the tree's order, rising."""
     return np.sort(np.concatenate([tree.starts[level][marks] for level, marks in enumerate(partition)]))
 
 
@@ -140,7 +140,7 @@ class RefinedTree(GridOption):
     """A region is cut that seems to hold so many standard deviations of the next round's noise."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally with noise for each round."""
+        """One tally with noise for each round."""
         return in_turn([Laplace(budget) for budget in self.budgets(epsilon)])
 
     def refuses(self, schema: Schema) -> str | None:
@@ -150,12 +150,12 @@ class RefinedTree(GridOption):
         return super().refuses(schema)
 
     def budgets(self, epsilon: Fraction) -> list[Fraction]:
-        """Return what each round costs."""
+        """The budget of each round."""
         shares = [self.first_share, self.second_share, 1 - self.first_share - self.second_share]
         return [epsilon * share for share in shares if share]
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the estimate."""
+        """The estimate."""
         schema = db.schema
         tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL, (len(tree.starts) - 1) // 2)

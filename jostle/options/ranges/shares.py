@@ -44,7 +44,7 @@ DOUBT = 0.1
 
 
 def evenness(counts: NDArray[np.int64], variance: float) -> float:
-    """Return from 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
+    """From 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
 
     It is the logarithm of how many nodes as heavy as the average record's would hold all records, over the most it can
     be. Noise adds its variance to each square.
@@ -59,7 +59,7 @@ def evenness(counts: NDArray[np.int64], variance: float) -> float:
 
 
 def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:
-    """Return the workload's summed variance for shares of the levels, root first, up to a constant.
+    """The workload's summed variance for shares of the levels, root first, up to a constant.
 
     *shares* may have a row per choice of shares.
     """
@@ -69,7 +69,7 @@ def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:
 
 
 def best_shares(load: Floats, sizes: Floats) -> Floats:
-    """Return the shares of the levels, root first, that minimise `tree_error`; some are 0.
+    """The shares of the levels, root first, that minimise `tree_error`; some are 0.
 
     The leaves' is not. By multiplicative steps from several starts, one of them
     with most of the budget on each level: at the best shares, the error falls equally fast in each share that is
@@ -92,7 +92,7 @@ def best_shares(load: Floats, sizes: Floats) -> Floats:
 
 
 def exact_shares(shares: Sequence[float] | Floats) -> tuple[Fraction, ...]:
-    """Return exact shares near the given ones that add up to 1; 0 stays 0, any other is at least 1/4096."""
+    """Exact shares near the given ones that add up to 1; 0 stays 0, any other is at least 1/4096."""
     wanted = np.asarray(shares, dtype=np.float64)
     pieces = np.where(wanted > 0, np.maximum(1, np.floor(wanted / wanted.sum() * PIECES)), 0).astype(np.int64)
     pieces[int(np.argmax(pieces))] += PIECES - int(pieces.sum())
@@ -100,14 +100,14 @@ def exact_shares(shares: Sequence[float] | Floats) -> tuple[Fraction, ...]:
 
 
 def tree_shares(tree: Tree, workload: Workload) -> tuple[Fraction, ...]:
-    """Return the shares of a tree's levels that suit a workload, root first; some are 0, the leaves' is not."""
+    """The shares of a tree's levels that suit a workload, root first; some are 0, the leaves' is not."""
     load = tree.load(workload.sample(SAMPLE))
     sizes = len(tree.starts[-1]) / np.array([len(starts) for starts in tree.starts])
     return exact_shares(best_shares(load, sizes))
 
 
 def coarseness(records: float, evenly: float) -> float:
-    """Return the tilt of `reading_shares` that suits so many records, in units of noise, that lie so evenly (0 to 1).
+    """The tilt of `reading_shares` that suits so many records, in units of noise, that lie so evenly (0 to 1).
 
     The fewer they are, the more coarse levels tell a reading where fine ones are only noise. And that the more so, the
     more evenly they lie: where they are in a few places, fine counts tell which. Found on public and made-up grids.
@@ -120,7 +120,7 @@ def coarseness(records: float, evenly: float) -> float:
 def reading_shares(
     tree: Tree, workload: Workload, *, step: int, tilt: float, bought: tuple[int, float] = (0, 0.0)
 ) -> tuple[Fraction, ...]:
-    """Return shares for counts that are read by Bayes' rule (`reading`), root first, most of them 0.
+    """Shares for counts that are read by Bayes' rule (`reading`), root first, most of them 0.
 
     Every *step*-th level is counted, from the leaves up, as suits the workload by least squares, times *tilt* for each
     counted level below it. What was *bought* of a level before, as a share of all, counts towards its own.

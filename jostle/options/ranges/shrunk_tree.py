@@ -39,7 +39,7 @@ PUBLIC_DOUBT = 1e-3
 
 
 def _joined(first: TreeCounts, rest: TreeCounts) -> tuple[list[NDArray[np.int64] | Floats | None], list[float]]:
-    """Return both counts of a tree as one, and their variances: averaged where a level was counted twice."""
+    """Both counts of a tree as one, and their variances: averaged where a level was counted twice."""
     counts: list[NDArray[np.int64] | Floats | None] = []
     noise = []
     for one, other, here, there in zip(first.counts, rest.counts, first.noise, rest.noise, strict=True):
@@ -70,12 +70,12 @@ class ShrunkTree(GridOption):
     """Part of epsilon that buys the first look."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return the first look, then the rest."""
+        """The first look, then the rest."""
         first = epsilon * self.first_share
         return in_turn([Laplace(first), Laplace(epsilon - first)])
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:
-        """Return the shrunk counts."""
+        """The shrunk counts."""
         shape = grid_shape(db.schema)
         wanted = workload or Workload.random_ranges(shape)
         tree = halving_tree(shape)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def _chances(rows: ArrayLike) -> Floats:
-    """Return rows of chances, each adding up to 1."""
+    """Rows of chances, each adding up to 1."""
     made = np.asarray(rows, dtype=np.float64)
     scaled: Floats = made / made.sum(axis=-1, keepdims=True)
     return scaled

@@ -25,7 +25,7 @@ __all__ = ["ThresholdedHistogram", "threshold"]
 
 
 def threshold(records: int, cells: int, rate: float, factor: float) -> int:
-    """Return below which noisy count a cell is left out, for noise with P(x) falling by exp(-rate) per step.
+    """The noisy count below which a cell is left out, for noise with P(x) falling by exp(-rate) per step.
 
     Counts are whole numbers, so those above a real threshold are those above its whole part. The paper's is factor *
     log(records) / rate. Of so many empty cells as 2**60, far more than there are records would pass that; so it is at
@@ -53,16 +53,16 @@ class ThresholdedHistogram(GridOption):
     paper = "Vinterbo 2012"
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run: only more cells than there are keys."""
+        """The reason why this cannot run: only more cells than there are keys."""
         cells = math.prod(grid_shape(schema))
         return f"{cells:.3g} cells have no numbers of 63 bits" if cells >= LARGEST_KEY else None
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the total, then the counts."""
+        """The total, then the counts."""
         return counts_cost(schema, epsilon, self.total_share)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> SparseEstimate:  # noqa: ARG002 - any
-        """Return the cells that passed."""
+        """The cells that passed."""
         schema = db.schema
         shape = grid_shape(schema)
         # Only a threshold follows from it: a number that was handed on does as well as one's own.

@@ -60,37 +60,37 @@ class Tree:
 
     @property
     def leaf_sizes(self) -> Places:
-        """Return how many cells each leaf has."""
+        """How many cells each leaf has."""
         return np.diff(self.starts[-1], append=len(self.order))
 
     def children(self, level: int) -> Places:
-        """Return how many children each node of a level has."""
+        """How many children each node of a level has."""
         return np.diff(self.first_children[level], append=len(self.starts[level + 1]))
 
     def parents(self, level: int) -> Places:
-        """Return for each node of a level below the root which node is its parent."""
+        """For each node of a level below the root which node is its parent."""
         return np.repeat(np.arange(len(self.starts[level - 1])), self.children(level - 1))
 
     def leaves(self) -> list[Places]:
-        """Return per level how many leaves are under each node."""
+        """Per level how many leaves are under each node."""
         counts = [np.ones(len(self.starts[-1]), dtype=np.int64)]
         for first in reversed(self.first_children):
             counts.append(np.add.reduceat(counts[-1], first))
         return counts[::-1]
 
     def spread(self, leaves: Floats) -> Floats:
-        """Return the grid in which each leaf's count is spread evenly over its cells."""
+        """The grid in which each leaf's count is spread evenly over its cells."""
         sizes = self.leaf_sizes
         grid = np.empty(len(self.order))
         grid[self.order] = np.repeat(leaves / sizes, sizes)
         return grid.reshape(self.shape)
 
     def only(self, levels: Sequence[int]) -> Tree:
-        """Return the tree, or the trees, of these levels alone."""
+        """The tree, or the trees, of these levels alone."""
         return Tree(self.shape, self.order, tuple(self.starts[level] for level in levels))
 
     def load(self, workload: Workload) -> Floats:
-        """Return for each level, queries summed, the squared length of the queries averaged over its nodes.
+        """For each level, queries summed, the squared length of the queries averaged over its nodes.
 
         It tells how much of the workload can be told from that level's counts alone (see `shares.best_shares`).
         """
@@ -109,7 +109,7 @@ class Tree:
 
 
 def axis_cuts(side: int, branching: int, levels: int | None = None) -> list[Places]:
-    """Return per level where the intervals of an axis begin: each is cut into *branching* of nearly equal length.
+    """Per level where the intervals of an axis begin: each is cut into *branching* of nearly equal length.
 
     An interval shorter than that is cut into single cells. Without *levels*, cutting goes on to single cells.
     """
@@ -124,7 +124,7 @@ def axis_cuts(side: int, branching: int, levels: int | None = None) -> list[Plac
 
 @lru_cache(maxsize=32)
 def grid_tree(shape: tuple[int, ...], branching: int) -> Tree:
-    """Return the tree in which every node is cut into *branching* along each axis, down to single cells.
+    """The tree in which every node is cut into *branching* along each axis, down to single cells.
 
     Shorter axes are cut last, so that nodes are as near to cubes as they can be.
     """
@@ -136,7 +136,7 @@ def grid_tree(shape: tuple[int, ...], branching: int) -> Tree:
 
 @lru_cache(maxsize=32)
 def halving_tree(shape: tuple[int, ...]) -> Tree:
-    """Return the tree in which every level halves the nodes of the one above along one axis, where they are longest."""
+    """The tree in which every level halves the nodes of the one above along one axis, where they are longest."""
     cuts = [np.zeros(1, dtype=np.int64) for _ in shape]
     levels = [list(cuts)]
     while any(len(starts) < side for starts, side in zip(cuts, shape, strict=True)):
@@ -149,7 +149,7 @@ def halving_tree(shape: tuple[int, ...]) -> Tree:
 
 
 def tree_of_cuts(shape: tuple[int, ...], levels: Sequence[Sequence[Places]]) -> Tree:
-    """Return the tree whose nodes on each level are the products of the axes' intervals."""
+    """The tree whose nodes on each level are the products of the axes' intervals."""
     key = np.zeros(shape, dtype=np.int64)
     labels: list[NDArray[np.int64]] = []
     for cuts in levels:
@@ -168,7 +168,7 @@ def tree_of_cuts(shape: tuple[int, ...], levels: Sequence[Sequence[Places]]) -> 
 
 
 def chain_tree(shape: tuple[int, ...], order: Places, leaf_starts: Places, branching: int = 2) -> Tree:
-    """Return a tree over runs of cells: each node takes up to *branching* neighbours of the level below."""
+    """A tree over runs of cells: each node takes up to *branching* neighbours of the level below."""
     levels = [np.ascontiguousarray(leaf_starts, dtype=np.int64)]
     while len(levels[-1]) > 1:
         levels.append(levels[-1][::branching])
@@ -178,7 +178,7 @@ def chain_tree(shape: tuple[int, ...], order: Places, leaf_starts: Places, branc
 def least_squares(
     tree: Tree, counts: Sequence[NDArray[np.int64] | Floats | None], noise: Sequence[float | Floats]
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return the best estimate of every node from below, and its variance: upwards, children's sums refine each count.
+    """The best estimate of every node from below, and its variance: upwards, children's sums refine each count.
 
     *counts* has the noisy counts per level, None where a level was not counted, and *noise* their variances, one per
     level or one per node. What
@@ -205,7 +205,7 @@ def least_squares(
 
 
 def top_down(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
-    """Return the leaves' least-squares counts: downwards, what a node has over its children's sum is shared out."""
+    """The leaves' least-squares counts: downwards, what a node has over its children's sum is shared out."""
     exact = found[0]
     for level in range(len(tree.starts) - 1):
         first, parents = tree.first_children[level], tree.parents(level + 1)
@@ -215,7 +215,7 @@ def top_down(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> F
 
 
 def nonnegative(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -> Floats:
-    """Return counts of the leaves, none below 0: downwards, each node's count is split among its children.
+    """Counts of the leaves, none below 0: downwards, each node's count is split among its children.
 
     The split is the nearest to the children's estimates, in squared distance over variance, that has no negative count
     and adds up to the node's.
@@ -227,7 +227,7 @@ def nonnegative(tree: Tree, found: Sequence[Floats], spread: Sequence[Floats]) -
 
 
 def simplex(wanted: Floats, spread: Floats, totals: Floats, first: Places, parents: Places) -> Floats:
-    """Return for each family the nearest counts >= 0 that add up to its total (weighted by 1 / spread).
+    """For each family the nearest counts >= 0 that add up to its total (weighted by 1 / spread).
 
     Members that would be negative are left out and the rest shared anew, until none is negative (Michelot 1986).
     """
@@ -245,7 +245,7 @@ def simplex(wanted: Floats, spread: Floats, totals: Floats, first: Places, paren
 
 
 def variances(tree: Tree, spread: Sequence[Floats], workload: Workload) -> Floats:
-    """Return the variance of each query's answer from the least-squares counts.
+    """The variance of each query's answer from the least-squares counts.
 
     Given a node's true count T, its children's errors are those of independent counts of variances s held to
     the sum T: T * s/S on average, with covariance diag(s) - s s'/S, S = sum(s). So a query that needs a share a of each

@@ -29,11 +29,11 @@ class Uniform(GridOption):
     """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the cost of the total."""
+        """The cost of the total."""
         return in_turn(total_cost(schema, epsilon))
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the even grid."""
+        """The even grid."""
         shape, rows = grid_shape(db.schema), db.schema.rows
         total = max(0, db.count(epsilon, site="total")) if rows is None else rows
         return Estimate(np.full(shape, total / math.prod(shape)))

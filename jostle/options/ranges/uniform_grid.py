@@ -34,7 +34,7 @@ __all__ = ["UniformGrid", "even_cuts", "root_of"]
 
 
 def even_cuts(side: int, parts: int) -> NDArray[np.int64]:
-    """Return where intervals begin that cut a side into so many nearly equal parts, or into cells if there are fewer.
+    """Where intervals begin that cut a side into so many nearly equal parts, or into cells if there are fewer.
 
     >>> even_cuts(10, 3).tolist()
     [0, 3, 6]
@@ -44,7 +44,7 @@ def even_cuts(side: int, parts: int) -> NDArray[np.int64]:
 
 
 def root_of(cells: float, axes: int) -> float:
-    """Return how many parts per axis make so many cells."""
+    """How many parts per axis make so many cells."""
     return float(max(cells, 0.0) ** (1 / axes))
 
 
@@ -63,11 +63,11 @@ class UniformGrid(GridOption):
     paper = "Qardaji, Yang, Li 2013"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the total, then the counts."""
+        """The total, then the counts."""
         return counts_cost(schema, epsilon, self.total_share)
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """Return the parts' counts, spread evenly."""
+        """The parts' counts, spread evenly."""
         shape = grid_shape(db.schema)
         first = Fraction(0) if declared_rows(db) is not None else epsilon * self.total_share
         total = paid_total(db, epsilon * self.total_share)

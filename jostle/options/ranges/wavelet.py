@@ -27,7 +27,7 @@ MOST_SHORT = 2**15
 
 
 def inverse_haar(coefficients: ArrayLike, axis: int = 0) -> Floats:
-    """Return the cells that a Haar transform along an axis came from.
+    """The cells that a Haar transform along an axis came from.
 
     >>> inverse_haar([10, -4, -1, -1]).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -54,7 +54,7 @@ def inverse_haar(coefficients: ArrayLike, axis: int = 0) -> Floats:
 
 
 def join_levels(levels: Sequence[NDArray[np.int64]], shape: tuple[int, ...]) -> Floats:
-    """Return the coefficients as one array, from the levels of a `Haar` kernel in their order."""
+    """The coefficients as one array, from the levels of a `Haar` kernel in their order."""
     sides = tuple(map(haar_side, shape))
     if len(sides) == 1:
         return np.concatenate(levels, dtype=np.float64)
@@ -68,7 +68,7 @@ def join_levels(levels: Sequence[NDArray[np.int64]], shape: tuple[int, ...]) -> 
 
 
 def level_weights(workload: Workload, axis: int) -> Floats:
-    """Return for each query (rows) and level (columns) along an axis the squared weight of its coefficients.
+    """For each query (rows) and level (columns) along an axis the squared weight of its coefficients.
 
     In a query's answer a halving of a block of s cells has the weight (cells of the query in its left half - in its
     right half) / s, and the sum of all has the query's length / side. A query is the cells before its high end less
@@ -100,7 +100,7 @@ def level_weights(workload: Workload, axis: int) -> Floats:
 
 
 def haar_variances(workload: Workload, noise: Sequence[float]) -> Floats:
-    """Return each query's variance, given that of each level's noise; the coefficients are independent."""
+    """Each query's variance, given that of each level's noise; the coefficients are independent."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
     grid = np.asarray(noise, dtype=np.float64).reshape([each.shape[1] for each in weights])
     found: Floats = np.tensordot(weights[-1], grid, axes=(1, grid.ndim - 1))
@@ -110,7 +110,7 @@ def haar_variances(workload: Workload, noise: Sequence[float]) -> Floats:
 
 
 def level_loads(workload: Workload) -> Floats:
-    """Return for each level of the wavelet the squared weight of its coefficients, summed over the queries."""
+    """For each level of the wavelet the squared weight of its coefficients, summed over the queries."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
     outer = reduce(
         lambda left, right: (left[:, :, None] * right[:, None, :]).reshape(len(left), -1),

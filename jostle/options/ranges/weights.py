@@ -58,7 +58,7 @@ class Weights:
 
     @classmethod
     def flat(cls, shape: tuple[int, ...], total: float, variance: float, firmness: float) -> Weights:
-        """Return equal weights that add up to a total, known with a variance."""
+        """Equal weights that add up to a total, known with a variance."""
         cells = float(math.prod(shape))
         one = np.zeros(math.prod(shape), dtype=np.int64)
         made = cls(shape, firmness, one, np.array([cells]), np.array([float(total)]))
@@ -66,7 +66,7 @@ class Weights:
         return made
 
     def grid(self) -> Floats:
-        """Return the weights, cell by cell."""
+        """The weights, cell by cell."""
         each: Floats = self.mass / self.cells
         return each[self.atom].reshape(self.shape)
 
@@ -101,7 +101,7 @@ class Weights:
 
 
 def cut_around(grid: Floats, low: Places, high: Places, least: float) -> tuple[Places, int]:
-    """Return a partition of which a box is one part, or several: each cell's part, and how many parts there are.
+    """A partition of which a box is one part, or several: each cell's part, and how many parts there are.
 
     The box and the slabs beside it are halved, each where it is longest, while the grid has twice *least* in them.
     """
@@ -122,7 +122,7 @@ def cut_around(grid: Floats, low: Places, high: Places, least: float) -> tuple[P
 
 
 def _slabs(shape: tuple[int, ...], low: Places, high: Places) -> tuple[Places, Places]:
-    """Return the corners of a box and of the slabs that fill the grid around it, axis after axis."""
+    """The corners of a box and of the slabs that fill the grid around it, axis after axis."""
     lows, highs = [], []
     start, end = np.zeros(len(shape), dtype=np.int64), np.array(shape, dtype=np.int64)
     for axis in range(len(shape)):
@@ -137,7 +137,7 @@ def _slabs(shape: tuple[int, ...], low: Places, high: Places) -> tuple[Places, P
 
 
 def _painted(shape: tuple[int, ...], lows: Places, highs: Places) -> Places:
-    """Return for each cell, in row-major order, which of some boxes that fill the grid it is in."""
+    """For each cell, in row-major order, which of some boxes that fill the grid it is in."""
     steps = np.zeros([side + 1 for side in shape], dtype=np.int64)
     for corner in range(1 << len(shape)):
         at_high = [bool(corner >> axis & 1) for axis in range(len(shape))]

@@ -46,11 +46,11 @@ class Selector(Option[SelectedFeatures]):
     """How many features of one record count."""
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:
-        """Return features selected from the probe's table with *epsilon* of its budget."""
+        """Features selected from the probe's table with *epsilon* of its budget."""
         return self.perform(db, epsilon, self.run, site=site)
 
     def refuses(self, schema: Schema) -> str | None:
-        """Return why this cannot run on tables of this schema, or None."""
+        """The reason why this cannot run on tables of this schema, or None."""
         if schema.label is None:
             return "the schema names no label"
         count = feature_count(schema)
@@ -66,10 +66,10 @@ class Selector(Option[SelectedFeatures]):
 
     @abstractmethod
     def found(self, db: Probe, epsilon: Fraction) -> Integers:
-        """Return the numbers of the features selected, the first found first."""
+        """The numbers of the features selected, the first found first."""
 
     def run(self, db: Probe, epsilon: Fraction) -> SelectedFeatures:
-        """Return the features; *db* has just this budget."""
+        """The features; *db* has just this budget."""
         places = tuple(self.found(db, epsilon).tolist())
         return SelectedFeatures(schema=db.schema, places=places, made_by=self.name, epsilon=epsilon)
 
@@ -83,11 +83,11 @@ class ScoredSelector(Selector):
     """Only features with at least this score, in records, or in bits times records; 0 for no threshold."""
 
     def rows_cost(self, schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
-        """Return what the number of records costs, where the score needs it and nobody knows it."""
+        """The events of buying the number of records, where the score needs it and nobody knows it."""
         return (Laplace(ROWS_SHARE * epsilon),) if self.score == "IG" and schema.rows is None else ()
 
     def feature_score(self, db: Probe, epsilon: Fraction) -> tuple[FeatureScore, Fraction]:
-        """Return the score, and what is left of the budget: for IG, the number of records may have to be bought."""
+        """The score, and what is left of the budget: for IG, the number of records may have to be bought."""
         if self.score != "IG":
             return FeatureScore(self.score, self.most), epsilon
         bought = db.schema.rows is None
@@ -97,7 +97,7 @@ class ScoredSelector(Selector):
         return FeatureScore(self.score, self.most, bound), epsilon - (ROWS_SHARE * epsilon if bought else 0)
 
     def cost_of(self, schema: Schema, epsilon: Fraction, *events: tuple[Fraction, type[Event]]) -> Event:
-        """Return the cost of events on shares of what is left after the number of records was bought."""
+        """The cost of events on shares of what is left after the number of records was bought."""
         bought = self.rows_cost(schema, epsilon)
         left = epsilon - (ROWS_SHARE * epsilon if bought else 0)
         return in_turn([*bought, *(kind(share * left) for share, kind in events)])  # type: ignore[call-arg]

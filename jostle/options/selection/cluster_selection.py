@@ -43,11 +43,11 @@ class ClusterSelection(ScoredSelector):
     clusters: int = whole(8, least=1)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally."""
+        """One tally."""
         return Laplace(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features of the best clusters; of the last one, those with the best noisy scores."""
+        """The features of the best clusters; of the last one, those with the best noisy scores."""
         scores, having = noisy_counts(db, self.score, self.most, epsilon)
         cluster = clustered(having.astype(np.float64), self.clusters)
         sizes = np.maximum(np.bincount(cluster, minlength=self.clusters), 1)

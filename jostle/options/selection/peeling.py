@@ -37,7 +37,7 @@ class Peeling(ScoredSelector):
     score: ScoreName = choice("DC", ScoreName)  # which a record moves by 1, where it moves IG by a dozen bits
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the number of records, if need be, the picks, and counts where there is a threshold."""
+        """The number of records, if need be, the picks, and counts where there is a threshold."""
         places, bought = self.places(schema), self.rows_cost(schema, epsilon)
         left = epsilon - (ROWS_SHARE * epsilon if bought else 0)
         picking = left * (1 - CHECK_SHARE) if self.threshold else left
@@ -45,7 +45,7 @@ class Peeling(ScoredSelector):
         return in_turn([*bought, picks, *([Laplace(left - picking)] if self.threshold else [])])
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features picked, in this order."""
+        """The features picked, in this order."""
         score, left = self.feature_score(db, epsilon)
         picking = left * (1 - CHECK_SHARE) if self.threshold else left
         picked: NDArray[np.int64] = db.perform(PickSeveral(score, self.places(db.schema)), picking, site="picks")

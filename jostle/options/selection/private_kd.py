@@ -41,12 +41,12 @@ class PrivateKD(Selector):
         return min(super().places(schema), MOST_PLACES)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the picks."""
+        """The picks."""
         places = self.places(schema)
         return Repeated(PermuteAndFlip(epsilon / places), places)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features picked, in this order."""
+        """The features picked, in this order."""
         places = self.places(db.schema)
         chosen: list[int] = []
         for _ in range(places):

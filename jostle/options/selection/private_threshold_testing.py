@@ -40,17 +40,17 @@ class PrivateThresholdTesting(ScoredSelector):
     private = False
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:  # noqa: ARG002 - as all do
-        """Return features selected from public rows; refuse private ones before anything is charged."""
+        """Features selected from public rows; refuse private ones before anything is charged."""
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
         return self.run(db, epsilon_amount(epsilon))
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return what it claims to cost."""
+        """The event that it claims to be."""
         return Allotment(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features that reach the noisy threshold."""
+        """The features that reach the noisy threshold."""
         score = FeatureScore(self.score, self.most, ROWS_BOUND)
         place = 0 if self.threshold else self.places(db.schema)
         asked = CompareWithNoisyThreshold(score, self.threshold * score.units, place)

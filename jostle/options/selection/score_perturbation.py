@@ -34,10 +34,10 @@ class ScorePerturbation(ScoredSelector):
     paper = "Stoddard, Chen, Machanavajjhala 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """Return one tally."""
+        """One tally."""
         return Laplace(epsilon)
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features with the best noisy scores."""
+        """The features with the best noisy scores."""
         scores, _ = noisy_counts(db, self.score, self.most, epsilon)
         return best(scores, self.top, self.threshold * FeatureScore(self.score, self.most).units)

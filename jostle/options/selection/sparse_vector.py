@@ -42,16 +42,16 @@ class ThresholdSelector(ScoredSelector):
 
     @abstractmethod
     def share(self, places: int, *, rises: bool) -> Fraction:
-        """Return the threshold's share of the noise's budget, where so many features are found."""
+        """The threshold's share of the noise's budget, where so many features are found."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the search for a threshold, if need be, and the run."""
+        """The search for a threshold, if need be, and the run."""
         if self.threshold:
             return self.cost_of(schema, epsilon, (Fraction(1), AboveThreshold))
         return self.cost_of(schema, epsilon, (FOUND_SHARE, Laplace), (1 - FOUND_SHARE, AboveThreshold))
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:
-        """Return the features that pass."""
+        """The features that pass."""
         score, left = self.feature_score(db, epsilon)
         places = self.places(db.schema)
         threshold = self.threshold * score.units
@@ -80,7 +80,7 @@ class SparseVector(ThresholdSelector):
     paper = "Lyu, Su, Li, PVLDB 2017"
 
     def share(self, places: int, *, rises: bool) -> Fraction:
-        """Return the threshold's share."""
+        """The threshold's share."""
         weight = float(places if rises else 2 * places) ** (2 / 3)
         return Fraction(1 / (1 + weight)).limit_denominator(10_000)
 
@@ -97,5 +97,5 @@ class NoisyCut(ThresholdSelector):
     paper = "Lee, Clifton, KDD 2014; Lyu, Su, Li, PVLDB 2017"
 
     def share(self, places: int, *, rises: bool) -> Fraction:
-        """Return the threshold's share."""
+        """The threshold's share."""
         return Fraction(1, 1 + (3 if rises else 6) * places)

@@ -101,7 +101,7 @@ class TableInstance:
 
 
 def _split(length: int, rows: int | None, name: str) -> tuple[int, int]:
-    """Return how many rows are to be learnt from, and how many held out."""
+    """How many rows are to be learnt from, and how many held out."""
     if length < LEAST_ROWS:
         raise CorpusError(f"{name} has fewer than {LEAST_ROWS} rows", why="some are learnt from, and others held out")
     if rows is None:
@@ -155,7 +155,7 @@ def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
 
 @lru_cache(maxsize=4)
 def _encoded(reader: RowReader, label: str, bins: int) -> tuple[Schema, Mapping[str, Codes]]:
-    """Return a schema read off a public table, and all its rows as codes."""
+    """A schema read off a public table, and all its rows as codes."""
     table = PublicTable("the table", reader, label).columns
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*different texts and is left out", category=UserWarning)
@@ -168,5 +168,5 @@ def _encoded(reader: RowReader, label: str, bins: int) -> tuple[Schema, Mapping[
 
 
 def _order(length: int, seeds: list[int]) -> NDArray[np.intp]:
-    """Return a random order: of the generator's raw bits, which are the same in all versions of numpy."""
+    """A random order: of the generator's raw bits, which are the same in all versions of numpy."""
     return np.argsort(np.random.PCG64(seeds).random_raw(length), kind="stable")

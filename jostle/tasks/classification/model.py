@@ -69,12 +69,12 @@ class Model(ABC):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Return the labels, in the order of the columns of `predict_proba`."""
+        """The labels, in the order of the columns of `predict_proba`."""
         return self.schema.classes
 
     @property
     def privacy(self) -> str:
-        """Return which outputs are covered by the privacy claim, and what it is."""
+        """The outputs that are covered by the privacy claim, and what it is."""
         spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
         return (
             "All outputs of this model (predictions, chances, scores, text, plot, file) are computed from numbers that "
@@ -83,22 +83,22 @@ class Model(ABC):
 
     @abstractmethod
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the chance of each class for rows of attribute codes, -1 standing for an unknown value."""
+        """The chance of each class for rows of attribute codes, -1 standing for an unknown value."""
 
     @abstractmethod
     def text(self) -> str:
-        """Return the model written out for people."""
+        """The model written out for people."""
 
     @abstractmethod
     def leads(self) -> NDArray[np.float64]:
-        """Return the least that each class can be ahead of each other one, for whatever row: classes by classes.
+        """The least that each class can be ahead of each other one, for whatever row: classes by classes.
 
         Or less than that. A lead of 0 is one of the class that is declared first.
         """
 
     @property
     def only_class(self) -> str | None:
-        """Return the one class that is predicted for every row, whatever its values; None if that cannot be told."""
+        """The one class that is predicted for every row, whatever its values; None if that cannot be told."""
         leads = self.leads()
         number = len(self.classes)
         first = np.arange(number)[:, None] < np.arange(number)[None, :]
@@ -107,7 +107,7 @@ class Model(ABC):
         return self.classes[always[0]] if len(always) else None
 
     def told(self) -> str:
-        """Return the model for people: its text, after a line that says so where it tells rows not apart."""
+        """The model for people: its text, after a line that says so where it tells rows not apart."""
         only = self.only_class
         if only is None or len(self.classes) < 2:
             return self.text()
@@ -115,27 +115,27 @@ class Model(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Return what a file has to hold beside the schema."""
+        """The facts that a file has to hold beside the schema."""
 
     @classmethod
     @abstractmethod
     def from_facts(cls, schema: Schema, facts: Mapping[str, Any], made_by: str, epsilon: Fraction | None) -> Model:
-        """Return the model that `facts` came from, or raise DamageError where they cannot have come from any."""
+        """The model that `facts` came from, or raise DamageError where they cannot have come from any."""
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
-        """Return the chance of each class for each row of a dataframe, which needs no label column."""
+        """The chance of each class for each row of a dataframe, which needs no label column."""
         codes = attribute_codes(frame, self.schema)
         parts = [self.chances(codes[start : start + CODED_AT_ONCE]) for start in range(0, len(codes), CODED_AT_ONCE)]
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
 
     def predict(self, frame: Any) -> NDArray[np.str_]:
-        """Return the likeliest class for each row of a dataframe; of equally likely ones, the first declared."""
+        """The likeliest class for each row of a dataframe; of equally likely ones, the first declared."""
         best = np.argmax(self.predict_proba(frame), axis=1)
         labels: NDArray[np.str_] = np.array(self.classes, dtype=np.str_)[best]
         return labels
 
     def score(self, frame: Any) -> float:
-        """Return the share of a dataframe's rows that are predicted right, of those that have a declared label.
+        """The share of a dataframe's rows that are predicted right, of those that have a declared label.
 
         Not-a-number where none has one. The frame is not protected: the score is as private as the rows it is of.
         """
@@ -145,7 +145,7 @@ class Model(ABC):
         return float(np.mean(right[known])) if known.any() else math.nan
 
     def to_json(self) -> str:
-        """Return the model as JSON."""
+        """The model as JSON."""
         return json.dumps(
             {
                 "version": VERSION,
@@ -159,7 +159,7 @@ class Model(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Model:
-        """Return the model that a text of JSON holds."""
+        """The model that a text of JSON holds."""
         return _read(text, MODEL)
 
     def save(self, path: str | Path) -> None:
@@ -180,7 +180,7 @@ class Model(ABC):
 
 
 def load_model(path: str | Path) -> Model:
-    """Return the model that a file holds, whoever wrote it."""
+    """The model that a file holds, whoever wrote it."""
     file = MODEL.at(path)
     return _read(file.text(), file)
 
@@ -207,7 +207,7 @@ def check_numbers(array: NDArray[np.float64], name: str, *shape: int) -> None:
 
 
 def apart(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least difference between each two columns, over all rows.
+    """The least difference between each two columns, over all rows.
 
     >>> apart(np.array([[3.0, 1.0], [2.0, 1.5]])).tolist()
     [[0.0, 0.5], [-2.0, 0.0]]

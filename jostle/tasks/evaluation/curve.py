@@ -49,27 +49,27 @@ class RocCurve:
 
     @property
     def auc(self) -> float:
-        """Return the area under the curve: an estimate, of which `interval` says how far it may be off."""
+        """The area under the curve: an estimate, of which `interval` says how far it may be off."""
         widths = np.diff(self.false_positive_rates)
         return float((widths * (self.true_positive_rates[1:] + self.true_positive_rates[:-1]) / 2).sum())
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for the area of these very rows' scores: noise and unknown order inside intervals.
+        """An interval for the area of these very rows' scores: noise and unknown order inside intervals.
 
         In so large a share of runs it holds the area; all from 0 to 1, where noise drowns the rows.
         """
         return self._widened(rows_interval(self.counts, self.scales, _checked(level)))
 
     def population_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for the area in the population that the rows were drawn from, one by one and at random."""
+        """An interval for the area in the population that the rows were drawn from, one by one and at random."""
         return self._widened(population_interval(self.counts, self.scales, _checked(level)))
 
     def _widened(self, ends: tuple[float, float]) -> tuple[float, float]:
-        """Return an interval that also holds the estimate, which makes it no less likely to hold the truth."""
+        """An interval that also holds the estimate, which makes it no less likely to hold the truth."""
         return min(ends[0], self.auc), max(ends[1], self.auc)
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
-        """Return the share of the class that is found at the price of so many others, as a share of all others."""
+        """The share of the class that is found at the price of so many others, as a share of all others."""
         if not 0 <= false_positive_rate <= 1:
             raise OptionError(f"a rate is {false_positive_rate}", why="it is a share of rows", fix="0.1")
         last = np.searchsorted(self.false_positive_rates, false_positive_rate, side="right")
@@ -79,7 +79,7 @@ class RocCurve:
         return float(y[0] + (y[1] - y[0]) * (false_positive_rate - x[0]) / (x[1] - x[0]))
 
     def text(self) -> str:
-        """Return the area with its error bars, and the rates at some thresholds."""
+        """The area with its error bars, and the rates at some thresholds."""
         low, high = self.interval()
         below, above = self.population_interval()
         step = -(-len(self.thresholds) // SHOWN) or 1
@@ -98,7 +98,7 @@ class RocCurve:
         )
 
     def data(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """All of it as plain data."""
         return {
             "auc": self.auc,
             "interval": list(self.interval()),
@@ -124,7 +124,7 @@ class RocCurve:
             target.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
 
     def plot(self) -> Any:
-        """Return a matplotlib figure of the curve."""
+        """A matplotlib figure of the curve."""
         try:
             from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
         except ImportError:

@@ -36,7 +36,7 @@ STEPS = 1000
 
 
 def drawn_noise(scales: Sequence[float], intervals: int, count: int) -> Floats:
-    """Return noise on counts by interval, *count* times: of one scale, or that of a wavelet with so many levels."""
+    """Noise on counts by interval, *count* times: of one scale, or that of a wavelet with so many levels."""
     generator = np.random.default_rng(SEED)
 
     def noise(scale: float, size: int) -> Floats:
@@ -57,7 +57,7 @@ def drawn_noise(scales: Sequence[float], intervals: int, count: int) -> Floats:
 
 
 def rows_interval(counts: Floats, scales: Sequence[float], level: float) -> tuple[float, float]:
-    """Return an interval for the area under the rows' own curve, from counts of both kinds of rows by interval."""
+    """An interval for the area under the rows' own curve, from counts of both kinds of rows by interval."""
     positives, others = _without_noise(counts, scales)
     ordered = (positives * (np.cumsum(others, axis=1) - others)).sum(axis=1)
     tied = (positives * others).sum(axis=1)
@@ -74,7 +74,7 @@ def rows_interval(counts: Floats, scales: Sequence[float], level: float) -> tupl
 
 
 def population_interval(counts: Floats, scales: Sequence[float], level: float) -> tuple[float, float]:
-    """Return an interval for the area under the curve of the population that rows were drawn from independently."""
+    """An interval for the area under the curve of the population that rows were drawn from independently."""
     rest = 1 - level
     low, high = rows_interval(counts, scales, 1 - rest / 2)
     positives, others = _without_noise(counts, scales)
@@ -92,12 +92,12 @@ def _without_noise(counts: Floats, scales: Sequence[float]) -> tuple[Floats, Flo
 
 @lru_cache(maxsize=1)
 def _kept_noise(scales: tuple[float, ...], intervals: int) -> Floats:
-    """Return the draws for one kind of noise, which several intervals are asked of."""
+    """The draws for one kind of noise, which several intervals are asked of."""
     return drawn_noise(scales, intervals, DRAWS)
 
 
 def _share_not_above(sums: Floats, pairs: Floats, tried: Floats) -> Floats:
-    """Return for each a the share of draws in which the sum is at most a times the number of pairs."""
+    """For each a the share of draws in which the sum is at most a times the number of pairs."""
     holds = np.zeros(len(tried))
     over, under, none = pairs > 0, pairs < 0, pairs == 0
     holds += np.searchsorted(np.sort(sums[over] / pairs[over]), tried, side="right")
@@ -107,7 +107,7 @@ def _share_not_above(sums: Floats, pairs: Floats, tried: Floats) -> Floats:
 
 
 def _farthest(area: float, most: float, *, down: bool) -> float:
-    """Return the area farthest from this one, on one side, whose divergence from it is at most so much."""
+    """The area farthest from this one, on one side, whose divergence from it is at most so much."""
     near, far = area, 0.0 if down else 1.0
     if _divergence(area, far) <= most:
         return far
@@ -118,7 +118,7 @@ def _farthest(area: float, most: float, *, down: bool) -> float:
 
 
 def _divergence(one: float, other: float) -> float:
-    """Return the Kullback-Leibler divergence between two coins."""
+    """The Kullback-Leibler divergence between two coins."""
     total = 0.0
     for share, of in ((one, other), (1 - one, 1 - other)):
         if share > 0:

@@ -26,9 +26,9 @@ class Scorer:
 
     @property
     def intervals(self) -> int:
-        """Return how many intervals the cuts make."""
+        """How many intervals the cuts make."""
         return len(self.values) + 1
 
     def at(self, places: NDArray[np.int64]) -> Margins:
-        """Return the kernel that counts rows between the cuts at these places alone."""
+        """The kernel that counts rows between the cuts at these places alone."""
         return evolve(self.margins, cuts=self.margins.cuts[places])

@@ -36,7 +36,7 @@ class Asked:
     """None for the group's own number."""
 
     def feature(self, groups: Integers) -> NDArray[np.float32]:
-        """Return what it says of groups."""
+        """Its value for groups."""
         return (groups if self.group is None else groups == self.group).astype(np.float32)
 
 
@@ -50,7 +50,7 @@ class LearnedTree:
     """None where there was nothing to learn from: then all classes are alike likely."""
 
     def chances(self, codes: Integers) -> NDArray[np.float64]:
-        """Return the chance of each class for rows of attribute codes, all of them known."""
+        """The chance of each class for rows of attribute codes, all of them known."""
         classes = len(self.published.schema.classes)
         if self.tree is None:
             return np.full((len(codes), classes), 1 / classes)
@@ -64,7 +64,7 @@ class LearnedTree:
 
 
 def learn(published: Published) -> LearnedTree:
-    """Return the tree that published rows give."""
+    """The tree that published rows give."""
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to import
 
     schema = published.schema

@@ -19,7 +19,7 @@ MOST_NAMED = 20
 
 
 def plot_marginals(published: Published) -> Any:
-    """Return a matplotlib figure with a panel for each column."""
+    """A matplotlib figure with a panel for each column."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
     except ImportError:

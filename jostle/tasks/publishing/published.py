@@ -60,17 +60,17 @@ class Published:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns' names."""
+        """The columns' names."""
         return tuple(column.name for column in self.columns)
 
     @property
     def rows(self) -> int:
-        """Return how many rows there are."""
+        """Number of rows."""
         return int(self.counts.sum())
 
     @property
     def privacy(self) -> str:
-        """Return which claim covers the rows, and what they cost."""
+        """The claim that covers the rows, and what they cost."""
         spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
         return (
             "These rows, and all that is made of them, are computed from numbers that "
@@ -78,7 +78,7 @@ class Published:
         )
 
     def codes(self) -> Integers:
-        """Return a row of codes for each row: of a group of several, one of them by chance, all alike likely."""
+        """A row of codes for each row: of a group of several, one of them by chance, all alike likely."""
         random = np.random.default_rng(SPREAD_SEED)
         groups = np.repeat(self.cells, self.counts, axis=0)
         codes = np.empty_like(groups)
@@ -91,7 +91,7 @@ class Published:
         return codes
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
-        """Return the rows as a frame: values as the schema declares them, the middle of a bin for a number.
+        """The rows as a frame: values as the schema declares them, the middle of a bin for a number.
 
         A number that is in no bin, and an empty cell that is a value, are empty cells.
         """
@@ -117,14 +117,14 @@ class Published:
         write_frame(self.to_frame(), Path(path))
 
     def marginal(self, name: str) -> Integers:
-        """Return how many of the rows there are of each group of a column's codes."""
+        """How many of the rows there are of each group of a column's codes."""
         place = self.names.index(name)
         held = np.zeros(len(self.columns[place].counts), dtype=np.int64)
         np.add.at(held, self.cells[:, place], self.counts)
         return held
 
     def group_names(self, name: str) -> tuple[str, ...]:
-        """Return what each group of a column's codes is called."""
+        """The name of each group of a column's codes."""
         released = self.columns[self.names.index(name)]
         labels = self.schema[name].labels
         return tuple(
@@ -133,7 +133,7 @@ class Published:
         )
 
     def text(self) -> str:
-        """Return what it is, and its first rows, for people."""
+        """A text for people: what it is, and its first rows."""
         head = f"{self.rows:,} rows of {len(self.columns)} of {len(self.schema.names)} columns"
         frame = self.to_frame().slice(0, SHOWN_ROWS)
         rows = [list(frame.column_names), *([_cell(row[name]) for name in row] for row in frame.to_pylist())]
@@ -144,7 +144,7 @@ class Published:
         return "\n".join([head, *([self.caution] if self.caution else []), self.privacy, "", *lines, *left])
 
     def data(self) -> dict[str, Any]:
-        """Return the different rows, and how often each is there, as plain data."""
+        """The different rows, and how often each is there, as plain data."""
         return {
             "columns": list(self.names),
             "groups": {name: list(self.group_names(name)) for name in self.names},
@@ -155,7 +155,7 @@ class Published:
         }
 
     def plot(self) -> Any:
-        """Return a matplotlib figure: each column's counts among the rows beside the noisy ones; needs `report`."""
+        """A matplotlib figure: each column's counts among the rows beside the noisy ones; needs `report`."""
         from jostle.tasks.publishing.plot import plot_marginals  # noqa: PLC0415 - matplotlib is an extra
 
         return plot_marginals(self)

@@ -25,11 +25,11 @@ class Cumulative:
     counts: Floats
 
     def below(self, value: float) -> float:
-        """Return how many records lie below a value; in a bin, as if its records were even."""
+        """How many records lie below a value; in a bin, as if its records were even."""
         return float(np.interp(value, self.edges, self.counts))
 
     def quantile(self, share: float) -> float:
-        """Return where a share of the records lies below; in a bin, as if its records were even."""
+        """Where a share of the records lies below; in a bin, as if its records were even."""
         if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 <= share <= 1:
             raise OptionError(f"{shown(share)} is not a share", fix="0.5 for the median")
         total = float(self.counts[-1])
@@ -51,7 +51,7 @@ class Cumulative:
 
 
 def cumulative(column: Numeric, counts: Floats) -> Cumulative:
-    """Return the curve nearest to noisy counts of a column's codes that rises from 0.
+    """The curve nearest to noisy counts of a column's codes that rises from 0.
 
     Counts below 0 would let it fall: the nearest one in least squares has them evened out with their neighbours.
     """

@@ -45,7 +45,7 @@ class DrawnCells(Protocol):
 
 
 def drawn(estimate: DrawnCells) -> str:
-    """Return a picture of a grid: a map of two axes, and otherwise the counts along each, the others added up."""
+    """A picture of a grid: a map of two axes, and otherwise the counts along each, the others added up."""
     shape = estimate.shape
     sides = " x ".join(f"{side:,}" for side in shape)
     head = f"<p>an estimate of {sides} cells, {estimate.total:.6g} records in all</p>"
@@ -56,7 +56,7 @@ def drawn(estimate: DrawnCells) -> str:
 
 
 def _ends(estimate: DrawnCells, axis: int) -> tuple[str, str, str]:
-    """Return a column's name, and its first and last label."""
+    """A column's name, and its first and last label."""
     if estimate.schema is None:
         return f"axis {axis}", "0", str(estimate.shape[axis] - 1)
     name = estimate.schema.names[axis]
@@ -65,7 +65,7 @@ def _ends(estimate: DrawnCells, axis: int) -> tuple[str, str, str]:
 
 
 def _summed(cells: Floats, axis: int, most: int) -> Floats:
-    """Return cells in which so many neighbours along an axis are added up that no more than *most* are left."""
+    """Cells in which so many neighbours along an axis are added up that no more than *most* are left."""
     step = -(-cells.shape[axis] // most)
     starts = np.arange(0, cells.shape[axis], step)
     return cells if step == 1 else np.add.reduceat(cells, starts, axis=axis)

@@ -60,15 +60,15 @@ class GridEstimate:
 
     @abstractmethod
     def listed(self) -> tuple[Integers, Floats]:
-        """Return the codes of the cells that are listed, a row each, and their counts."""
+        """The codes of the cells that are listed, a row each, and their counts."""
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
 
     @abstractmethod
     def deviations(self, workload: Workload | Asked) -> Floats | None:
-        """Return each answer's standard deviation, or None where theory does not give it."""
+        """Each answer's standard deviation, or None where theory does not give it."""
 
     @property
     def columns(self) -> Schema:
@@ -82,11 +82,11 @@ class GridEstimate:
         return self.schema
 
     def workload(self, asked: Workload | Asked) -> Workload:
-        """Return queries, however they are written."""
+        """Queries, however they are written."""
         return asked if isinstance(asked, Workload) else Workload.in_units(self.columns, asked)
 
     def axis(self, name: str | None = None) -> int:
-        """Return which axis a column is; without a name, the only one."""
+        """The axis of a column; without a name, the only one."""
         names = self.columns.names
         if name is None and len(names) == 1:
             return 0
@@ -96,7 +96,7 @@ class GridEstimate:
         return names.index(name)
 
     def along(self, axis: int) -> Floats:
-        """Return the counts along an axis, all others added up."""
+        """The counts along an axis, all others added up."""
         codes, counts = self.listed()
         side = self.shape[axis]
         if side > MOST_BINS:
@@ -104,7 +104,7 @@ class GridEstimate:
         return np.bincount(codes[:, axis], weights=counts, minlength=side).astype(np.float64)
 
     def cumulative(self, name: str | None = None) -> Cumulative:
-        """Return how many records lie below each edge of a numeric column: a curve that never falls.
+        """How many records lie below each edge of a numeric column: a curve that never falls.
 
         Records with no number there, missing or out of bounds, are left out.
         """
@@ -117,11 +117,11 @@ class GridEstimate:
         return cumulative(column, self.along(axis))
 
     def quantile(self, share: float, name: str | None = None) -> float:
-        """Return where a share of the records of a numeric column lies below; in a bin, as if they were even."""
+        """Where a share of the records of a numeric column lies below; in a bin, as if they were even."""
         return self.cumulative(name).quantile(share)
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
-        """Return a row per cell as a frame: values, or where a bin begins and ends; the count; perhaps its deviation.
+        """A row per cell as a frame: values, or where a bin begins and ends; the count; perhaps its deviation.
 
         Where a bin stands for no range, missing numbers say, both ends are empty cells.
         """
@@ -167,12 +167,12 @@ class GridEstimate:
         return drawn(self)
 
     def plot(self) -> Any:
-        """Return a matplotlib figure of a grid of one or two axes; needs the `report` extra."""
+        """A matplotlib figure of a grid of one or two axes; needs the `report` extra."""
         return plot_estimate(self)
 
 
 def _free(name: str, held: dict[str, Any]) -> str:
-    """Return a name that no column has yet."""
+    """A name that no column has yet."""
     while name in held:
         name += "_"
     return name
@@ -194,36 +194,36 @@ class Estimate(GridEstimate):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the grid's sides."""
+        """The grid's sides."""
         return self.cells.shape
 
     @property
     def total(self) -> float:
-        """Return the estimated number of records."""
+        """The estimated number of records."""
         return float(self.cells.sum())
 
     def answers(self, workload: Workload | Asked) -> Floats:
-        """Return an estimate of each query's count; queries may be in units: {"income": (20_000, 50_000)}."""
+        """An estimate of each query's count; queries may be in units: {"income": (20_000, 50_000)}."""
         return self.workload(workload).answers(self.cells)
 
     def deviations(self, workload: Workload | Asked) -> Floats | None:
-        """Return each answer's standard deviation, or None where theory does not give it."""
+        """Each answer's standard deviation, or None where theory does not give it."""
         return None if self.variances is None else np.sqrt(self.variances(self.workload(workload)))
 
     def records(self) -> Integers:
-        """Return whole counts of a data set made from the estimate: each count less one half, rounded up, from 0 on."""
+        """Whole counts of a data set made from the estimate: each count less one half, rounded up, from 0 on."""
         return np.maximum(np.ceil(self.cells - 0.5), 0).astype(np.int64)
 
     def listed(self) -> tuple[Integers, Floats]:
-        """Return the codes of all cells, a row each, and their counts."""
+        """The codes of all cells, a row each, and their counts."""
         return np.indices(self.shape).reshape(len(self.shape), -1).T, self.cells.ravel()
 
     def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {"shape": list(self.shape), "cells": self.cells.tolist()}
 
     def marginal(self, *names: str) -> Estimate:
-        """Return the estimate of fewer columns, the others added up; its deviations are those of the sums."""
+        """The estimate of fewer columns, the others added up; its deviations are those of the sums."""
         kept = sorted({self.axis(name) for name in names})
         if not kept:
             raise OptionError("no columns are named", fix="estimate.marginal('age')")
@@ -261,11 +261,11 @@ class SparseEstimate(GridEstimate):
 
     @property
     def total(self) -> float:
-        """Return the estimated number of records."""
+        """The estimated number of records."""
         return float(self.values.sum())
 
     def coordinates(self) -> Integers:
-        """Return the listed cells' codes, a row per cell."""
+        """The listed cells' codes, a row per cell."""
         rest = self.keys
         codes = []
         for side in reversed(self.shape):
@@ -275,7 +275,7 @@ class SparseEstimate(GridEstimate):
 
     @property
     def cells(self) -> Floats:
-        """Return the counts as an array of the grid's shape, where that is small enough to hold."""
+        """The counts as an array of the grid's shape, where that is small enough to hold."""
         count = math.prod(self.shape)
         if count > MOST_CELLS:
             raise OptionError(f"{count:,} cells are too many for an array", fix="estimate.keys and estimate.values")
@@ -284,7 +284,7 @@ class SparseEstimate(GridEstimate):
         return grid.reshape(self.shape)
 
     def answers(self, workload: Workload | Asked) -> Floats:
-        """Return an estimate of each query's count, looking at the listed cells only."""
+        """An estimate of each query's count, looking at the listed cells only."""
         asked = self.workload(workload)
         if asked.shape != self.shape:
             raise OptionError(f"the workload is for a grid of shape {asked.shape}, not {self.shape}")
@@ -296,19 +296,19 @@ class SparseEstimate(GridEstimate):
         return totals
 
     def deviations(self, workload: Workload | Asked) -> None:  # noqa: ARG002 - as for other estimates
-        """Return None: cells below the threshold leave a bias that theory does not give."""
+        """None: cells below the threshold leave a bias that theory does not give."""
         return
 
     def records(self) -> Integers:
-        """Return whole counts of the listed cells, from 0 on."""
+        """Whole counts of the listed cells, from 0 on."""
         return np.maximum(self.values, 0)
 
     def listed(self) -> tuple[Integers, Floats]:
-        """Return the codes of the cells that are not 0, a row each, and their counts."""
+        """The codes of the cells that are not 0, a row each, and their counts."""
         return self.coordinates(), self.values.astype(np.float64)
 
     def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {"shape": list(self.shape), "keys": self.keys.tolist(), "values": self.values.tolist()}
 
     def __repr__(self) -> str:

@@ -20,30 +20,30 @@ MOST_GROUPS = 16
 
 @metafeature(low="epsilon is small", high="epsilon is large")
 def log_epsilon(db: View) -> float:
-    """Return the budget's logarithm."""
+    """The budget's logarithm."""
     return math.log10(db.epsilon)
 
 
 @metafeature(low="the grid has one axis", high="the grid has several axes")
 def axes(db: View) -> float:
-    """Return the number of axes."""
+    """The number of axes."""
     return len(db.schema.names)
 
 
 @metafeature(low="there are few cells", high="there are many cells")
 def log_cells(db: View) -> float:
-    """Return the logarithm of the number of cells."""
+    """The logarithm of the number of cells."""
     return sum(math.log10(db.schema[name].size) for name in db.schema.names)
 
 
 def in_groups(db: View) -> Expression:
-    """Return the records of each group of neighbouring cells."""
+    """The records of each group of neighbouring cells."""
     return groups_of(tuple((name, db.schema[name].size) for name in db.schema.names))
 
 
 @lru_cache(maxsize=256)
 def groups_of(axes: tuple[tuple[str, int], ...]) -> Expression:
-    """Return the records of each group of neighbouring cells of a grid with these axes."""
+    """The records of each group of neighbouring cells of a grid with these axes."""
     per_axis = max(2, round(MOST_GROUPS ** (1 / len(axes))))
     groups: dict[str, int | Iterable[int]] = {
         name: tuple(code * min(per_axis, size) // size for code in range(size)) for name, size in axes
@@ -53,43 +53,43 @@ def groups_of(axes: tuple[tuple[str, int], ...]) -> Expression:
 
 @lru_cache(maxsize=256)
 def about_cells(names: tuple[str, ...], kind: str) -> Expression:
-    """Return one number about all cells: how far from flat, how many occupied, or how they deviate."""
+    """One number about all cells: how far from flat, how many occupied, or how they deviate."""
     kinds = {"flat": far_from_flat, "occupied": occupied, "deviation": deviation}
     return kinds[kind](cells(*names))
 
 
 def group_counts(db: View) -> np.ndarray:
-    """Return the groups' noisy counts."""
+    """The groups' noisy counts."""
     return db.buy_cells(in_groups(db)).ravel()
 
 
 def bought_records(db: View) -> float:
-    """Return how many records there are, at least 1: as known, or the sum of the groups' noisy counts."""
+    """Number of records, at least 1: as known, or the sum of the groups' noisy counts."""
     rows = db.rows
     return max(1.0, group_counts(db).sum() if rows is None else float(rows))
 
 
 @metafeature(low="there are few records", high="there are many records")
 def log_records(db: View) -> float:
-    """Return the logarithm of the number of records."""
+    """The logarithm of the number of records."""
     return math.log10(max(1.0, bought_records(db)))
 
 
 @metafeature(low="n·ε is small", high="n·ε is large")
 def log_records_epsilon(db: View) -> float:
-    """Return the logarithm of records times epsilon: errors depend on the two through their product alone."""
+    """The logarithm of records times epsilon: errors depend on the two through their product alone."""
     return math.log10(max(1.0, bought_records(db)) * db.epsilon)
 
 
 @metafeature(low="cells stand out of noise poorly", high="cells stand out of noise well")
 def log_epsilon_per_cell(db: View) -> float:
-    """Return the logarithm of records times epsilon per cell."""
+    """The logarithm of records times epsilon per cell."""
     return log_records_epsilon(db) - log_cells(db)
 
 
 @metafeature(low="records are spread evenly over the grid", high="records crowd in a few regions")
 def coarse_skew(db: View) -> float:
-    """Return the groups' L1 distance from flat as a share of records, less what noise alone would make of it."""
+    """The groups' L1 distance from flat as a share of records, less what noise alone would make of it."""
     counts = np.maximum(group_counts(db), 0)
     total = max(1.0, counts.sum())
     return float(np.abs(counts / total - 1 / len(counts)).sum())
@@ -97,7 +97,7 @@ def coarse_skew(db: View) -> float:
 
 @metafeature(low="few regions hold the records", high="all regions hold records")
 def coarse_entropy(db: View) -> float:
-    """Return the entropy of the groups' shares, relative to that of even ones."""
+    """The entropy of the groups' shares, relative to that of even ones."""
     counts = np.maximum(group_counts(db), 0)
     shares = counts[counts > 0] / max(1.0, counts.sum())
     return float(-(shares * np.log(shares)).sum() / math.log(max(2, len(counts)))) if len(shares) else 0.0
@@ -105,7 +105,7 @@ def coarse_entropy(db: View) -> float:
 
 @metafeature(low="neighbouring regions are alike", high="neighbouring regions differ")
 def roughness(db: View) -> float:
-    """Return how much neighbouring groups differ, as a share of records."""
+    """How much neighbouring groups differ, as a share of records."""
     grid = np.maximum(db.buy_cells(in_groups(db)), 0)
     steps = sum(float(np.abs(np.diff(grid, axis=axis)).sum()) for axis in range(grid.ndim))
     return min(4.0, steps / max(1.0, float(grid.sum())))
@@ -113,13 +113,13 @@ def roughness(db: View) -> float:
 
 @metafeature(low="cells are about equal", high="cells are far from equal")
 def unevenness(db: View) -> float:
-    """Return the cells' L1 distance from flat, as a share of records."""
+    """The cells' L1 distance from flat, as a share of records."""
     return float(np.clip(db.buy(about_cells(db.schema.names, "flat")) / bought_records(db), 0, 2))
 
 
 @metafeature(low="most cells are empty", high="most cells are occupied")
 def occupancy(db: View) -> float:
-    """Return the share of cells that are occupied."""
+    """The share of cells that are occupied."""
     found = db.buy(about_cells(db.schema.names, "occupied")) / max(
         1, math.prod(db.schema[name].size for name in db.schema.names)
     )
@@ -128,7 +128,7 @@ def occupancy(db: View) -> float:
 
 @metafeature(low="cells are about equal", high="cells differ much")
 def cell_deviation(db: View) -> float:
-    """Return the standard deviation of the cells, times their number, as a share of records: log10(1 + .)."""
+    """The standard deviation of the cells, times their number, as a share of records: log10(1 + .)."""
     count = math.prod(db.schema[name].size for name in db.schema.names)
     spread = max(0.0, db.buy(about_cells(db.schema.names, "deviation")))
     return math.log10(1 + min(1e6, spread * count / bought_records(db)))

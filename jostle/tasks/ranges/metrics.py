@@ -18,7 +18,7 @@ def _differences(truth: ArrayLike, answers: ArrayLike) -> NDArray[np.float64]:
 
 
 def scaled_l2(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
-    """Return DPBench's error: the Euclidean norm of the differences / number of queries / number of records.
+    """DPBench's error: the Euclidean norm of the differences / number of queries / number of records.
 
     >>> scaled_l2([1, 2], [4, 6], scale=10)
     0.25
@@ -28,23 +28,23 @@ def scaled_l2(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
 
 
 def scaled_l1(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
-    """Return the sum of the absolute differences / number of queries / number of records."""
+    """The sum of the absolute differences / number of queries / number of records."""
     differences = _differences(truth, answers)
     return float(np.abs(differences).sum()) / differences.size / scale
 
 
 def mean_absolute(truth: ArrayLike, answers: ArrayLike) -> float:
-    """Return the mean of the absolute differences."""
+    """The mean of the absolute differences."""
     return float(np.abs(_differences(truth, answers)).mean())
 
 
 def mean_squared(truth: ArrayLike, answers: ArrayLike) -> float:
-    """Return the mean of the squared differences."""
+    """The mean of the squared differences."""
     return float((_differences(truth, answers) ** 2).mean())
 
 
 def mean_relative(truth: ArrayLike, answers: ArrayLike, theta: float) -> float:
-    """Return the mean of |difference| / max(theta, truth): theta keeps small truths from counting without bound."""
+    """The mean of |difference| / max(theta, truth): theta keeps small truths from counting without bound."""
     if theta <= 0:
         raise OptionError(f"theta is {theta}, but must be above 0")
     return float((np.abs(_differences(truth, answers)) / np.maximum(theta, np.asarray(truth, dtype=np.float64))).mean())

@@ -37,7 +37,7 @@ class DrawnGrid(Protocol):
 
 
 def plot_estimate(estimate: DrawnGrid) -> Any:
-    """Return a matplotlib figure: counts as steps, with two standard deviations where there are, or as a map."""
+    """A matplotlib figure: counts as steps, with two standard deviations where there are, or as a map."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
     except ImportError:
@@ -67,7 +67,7 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
 
 
 def _edges(column: Column) -> NDArray[np.float64]:
-    """Return where cells begin and end: those that stand for no range lie behind the last bin, as wide as it."""
+    """Where cells begin and end: those that stand for no range lie behind the last bin, as wide as it."""
     if not isinstance(column, Numeric):
         return np.arange(column.size + 1, dtype=np.float64) - 0.5
     edges = edges_of(column, np.arange(column.bin_count + 1))
@@ -82,5 +82,5 @@ def _name(axis: Any, column: Column, name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text in which no part is taken for a formula."""
+    """A text in which no part is taken for a formula."""
     return text.replace("$", r"\$")

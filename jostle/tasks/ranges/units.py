@@ -31,7 +31,7 @@ MOST_BINS = 2**24
 
 
 def corners_of(schema: Schema, asked: Asked) -> list[tuple[list[int], list[int]]]:
-    """Return the low and high corners, in cells, of a box or several; refuse what is no box of the schema's grid."""
+    """The low and high corners, in cells, of a box or several; refuse what is no box of the schema's grid."""
     boxes = [asked] if isinstance(asked, Mapping) else asked
     if not isinstance(boxes, list | tuple):
         raise _no_box(boxes, schema)
@@ -64,7 +64,7 @@ def _span(name: str, column: Column, wanted: Any) -> tuple[int, int]:
 
 
 def _values(name: str, column: Categorical, wanted: Any) -> tuple[int, int]:
-    """Return the codes of one value, or of several that stand beside one another in the schema."""
+    """The codes of one value, or of several that stand beside one another in the schema."""
     values = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
     known = {label: code for code, label in enumerate(column.labels)}
     for value in values:
@@ -96,7 +96,7 @@ def _range(name: str, column: Numeric, wanted: Any) -> tuple[int, int]:
 
 
 def _edge(name: str, column: Numeric, end: object) -> int:
-    """Return the number of the edge that an end of a range is; refuse one inside a bin, with the edges beside it."""
+    """The number of the edge that an end of a range is; refuse one inside a bin, with the edges beside it."""
     if isinstance(end, bool) or not isinstance(end, Real) or not math.isfinite(end):
         raise OptionError(f"an end of the range of {name} is {shown(end)}, not a number", fix="20_000, or None")
     number = float(end)
@@ -118,7 +118,7 @@ def _edge(name: str, column: Numeric, end: object) -> int:
 
 
 def _bin_of(column: Numeric, number: float) -> int:
-    """Return about which bin a number is in: it may be the one before or after where it is an edge."""
+    """The bin that a number is in, about: it may be the one before or after where it is an edge."""
     if column.edges:
         return bisect_left(column.edges, number) - 1
     low, width = float(column.low), float(column.high) - float(column.low)
@@ -127,7 +127,7 @@ def _bin_of(column: Numeric, number: float) -> int:
 
 
 def edges_of(column: Numeric, places: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the edges with these numbers, from 0 to the number of bins."""
+    """The edges with these numbers, from 0 to the number of bins."""
     if column.edges:
         return np.array(column.edges)[places]
     low, width = float(column.low), float(column.high) - float(column.low)
@@ -137,7 +137,7 @@ def edges_of(column: Numeric, places: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def bins_at(column: Numeric, codes: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return where the bins of codes begin and end; not-a-number for those that stand for no range."""
+    """Where the bins of codes begin and end; not-a-number for those that stand for no range."""
     inside = codes < column.bin_count
     bins = np.where(inside, codes, 0)
     low, high = edges_of(column, bins), edges_of(column, bins + 1)

@@ -70,7 +70,7 @@ class Workload:
             )
 
     def over(self, cells: ArrayLike) -> Estimate:
-        """Return an estimate that answers it: of cells in row-major order, or of one number that stands for each.
+        """An estimate that answers it: of cells in row-major order, or of one number that stands for each.
 
         >>> Workload.prefixes(4).over([2]).answers(Workload.prefixes(4))
         array([2., 4., 6., 8.])
@@ -86,7 +86,7 @@ class Workload:
 
     @classmethod
     def identity(cls, shape: int | Sequence[int]) -> Workload:
-        """Return one query per cell, in row-major order."""
+        """One query per cell, in row-major order."""
         sides = _shape(shape)
         _check_count(int(np.prod(sides, dtype=object)))
         low = np.indices(sides).reshape(len(sides), -1).T
@@ -94,13 +94,13 @@ class Workload:
 
     @classmethod
     def prefixes(cls, shape: int | Sequence[int]) -> Workload:
-        """Return for each cell the box from the first cell to it."""
+        """For each cell the box from the first cell to it."""
         cells = cls.identity(shape)
         return cls(cells.shape, np.zeros_like(cells.low), cells.high)
 
     @classmethod
     def all_ranges(cls, shape: int | Sequence[int]) -> Workload:
-        """Return every box there is."""
+        """Every box there is."""
         sides = _shape(shape)
         _check_count(int(np.prod([side * (side + 1) // 2 for side in sides], dtype=object)))
         pairs = [np.triu_indices(side) for side in sides]
@@ -111,7 +111,7 @@ class Workload:
 
     @classmethod
     def random_ranges(cls, shape: int | Sequence[int], count: int = 2000, *, seed: int = 0) -> Workload:
-        """Return boxes whose sides are uniform, from 1 to the grid's, each laid down uniformly where it fits.
+        """Boxes whose sides are uniform, from 1 to the grid's, each laid down uniformly where it fits.
 
         The seed is public, as the workload is.
         """
@@ -126,7 +126,7 @@ class Workload:
     def boxes(
         cls, shape: int | Sequence[int], boxes: Iterable[tuple[int | Sequence[int], int | Sequence[int]]]
     ) -> Workload:
-        """Return the listed boxes, each given by its low corner and, one past the last cell, its high corner."""
+        """The listed boxes, each given by its low corner and, one past the last cell, its high corner."""
         sides = _shape(shape)
         corners = [(np.atleast_1d(low), np.atleast_1d(high)) for low, high in boxes]
         if any(low.shape != (len(sides),) or high.shape != (len(sides),) for low, high in corners):
@@ -137,7 +137,7 @@ class Workload:
 
     @classmethod
     def in_units(cls, schema: Schema, asked: Workload | Asked) -> Workload:
-        """Return boxes in the units of a schema's columns, each axis that is not named being whole.
+        """Boxes in the units of a schema's columns, each axis that is not named being whole.
 
         >>> from jostle.tables import Categorical, Numeric
         >>> schema = Schema({"income": Numeric(0, 100_000, bins=20), "ill": Categorical(["no", "yes"])})
@@ -161,7 +161,7 @@ class Workload:
         return f"<Workload of {len(self):,} ranges on a grid of {' x '.join(map(str, self.shape))}>"
 
     def answers(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """Return the sum of the cells in each box, by a summed-area table."""
+        """The sum of the cells in each box, by a summed-area table."""
         grid = np.asarray(cells, dtype=np.float64)
         if grid.shape != self.shape:
             raise OptionError(f"the workload is for a grid of shape {self.shape}, not {grid.shape}")
@@ -169,19 +169,19 @@ class Workload:
         return answers
 
     def sizes(self) -> NDArray[np.float64]:
-        """Return how many cells each box has."""
+        """How many cells each box has."""
         sizes: NDArray[np.float64] = np.prod(self.high - self.low, axis=1, dtype=np.float64)
         return sizes
 
     def sample(self, count: int) -> Workload:
-        """Return at most so many of the queries, spread evenly over the list."""
+        """At most so many of the queries, spread evenly over the list."""
         if len(self) <= count:
             return self
         chosen = np.linspace(0, len(self) - 1, count).round().astype(np.int64)
         return Workload(self.shape, self.low[chosen], self.high[chosen])
 
     def coverage(self) -> NDArray[np.bool_]:
-        """Return, for a sample only, which cells each query holds: queries by cells in row-major order."""
+        """For a sample only, which cells each query holds: queries by cells in row-major order."""
         inside = np.ones((len(self), 1), dtype=np.bool_)
         for axis, side in enumerate(self.shape):
             index = np.arange(side)

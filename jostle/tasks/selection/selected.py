@@ -49,13 +49,13 @@ class SelectedFeatures:
 
     @property
     def privacy(self) -> str:
-        """Return what the privacy claim is."""
+        """The privacy claim."""
         spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
         made_by = self.made_by or "an Option"
         return f"Which features were selected is what {made_by} released at {spent} under {self.schema.neighbours}."
 
     def of(self, frame: Any) -> dict[str, Any]:
-        """Return the selected columns of a dataframe that has the table's columns, for a model trained on them.
+        """The selected columns of a dataframe that has the table's columns, for a model trained on them.
 
         Words become columns of 0 and 1. The label is there if the frame has it.
         """
@@ -71,7 +71,7 @@ class SelectedFeatures:
         return found
 
     def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """This as plain data."""
         return {
             "made_by": self.made_by,
             "epsilon": None if self.epsilon is None else str(self.epsilon),
@@ -80,7 +80,7 @@ class SelectedFeatures:
         }
 
     def text(self) -> str:
-        """Return it for people."""
+        """A text for people."""
         if not self.features:
             return "no feature was selected"
         return f"{len(self.features)} features: {', '.join(self.names)}"
