@@ -33,7 +33,7 @@ class Publisher(Option[Published]):
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
         """Rows in place of the probe's table's, with *epsilon* of its budget."""
         if db.rows is not None:
-            # What is known of the number of rows is public, or was released before.
+            # What is known of the number of rows is public, or was released before: all is left to be spent on others.
             budget = epsilon_amount(epsilon)
             if reason := self.hopeless(db.schema, budget, db.rows):
                 raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
@@ -45,13 +45,13 @@ class Publisher(Option[Published]):
         """The reason why this cannot run on tables of this schema, or None."""
         return "the schema names no label" if schema.label is None else None
 
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:  # noqa: ARG002 - most try anything
-        """The reason why nothing can come of so many rows, or None."""
+    def hopeless(self, schema: Schema, left: Fraction, rows: int) -> str | None:  # noqa: ARG002 - most try anything
+        """The reason why nothing can come of so many rows and what is left once they are counted, or None."""
         return None
 
     @abstractmethod
-    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
-        """A caution that so many rows times epsilon are too few for the columns asked for, or nothing."""
+    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
+        """A caution that rows times what is left of epsilon are too few for the columns asked for, or nothing."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """All of epsilon: how it is split between purchases depends on how many rows there are."""

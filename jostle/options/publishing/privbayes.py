@@ -70,9 +70,9 @@ class PrivBayes(Publisher):
             return "the columns have more values than are counted at once"
         return super().refuses(schema)
 
-    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
         """A caution that most columns cannot be told from noise, if so."""
-        most = self._most_cells(schema, epsilon, rows)
+        most = self._most_cells(schema, left, rows)
         lost = sum(len(set(groups)) == 1 and len(groups) > 1 for groups in _grouped(schema, most).values())
         if most < 2 * len(schema.classes) or 2 * lost > len(schema.attributes):
             return f"{rows:,} rows are few for {len(schema.names)} columns at this epsilon: most of them are left out"
@@ -83,7 +83,7 @@ class PrivBayes(Publisher):
         schema, label = db.schema, db.schema.label or ""
         rows = bought_rows(db, epsilon, self.rows_share)
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))
-        most = self._most_cells(schema, epsilon, rows)
+        most = self._most_cells(schema, left, rows)
         groups = _grouped(schema, most)
         names = [name for name in schema.attributes if max(groups[name]) > 0]
         families: list[Family] = [(label,)]
@@ -110,11 +110,11 @@ class PrivBayes(Publisher):
             counts=counts.astype(np.int64),
             made_by=self.name,
             epsilon=epsilon,
-            caution=self.caution(schema, epsilon, rows),
+            caution=self.caution(schema, left, rows),
         )
 
-    def _most_cells(self, schema: Schema, epsilon: Fraction, rows: int) -> int:
-        counting = epsilon * (1 - rows_share(schema.rows, self.rows_share)) * (1 - self.network_share)
+    def _most_cells(self, schema: Schema, left: Fraction, rows: int) -> int:
+        counting = left * (1 - self.network_share)
         return int(rows / (self.theta * len(schema.names) * noise_scale(schema, counting)))
 
     def _candidates(

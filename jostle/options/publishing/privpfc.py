@@ -50,15 +50,15 @@ class PrivPfC(Publisher):
     """Part of the rest that picks the grid; the other counts its cells."""
     paper = "Su, Cao, Li, Lyu, VLDB Journal 2018"
 
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int) -> str | None:
+    def hopeless(self, schema: Schema, left: Fraction, rows: int) -> str | None:  # noqa: ARG002 - of any columns
         """The reason why nothing can come of it: that no grid has few enough cells; or None."""
-        if self._most_cells(schema, epsilon, rows) < 1:
-            return f"{rows:,} rows at epsilon {show_amount(epsilon)} are too few for a grid of even one cell"
+        if self._most_cells(left, rows) < 1:
+            return f"{rows:,} rows at epsilon {show_amount(left)} are too few for a grid of even one cell"
         return None
 
-    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:  # noqa: ARG002 - of any columns
         """A caution that grids can have next to no cells, if so."""
-        most = self._most_cells(schema, epsilon, rows)
+        most = self._most_cells(left, rows)
         if most < FEW:
             return f"{rows:,} rows are few at this epsilon: grids of at most {most} cells can be told from noise"
         return ""
@@ -70,17 +70,16 @@ class PrivPfC(Publisher):
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))
         counts_cost = left * (1 - self.grid_share)
         scale = (1 if schema.neighbours == "add_remove" else 2) / counts_cost
-        pool = pool_of(schema, self._most_cells(schema, epsilon, rows), self.pool)
+        pool = pool_of(schema, self._most_cells(left, rows), self.pool)
         picked = db.pick(GridQuality(pool, scale), left - counts_cost, site="grid")
         grid = Pool(pool.columns, pool.levels, pool.taken[picked : picked + 1])
         noisy = db.measure(GridCounts(grid), counts_cost, site="counts")
-        return self._published(schema, grid, noisy, rows, epsilon)
+        return self._published(schema, grid, noisy, epsilon, self.caution(schema, left, rows))
 
-    def _most_cells(self, schema: Schema, epsilon: Fraction, rows: int) -> int:
-        known = rows_share(schema.rows, self.rows_share)
-        return round(rows * epsilon * (1 - known) * (1 - self.grid_share) / PER_CELL)
+    def _most_cells(self, left: Fraction, rows: int) -> int:
+        return round(rows * left * (1 - self.grid_share) / PER_CELL)
 
-    def _published(self, schema: Schema, grid: Pool, noisy: np.ndarray, rows: int, epsilon: Fraction) -> Published:
+    def _published(self, schema: Schema, grid: Pool, noisy: np.ndarray, epsilon: Fraction, caution: str) -> Published:
         label = schema.label or ""
         sides = [*grid.sides[0].tolist(), len(schema.classes)]
         groups = {
@@ -104,5 +103,5 @@ class PrivPfC(Publisher):
             counts=whole[kept],
             made_by=self.name,
             epsilon=epsilon,
-            caution=self.caution(schema, epsilon, rows),
+            caution=caution,
         )

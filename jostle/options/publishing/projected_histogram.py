@@ -68,11 +68,11 @@ class ProjectedHistogram(Publisher):
             return f"k={self.k} columns are asked for, and there are {count} attributes"
         return super().refuses(schema)
 
-    def caution(self, schema: Schema, epsilon: Fraction, rows: int) -> str:
+    def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
         """A caution that the cells of the columns asked for are too many for so many rows, where they are."""
-        bins, k = self._plan(schema, epsilon, rows)
+        bins, k = self._plan(schema, left, rows)
         cells = _usual_cells(schema, bins, k)
-        if rows < cells * noise_scale(schema, epsilon):
+        if rows < cells * noise_scale(schema, left):
             return (
                 f"{rows:,} rows are few for {k} of these columns at this epsilon: the about {cells:,.0f} cells hold "
                 "less than the noise on average; use a larger epsilon or a smaller k"
@@ -104,10 +104,10 @@ class ProjectedHistogram(Publisher):
             counts=found.values,
             made_by=self.name,
             epsilon=epsilon,
-            caution=self.caution(schema, epsilon, rows),
+            caution=self.caution(schema, left, rows),
         )
 
-    def _plan(self, schema: Schema, epsilon: Fraction, rows: int) -> tuple[int, int]:
+    def _plan(self, schema: Schema, left: Fraction, rows: int) -> tuple[int, int]:
         """How many bins numbers are cut into, and how many columns are projected on.
 
         Where the number of columns is not given, they are as many as in the paper, but no more than give cells that
@@ -117,7 +117,7 @@ class ProjectedHistogram(Publisher):
         if self.k or not attributes:
             return self._bins(rows, self.k, attributes), self.k
         k = simulated_k(rows, attributes, len(schema.classes), bins_for(rows, attributes))
-        while k > 1 and rows < _usual_cells(schema, self._bins(rows, k, attributes), k) * noise_scale(schema, epsilon):
+        while k > 1 and rows < _usual_cells(schema, self._bins(rows, k, attributes), k) * noise_scale(schema, left):
             k -= 1
         return self._bins(rows, k, attributes), k
 

@@ -189,7 +189,7 @@ def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -
     sizes = (4,) * 80 + (2,)
     schema = schema_of(*sizes, neighbours="replace_one", rows=176)
     db = jostle.rehearse(table_of([(0,) * 81] * 176, schema), epsilon=1)
-    for name in ("ProjectedHistogram(k=6)", "PrivPfC"):
+    for name in ("ProjectedHistogram(k=6)", "PrivPfC", "PrivBayes"):
         with pytest.raises(UserWarning, match="176 rows are few"):  # where warnings are errors
             get(name)(db, epsilon=Fraction(1, 10))
     assert db.spent == 0
@@ -199,6 +199,17 @@ def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -
     assert len(said) == 1
     assert found.caution == str(said[0].message)
     assert found.caution in found.text()
+
+
+def test_a_number_of_rows_that_was_handed_on_leaves_all_of_epsilon_to_grids() -> None:
+    """41 rows at epsilon 1/10 are enough for a cell, and would not be if counting them had cost 3% of it."""
+    schema, rows = correlated(41)
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1)
+    with pytest.warns(UserWarning, match="41 rows are few"):
+        found = get("PrivPfC")(db.told(rows=41), epsilon=Fraction(1, 10))
+    assert "at most 1 cells" in found.caution
+    with pytest.raises(OptionError, match="too few for a grid of even one cell"):
+        get("PrivPfC")(db.told(rows=40), epsilon=Fraction(1, 10))
 
 
 def test_a_bought_number_of_rows_is_cautioned_of_in_what_is_published() -> None:
