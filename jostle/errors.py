@@ -154,6 +154,10 @@ class OptionError(JostleError, ValueError):
     """An Option is unknown, cannot run here, or did not keep to what it declared."""
 
 
+class AnswerError(OptionError):
+    """An Option answered something else than its task asks."""
+
+
 class ProbeError(JostleError, RuntimeError):
     """A private table could not answer, or was asked for what it does not give."""
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from attrs import fields
 
-from jostle.errors import OptionError
+from jostle.errors import AnswerError, OptionError
 from jostle.options.literals import ClassifierName, GridName, PublisherName, SelectorName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
@@ -126,8 +126,20 @@ class Option(ABC, Generic[Answer]):
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )
+        self._check_answer(answer, spent)
         known: Answer = self.task.of(schema, answer)
         return known
+
+    def _check_answer(self, answer: object, spent: Fraction) -> None:
+        """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""
+        if not self.task.answers or self.task.gave(answer):
+            return
+        given = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
+        raise AnswerError(
+            f"{self.name} gives back {given}, not {self.task.gives}",
+            why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
+            fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
+        )
 
 
 Registered = type[Option] | Option

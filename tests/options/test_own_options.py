@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,9 +19,9 @@ from jostle.cli import main
 from jostle.errors import JostleError, OptionError
 from jostle.lang.library import modules
 from jostle.options import base
-from jostle.options.functions import FunctionOption
+from jostle.options.functions import FunctionOption, function_option
 from jostle.options.own import load_own, origin_of
-from jostle.trace.records import Trusted, read_trace
+from jostle.trace.records import Released, Trusted, read_trace
 
 OWN = '''
 """Two Options: one a class, the other a function."""
@@ -257,3 +259,25 @@ def test_what_is_registered_in_python_is_importable_at_once(own: Path) -> None:
     assert "First" not in modules()["options"]
     with pytest.raises(JostleError):
         jostle.options.get("First")
+
+
+@pytest.mark.parametrize(("given", "said"), [(None, "nothing"), (3, "a value of type int"), ([1.5], "type list")])
+def test_what_answers_another_question_is_refused_and_says_what_was_paid(given: object, said: str) -> None:
+    def wrong(db: jostle.Probe, *, epsilon: str) -> Any:
+        db.count(epsilon, site="rows")
+        return given
+
+    option = function_option(wrong, task="classification", predict=None)
+    schema = jostle.Schema({"label": jostle.Categorical(["a", "b"])}, label="label")
+    trace = jostle.Trace()
+    db = jostle.rehearse(jostle.Table.from_frame({"label": ["a", "b", "b"]}, schema), epsilon=1, seed=1, trace=trace)
+
+    with pytest.raises(OptionError) as caught:
+        option(db, epsilon="1/4")
+
+    assert said in caught.value.title
+    assert "not a model" in caught.value.title
+    assert "epsilon 0.25 was paid" in (caught.value.why or "")
+    assert "return a model" in (caught.value.fix or "")
+    assert db.left == Fraction(3, 4)
+    assert any(isinstance(record, Released) and record.site == "wrong/rows" for record in trace.records)

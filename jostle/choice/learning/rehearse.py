@@ -22,7 +22,7 @@ from jostle.choice.learning.history import History, KnownDatabase, KnownInstance
 from jostle.choice.learning.markets import read_raw
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import JostleError, OptionError
+from jostle.errors import AnswerError, JostleError, OptionError
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
 from jostle.tasks import Instance, Judge, Task
@@ -218,10 +218,9 @@ def _run(
     db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
     try:
         answer = option(db, *instance.questions, epsilon=epsilon)
-        if not option.task.gave(answer):
-            said = f"it gave {type(answer).__name__}, where {option.task.gives} is judged"
-            return Run(answer, None, f"crashed: {said}")
         loss = instance.loss(answer)
+    except AnswerError as mistake:
+        return Run(None, None, f"crashed: {mistake.title}")
     except JostleError as mistake:
         return Run(None, None, f"refused: {mistake.title}")
     except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data

@@ -113,7 +113,8 @@ def test_crashes_and_refusals_are_results() -> None:
     failures = {name: why for (_, name, _), why in history.failures.items()}
     assert failures["crashes"] == ("crashed: ZeroDivisionError: division by zero",)
     assert failures["greedy"][0].startswith("refused: greedy/count asks for epsilon 2, but 1 is left")
-    assert failures["answers_wrongly"] == ("crashed: it gave str, where a model or a tree is judged",)
+    said = "answers_wrongly gives back a value of type str, not a model or a tree"
+    assert failures["answers_wrongly"] == (f"crashed: {said}",)
     assert history.missing(key, "crashes", among[1].version, ("1", "10"), 0) == (), "it is not tried again"
 
 
