@@ -8,10 +8,14 @@ from typing import Annotated
 import typer
 
 from jostle.cli.saying import Json, With, echo, echo_lines, load_with, say_json
+from jostle.cli.trainable import SeveralEpsilons
 
-__all__ = ["advise"]
+__all__ = ["advise", "app"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command(cls=SeveralEpsilons)
 def advise(  # noqa: PLR0917 - a command's options
     schema: Annotated[Path, typer.Option(help="A schema in TOML.")],
     rows: Annotated[int, typer.Option(help="About how many rows there are, as is publicly known.")],

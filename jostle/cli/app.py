@@ -7,34 +7,65 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from copy import copy
+from importlib import import_module
+from inspect import getdoc
 from io import TextIOWrapper
 from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
-from jostle.cli import ledger, schema, trace, vault
-from jostle.cli.advise import advise
-from jostle.cli.audit import audit
-from jostle.cli.check import check
-from jostle.cli.evaluate import evaluate
-from jostle.cli.example import example
-from jostle.cli.explain import explain
-from jostle.cli.fmt import fmt
-from jostle.cli.options import options
-from jostle.cli.run import run
 from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, interrupted, report
-from jostle.cli.train import train
-from jostle.cli.trainable import Evaluating, SeveralEpsilons, filled
+from jostle.cli.trainable import filled
 from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
 from jostle.visible import visible
 
 __all__ = ["main"]
 
 
+COMMANDS = (
+    "train",
+    "evaluate",
+    "advise",
+    "example",
+    "run",
+    "check",
+    "fmt",
+    "explain",
+    "audit",
+    "options",
+    "schema",
+    "ledger",
+    "trace",
+    "vault",
+)
+"""All commands, in the order of the help: each is the `app` of the module of its name, loaded when it is called."""
+
+
 class Commands(TyperGroup):
     """All commands. Ctrl-C is answered here: further out, it would have become an exit status without a word."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)  # None for one that is not loaded yet
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the group's own signature
+        """A command by its name, or None."""
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            loaded = _app_of(cmd_name)
+            made = get_group(loaded) if _is_group(loaded) else get_command(loaded)
+            made.name = cmd_name
+            self.commands[cmd_name] = made
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, for which nobody has to know what each command is called with."""
+        listing = copy(self)
+        listing.commands = {name: TyperCommand(name=name, help=_about(_app_of(name))) for name in COMMANDS}
+        super(Commands, listing).format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that is asked for."""
@@ -44,6 +75,19 @@ class Commands(TyperGroup):
             interrupted()
 
 
+def _app_of(name: str) -> typer.Typer:
+    loaded: typer.Typer = import_module(f"jostle.cli.{name}").app
+    return loaded
+
+
+def _is_group(loaded: typer.Typer) -> bool:
+    return isinstance(loaded.info.help, str)
+
+
+def _about(loaded: typer.Typer) -> str | None:
+    return loaded.info.help if _is_group(loaded) else getdoc(loaded.registered_commands[0].callback)
+
+
 app = typer.Typer(
     cls=Commands,
     help="Differential privacy that chooses the algorithm for you, and accounts for the choice.",
@@ -51,34 +95,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-schema_app = typer.Typer(help="Public facts about tables.", no_args_is_help=True)
-ledger_app = typer.Typer(help="What was spent.", no_args_is_help=True)
-trace_app = typer.Typer(help="What a run did.", no_args_is_help=True)
-vault_app = typer.Typer(help="What is promised.", no_args_is_help=True)
-app.add_typer(schema_app, name="schema")
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(trace_app, name="trace")
-app.add_typer(vault_app, name="vault")
-
-app.command(cls=SeveralEpsilons)(train)
-app.command(cls=Evaluating)(evaluate)
-app.command(cls=SeveralEpsilons)(advise)
-app.command()(example)
-app.command()(run)
-app.command()(check)
-app.command()(fmt)
-app.command()(explain)
-app.command()(audit)
-app.command()(options)
-schema_app.command("infer")(schema.infer)
-ledger_app.command("show")(ledger.show)
-trace_app.command("show")(trace.show)
-trace_app.command("json")(trace.as_json)
-trace_app.command("why")(trace.why)
-vault_app.command("create")(vault.create)
-vault_app.command("show")(vault.show)
-vault_app.command("raise")(vault.raise_promise)
-vault_app.command("backup")(vault.backup)
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - a flag

@@ -10,9 +10,12 @@ import typer
 from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table, with_progress
 from jostle.errors import AuditError
 
-__all__ = ["audit"]
+__all__ = ["app", "audit"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def audit(
     name: Annotated[
         str | None,

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from jostle.lang.check import Checked
     from jostle.tables.schema import Schema
 
-__all__ = ["check"]
+__all__ = ["app", "check"]
+
+app = typer.Typer(add_completion=False)
 
 PROGRAMS = "*.jst"
 TYPED = Path("-")
 """Stands for what is typed in, or comes through a pipe."""
 
 
+@app.command()
 def check(
     programs: Annotated[
         list[Path],

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
-from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
+from jostle.cli.trainable import Entry, Evaluating, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
 
 if TYPE_CHECKING:
     from jostle.choice.makers.evaluate import Evaluation
 
-__all__ = ["evaluate"]
+__all__ = ["app", "evaluate"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command(cls=Evaluating)
 def evaluate(  # noqa: PLR0917 - a command's options
     program: Program,
     databases: Annotated[

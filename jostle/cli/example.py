@@ -10,9 +10,12 @@ import typer
 
 from jostle.cli.saying import Json, echo, say_json
 
-__all__ = ["example"]
+__all__ = ["app", "example"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def example(
     schema: Annotated[Path, typer.Option(help="A schema in TOML.")],
     rows: Annotated[int, typer.Option(help="How many rows.")],

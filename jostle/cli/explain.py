@@ -8,9 +8,12 @@ import typer
 
 from jostle.cli.saying import Json, echo_lines, say_json
 
-__all__ = ["explain"]
+__all__ = ["app", "explain"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def explain(
     code: Annotated[str, typer.Argument(help="A code from a message, J201.")],
     json_: Json = False,  # noqa: FBT002 - a flag

@@ -9,9 +9,12 @@ import typer
 
 from jostle.cli.saying import MISTAKE, Json, report, say
 
-__all__ = ["fmt"]
+__all__ = ["app", "fmt"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def fmt(
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
     check: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,  # noqa: FBT002

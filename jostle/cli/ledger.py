@@ -9,9 +9,12 @@ import typer
 
 from jostle.cli.saying import Json, headline, say_json, table
 
-__all__ = ["show"]
+__all__ = ["app", "show"]
+
+app = typer.Typer(help="What was spent.", no_args_is_help=True, add_completion=False)
 
 
+@app.command()
 def show(
     vault: Annotated[Path, typer.Option(help="The vault file.")],
     json_: Json = False,  # noqa: FBT002 - a flag

@@ -8,9 +8,12 @@ import typer
 
 from jostle.cli.saying import Json, With, headline, load_with, say_json, table
 
-__all__ = ["options"]
+__all__ = ["app", "options"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command()
 def options(
     task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
     with_: With = None,

@@ -12,12 +12,13 @@ import typer
 
 from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show, undisturbed
 from jostle.errors import ChoiceError, JostleError
-from jostle.markup import pre
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
 
-__all__ = ["run", "vault_of"]
+__all__ = ["app", "run", "vault_of"]
+
+app = typer.Typer(add_completion=False)
 
 NO_POLICY = "none"
 MOST_SHOWN = 24
@@ -27,6 +28,7 @@ MOST_SHOWN = 24
 NoVault = Annotated[bool, typer.Option("--no-vault", help="Remember nothing: each run is a promise of its own.")]
 
 
+@app.command()
 def run(  # noqa: PLR0917 - a command's options
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
     entry: Annotated[
@@ -138,6 +140,7 @@ def _not_written(answer: Any, out: Path) -> JostleError | None:
 def _not_reported(done: Outcome, page: Path) -> JostleError | None:
     """Write a page about a run, and return why that cannot be, if it cannot."""
     from jostle.lang.answers import as_markup  # noqa: PLC0415 - commands load what they need
+    from jostle.markup import pre  # noqa: PLC0415 - as above
     from jostle.trace.page import whole_page  # noqa: PLC0415 - as above
 
     answer = pre(done.as_text()) if done.problem is not None else as_markup(done.answer)

@@ -9,9 +9,12 @@ import typer
 
 from jostle.cli.saying import Json, echo, echo_lines, say, say_json
 
-__all__ = ["infer"]
+__all__ = ["app", "infer"]
+
+app = typer.Typer(help="Public facts about tables.", no_args_is_help=True, add_completion=False)
 
 
+@app.command()
 def infer(
     data: Annotated[Path, typer.Argument(help="A public CSV or Parquet file.")],
     label: Annotated[str | None, typer.Option(help="The column to be predicted.")] = None,

@@ -12,9 +12,12 @@ from jostle.cli import saying
 from jostle.cli.saying import Json, echo, echo_lines, say_json
 from jostle.errors import ChoiceError
 
-__all__ = ["as_json", "show", "why"]
+__all__ = ["app", "as_json", "show", "why"]
+
+app = typer.Typer(help="What a run did.", no_args_is_help=True, add_completion=False)
 
 
+@app.command()
 def show(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
     html: Annotated[bool, typer.Option("--html", help="Print a web page, which needs nothing beside itself.")] = False,  # noqa: FBT002 - a flag
@@ -38,6 +41,7 @@ def show(
     saying.show(render_trace(read_trace(file)))
 
 
+@app.command("json")
 def as_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")]) -> None:
     """Print a trace as one JSON array."""
     from jostle.trace.records import read_trace, to_json  # noqa: PLC0415
@@ -45,6 +49,7 @@ def as_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.
     say_json([json.loads(to_json(record)) for record in read_trace(file)])
 
 
+@app.command()
 def why(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
     json_: Json = False,  # noqa: FBT002 - a flag

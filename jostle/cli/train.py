@@ -8,12 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from jostle.cli.saying import INTERRUPTED, Json, With, echo, echo_lines, load_with, say_json
-from jostle.cli.trainable import Entry, Maker, Program, Public, Workers
+from jostle.cli.trainable import Entry, Maker, Program, Public, SeveralEpsilons, Workers
 from jostle.errors import ChoiceError
 
-__all__ = ["train"]
+__all__ = ["app", "train"]
+
+app = typer.Typer(add_completion=False)
 
 
+@app.command(cls=SeveralEpsilons)
 def train(  # noqa: PLR0917 - a command's options
     program: Program,
     entry: Entry = None,

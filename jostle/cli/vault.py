@@ -13,11 +13,14 @@ from jostle.errors import SchemaError
 if TYPE_CHECKING:
     from jostle.privacy.vault import FileVault
 
-__all__ = ["backup", "create", "raise_promise", "show"]
+__all__ = ["app", "backup", "create", "raise_promise", "show"]
+
+app = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)
 
 File = Annotated[Path, typer.Argument(metavar="VAULT", help="The vault file.")]
 
 
+@app.command()
 def create(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The promise: 1, 0.1, 1/3.")],
@@ -40,6 +43,7 @@ def create(
     say(f"made {vault}: epsilon {show_amount(promise)} is promised, under {relation}", _as_data(keeper), json_)
 
 
+@app.command()
 def show(vault: File, json_: Json = False) -> None:  # noqa: FBT002 - a flag
     """Show what is promised in a vault, how that came about, what is spent and left."""
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
@@ -59,6 +63,7 @@ def show(vault: File, json_: Json = False) -> None:  # noqa: FBT002 - a flag
     )
 
 
+@app.command("raise")
 def raise_promise(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The larger promise, what is spent included.")],
@@ -75,6 +80,7 @@ def raise_promise(
     say(f"{vault}: epsilon {promise} is promised now, {left} of it left", _as_data(keeper), json_)
 
 
+@app.command()
 def backup(
     vault: File,
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="A new file.")],

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from jostle.errors import JostleError
-from jostle.files import json_text, packed, toml_text
+from jostle.files import json_text, packed
 from jostle.files.damage import DamageError
 
 __all__ = ["FileKind"]
@@ -98,6 +98,8 @@ class FileKind:
 
     def toml(self, text: str) -> dict[str, Any]:
         """The facts that a text of TOML holds, by name."""
+        from jostle.files import toml_text  # noqa: PLC0415 - only schemas are written so, and a program need not have one
+
         try:
             return toml_text.parsed(text)
         except DamageError as damage:

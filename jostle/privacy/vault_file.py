@@ -16,7 +16,6 @@ import os
 import shlex
 import sqlite3
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,6 +151,8 @@ def _made(path: Path) -> sqlite3.Connection:
 
 def _private_file(path: Path) -> str:
     """Path of a new file beside another, for its owner alone."""
+    import tempfile  # noqa: PLC0415 - for a new file only
+
     file, name = tempfile.mkstemp(prefix=".vault-", dir=path.parent)
     os.close(file)
     return name

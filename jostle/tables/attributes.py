@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from jostle.errors import TableError
@@ -15,6 +14,8 @@ __all__ = ["feature_columns", "feature_names", "joined"]
 
 def feature_names(features: Any) -> tuple[object, ...] | None:
     """Names of a dataframe's columns; None for what has none."""
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load, and most tables come with their labels
+
     frame = nw.from_native(features, pass_through=True, eager_only=True)
     return tuple(frame.columns) if isinstance(frame, nw.DataFrame) else None
 
@@ -24,6 +25,8 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
     What is refused is a matter of shape and names: no cell is looked at.
     """
+    import narwhals as nw  # noqa: PLC0415 - as above
+
     present = feature_names(features)
     if present is not None:
         absent = [name for name in names if name not in present]

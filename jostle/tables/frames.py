@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from narwhals.exceptions import DuplicateError
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
@@ -22,6 +20,9 @@ from jostle.tables.features import Bits
 from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
 from jostle.tables.values import by_type
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 __all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "matrix_source"]
 
@@ -131,6 +132,11 @@ def check_columns(present: tuple[object, ...], wanted: tuple[str, ...], where: s
 
 
 def _columns(frame: Any) -> Columns:
+    if isinstance(frame, pa.Table):
+        if len(set(frame.column_names)) < frame.num_columns:
+            raise _twins()
+        named = zip(frame.column_names, frame.columns, strict=True)
+        return Columns(tuple((name, partial(_given_cells, cells)) for name, cells in named), frame.num_rows)
     if not isinstance(frame, Mapping):
         wrapped = _narwhal(frame)
         return Columns(tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns()), len(wrapped))
@@ -160,6 +166,8 @@ def _given_cells(values: Any) -> Cells:
             return values.tolist()
     if isinstance(values, list | tuple):
         return _object_cells(list(values))
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load, and not all columns are of another library
+
     try:
         return _cells(nw.from_native(values, series_only=True))
     except TypeError:
@@ -167,15 +175,22 @@ def _given_cells(values: Any) -> Cells:
 
 
 def _narwhal(frame: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw  # noqa: PLC0415 - as above
+    from narwhals.exceptions import DuplicateError  # noqa: PLC0415 - as above
+
     try:
         wrapped = nw.from_native(frame)
         return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
     except TypeError:
         raise TableError(f"{type(frame).__name__} is not a dataframe that can be read", fix=READABLE) from None
     except DuplicateError:
-        raise TableError("two columns of the frame have one name", fix="give each a name of its own") from None
+        raise _twins() from None
     except Exception:  # noqa: BLE001 - a lazy frame runs its library's code only now
         raise TableError(f"the {type(frame).__name__} could not be computed", why=UNREADABLE) from None
+
+
+def _twins() -> TableError:
+    return TableError("two columns of the frame have one name", fix="give each a name of its own")
 
 
 def _cells(series: nw.Series[Any]) -> Cells:
@@ -202,6 +217,8 @@ def _object_cells(objects: list[object]) -> Cells:
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
     """Whether cells, or a pandas column's categories, are stored as objects, whatever they are said to be."""
+    import narwhals as nw  # noqa: PLC0415 - as above
+
     dtype = getattr(series.to_native(), "dtype", None)
     stored = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     return series.dtype == nw.Object or (isinstance(stored, np.dtype) and stored.kind == "O")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pa_parquet
 from attrs import frozen
 
 from jostle.errors import TableError
@@ -26,6 +26,9 @@ from jostle.tables.guard import Memory, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
 from jostle.tables.schema import Schema
 from jostle.tables.values import check_readable, is_text
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pa_parquet
 
 __all__ = ["FileSource", "header", "in_memory", "is_parquet", "open_file", "read_batches", "read_columns", "row_groups"]
 
@@ -140,6 +143,8 @@ def is_parquet(path: Path) -> bool:
 
 def row_groups(path: Path) -> tuple[int, ...]:
     """How many rows each row group of a Parquet file has."""
+    import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - it takes its time to load, and most tables are no such files
+
     with guarded(f"the file {path} cannot be read as Parquet"):
         return _row_groups(pa_parquet.read_metadata(path))
 
@@ -177,6 +182,8 @@ def read_batches(
 def _parquet_batches(
     place: Place, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None
 ) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - as above
+
     types = _described(place)
     texts = [name for name in columns if is_text(types.field(name).type)]
     with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts) as file:
@@ -191,6 +198,8 @@ def _parquet_batches(
 
 def _described(place: Place) -> pa.Schema:
     """The types of a Parquet file's columns; one that claims rows that there cannot be is refused."""
+    import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - as above
+
     _row_groups(pa_parquet.read_metadata(source_of(place)))
     return pa_parquet.read_schema(source_of(place))
 

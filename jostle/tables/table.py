@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
-from jostle.markup import fact_table
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import joined
 from jostle.tables.census import Census, notes
@@ -142,6 +141,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         """The columns for a notebook, and nothing of the rows, nor how many they are."""
+        from jostle.markup import fact_table  # noqa: PLC0415 - for notebooks only
+
         rows = [(name, type(column).__name__, f"{column.size:,}") for name, column in self.schema.columns]
         return fact_table(("column", "kind", "values or bins"), rows)
 

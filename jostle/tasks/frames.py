@@ -8,7 +8,6 @@ from typing import Any, Literal
 import narwhals as nw
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 
 from jostle.errors import OptionError
 
@@ -37,6 +36,8 @@ def as_frame(arrow: pa.Table, library: Frames = "pyarrow") -> Any:
 def write_frame(arrow: pa.Table, path: Path) -> None:
     """Write an Arrow table to a file: Parquet if it is called so, else CSV."""
     if path.suffix.lower() in PARQUET:
+        import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - it takes its time to load
+
         pa_parquet.write_table(arrow, path)
     else:
         pa_csv.write_csv(arrow, path)

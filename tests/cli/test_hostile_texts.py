@@ -47,7 +47,8 @@ def safe(text: str) -> bool:
 def commands(group: Any = None, words: COMMAND = ()) -> Iterator[COMMAND]:
     """Yield the words of every command there is."""
     group = get_command(app) if group is None else group
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from commands(command, (*words, name))
         else:
