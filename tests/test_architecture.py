@@ -303,6 +303,7 @@ TOLD_APART: Mapping[str, str] = {
     "jostle.audit.publishers": "the audits of one task's Options",
     "jostle.audit.selectors": "as above",
     "jostle.sklearn.classifier": "an estimator of one task",
+    "jostle.sklearn.selector": "as above",
 }
 """Modules outside `jostle.tasks` and the Options that compare a task with one of a name, each with why."""
 

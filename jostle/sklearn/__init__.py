@@ -1,6 +1,7 @@
-"""Jostle for scikit-learn: a classifier that keeps a promise in pipelines, cross-validation and searches.
+"""Jostle for scikit-learn: a classifier and a selector that keep a promise in pipelines, cross-validation and searches.
 
-`PrivateClassifier` is an estimator whose every fit and score is charged to one budget; `PrivateFolds` splits rows so
+`PrivateClassifier` is an estimator whose every fit and score is charged to one budget, `PrivateFeatureSelector` keeps
+the columns that tell the label, on the same budget; `PrivateFolds` splits rows so
 that no row's fold hangs on another row.
 """
 
@@ -15,5 +16,6 @@ except ImportError:
 
 from jostle.sklearn.classifier import PrivateClassifier
 from jostle.sklearn.folds import PrivateFolds
+from jostle.sklearn.selector import PrivateFeatureSelector
 
-__all__ = ["PrivateClassifier", "PrivateFolds"]
+__all__ = ["PrivateClassifier", "PrivateFeatureSelector", "PrivateFolds"]

@@ -9,7 +9,7 @@ import numpy as np
 from jostle.errors import TableError
 from jostle.tables.schema import Schema
 
-__all__ = ["feature_columns", "feature_names", "joined"]
+__all__ = ["feature_columns", "feature_names", "joined", "joined_labels"]
 
 
 def feature_names(features: Any) -> tuple[object, ...] | None:
@@ -49,8 +49,19 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: array[:, place] for place, name in enumerate(names)}
 
 
+def joined_labels(labels: Any, schema: Schema) -> dict[str, Any]:
+    """The labels as the one column beside sparse features; refuse a schema that declares attributes beside them."""
+    if schema.label is None or schema.attributes:
+        raise TableError(
+            "the schema declares columns beside its sparse features",
+            fix="declare the label alone beside them, or give a dataframe to Table.from_matrix(matrix, frame, schema)",
+        )
+    return {schema.label: labels}
+
+
 def joined(features: Any, labels: Any, schema: Schema) -> dict[str, Any]:
     """Columns of a schema, its label among them."""
     if schema.label is None:
         raise TableError("the schema names no label", fix='Schema(columns, label="...")')
-    return {**feature_columns(features, schema.attributes), schema.label: labels}
+    names = tuple(name for name in schema.sources if name != schema.label)
+    return {**feature_columns(features, names), schema.label: labels}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError
 from jostle.tables import dask_source, frames, readers
-from jostle.tables.attributes import joined
+from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.census import Census, notes
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, RowSource
@@ -82,8 +82,13 @@ class Table:
 
     @classmethod
     def from_features(cls, features: Any, labels: Any, schema: Schema) -> Table:
-        """A table of attributes, a dataframe or an array, with the labels that come apart from them."""
+        """A table of attributes, a dataframe or an array, with the labels that come apart from them.
+
+        Of a schema with sparse features and nothing else but the label, they are a sparse matrix.
+        """
         _check_schema(schema)
+        if schema.features is not None and feature_names(features) is None:
+            return cls.from_matrix(features, joined_labels(labels, schema), schema)
         census = Census()
         source = frames.frame_source(joined(features, labels, schema), schema, census)
         return cls(source, lambda: census, made_of=features)

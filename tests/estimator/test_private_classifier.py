@@ -29,7 +29,7 @@ from jostle import Categorical, Numeric, Schema, Table, options, protect, rehear
 from jostle.errors import BudgetError, OptionError, PrivateDataError, ProbeError, SchemaError, TableError
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
-from jostle.sklearn import PrivateClassifier, PrivateFolds, classifier
+from jostle.sklearn import PrivateClassifier, PrivateFolds, private_rows
 
 ROWS = 600
 SCHEMA = Schema(
@@ -388,7 +388,7 @@ def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.Monke
     clf = PrivateClassifier("Majority", schema=SCHEMA, promise=9)
     with_file = PrivateClassifier("Majority", schema=SCHEMA, vault=tmp_path / "v")
     sent = pickle.dumps([clf, clf.fit(X, y), with_file])
-    monkeypatch.setattr(classifier, "HERE", "elsewhere")
+    monkeypatch.setattr(private_rows, "HERE", "elsewhere")
     new, fitted, named = pickle.loads(sent)
     for each in (new, fitted, new.__sklearn_clone__(), pickle.loads(pickle.dumps(new))):
         with pytest.raises(BudgetError, match="kept in the memory of another process"):

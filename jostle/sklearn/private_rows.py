@@ -1,0 +1,150 @@
+"""Estimators of private rows: how a schema is asked for, and which budget pays for what is fitted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from jostle.errors import BudgetError, PrivateDataError, SchemaError
+from jostle.privacy.account import Account
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.opening import account_of_parts, recognise, rehearse
+from jostle.privacy.probe import Probe
+from jostle.tables.attributes import feature_columns, feature_names
+from jostle.tables.schema import Schema
+from jostle.tables.table import Table
+
+__all__ = ["InferredRows", "PrivateRows"]
+
+LABEL = "y"
+"""What labels are called where no schema says."""
+SEEDS = 2**31
+HERE = secrets.token_hex(8)
+"""Tells this process from others, of the same number at another time included."""
+
+
+@frozen(eq=False)
+class InferredRows:
+    """Rows without a schema that anybody may see: a probe on them, and the classes that they have, sorted."""
+
+    db: Probe
+    label: str
+    classes: NDArray[Any]
+
+
+class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that is fitted to private rows, within one budget; its parameters are these and its own."""
+
+    epsilon: Amount
+    schema: Schema | str | Path | None
+    vault: str | Path | None
+    promise: Amount | None
+    public: bool
+    random_state: Any
+
+    def account(self) -> Account | None:
+        """The promise for private rows, what is spent and left; None where nothing was promised yet."""
+        return None if self.public else account_of_parts(self.vault, self._declared())
+
+    def _declared(self) -> Schema:
+        """The schema that was given; refuse to go without one."""
+        schema = Schema.read(self.schema) if isinstance(self.schema, str | Path) else self.schema
+        if schema is None:
+            raise PrivateDataError(
+                "a schema is missing",
+                why="columns, values and bounds read off private rows would say who is in them",
+                fix="schema=jostle.Schema({...}, label=...), or public=True if anybody may see these rows",
+            )
+        if not isinstance(schema, Schema):
+            raise SchemaError(f"{type(schema).__name__} is not a Schema", fix='Schema({...}, label="...")')
+        if schema.label is None:
+            raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
+        return schema
+
+    def _known_by(self, names: tuple[str, ...], X: Any) -> None:
+        """Set what scikit-learn knows of the columns: what the schema declares."""
+        self.n_features_in_ = len(names)
+        if feature_names(X) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _opened(self, X: Any, y: Any, schema: Schema) -> Probe:
+        """A probe on private rows, which pays from the one budget; on public ones, if they are said to be."""
+        if self.public:
+            return rehearse(Table.from_features(X, y, schema), epsilon=epsilon_amount(self.epsilon), seed=self._seed())
+        if self.random_state is not None:
+            raise PrivateDataError(
+                "random_state is given for private rows",
+                why="whoever knows the seed can take the noise off",
+                fix="leave random_state out, or public=True if anybody may see these rows",
+            )
+        if self.vault is None and self.__dict__.get("_made_in", _here()) != _here():
+            raise BudgetError(
+                "the budget is kept in the memory of another process",
+                why="a second one here could be spent as well",
+                fix='name a vault file, which processes share: vault="table.vault"',
+            )
+        known = account_of_parts(self.vault, schema)
+        promise = None if self.promise is None else epsilon_amount(self.promise, "promise")
+        if known is not None and promise is not None and promise != known.promise:
+            raise BudgetError(
+                f"promise is {show_amount(promise)}, but epsilon {show_amount(known.promise)} was promised",
+                why="it is fixed before the first question, and is for all of them",
+                fix="leave promise out, for what is left; one in a vault is raised by `jostle vault raise`",
+            )
+        found = recognise(Table.from_features(X, y, schema))
+        return found.open_part(at_first=promise or self.epsilon, vault=self.vault)
+
+    def _inferred(self, X: Any, y: Any, epsilon: Fraction) -> InferredRows:
+        """Rows that anybody may see, with a schema read off them."""
+        seed = self._seed()
+        columns, y = self._validated(X, reset=True), column_or_1d(y, warn=True)
+        check_consistent_length(y, *columns.values())
+        check_classification_targets(y)
+        label = max([LABEL, *columns], key=len) + LABEL if LABEL in columns else LABEL
+        schema = Schema.infer_public({**columns, label: y}, label=label)
+        table = Table.from_frame({**columns, label: y}, schema)
+        return InferredRows(rehearse(table, epsilon=epsilon, seed=seed), label, np.unique(y))
+
+    def _validated(self, X: Any, *, reset: bool = False) -> dict[str, Any]:
+        """Public rows as columns, checked as scikit-learn's own estimators do."""
+        names = feature_names(X)
+        if names is not None and all(isinstance(name, str) for name in names):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return feature_columns(X, tuple(map(str, names)))
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return feature_columns(X, tuple(f"x{place}" for place in range(X.shape[1])))
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(SEEDS))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # With where it was made, so that a copy in another process is no second budget.
+        return {**super().__getstate__(), "_made_in": self.__dict__.get("_made_in", _here())}
+
+    def __sklearn_clone__(self) -> Self:
+        clone: Self = super().__sklearn_clone__()
+        clone.__dict__.update({name: made for name, made in self.__dict__.items() if name == "_made_in"})
+        return clone
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # what becomes of an empty cell, the schema says
+        tags.input_tags.string = True
+        return tags
+
+
+def _here() -> str:
+    return f"{os.getpid()}-{HERE}"

@@ -1,0 +1,132 @@
+"""A selector of columns for scikit-learn, each of whose fits is charged to one budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jostle.errors import OptionError, TableError
+from jostle.options.base import Option, get
+from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.probe import Probe
+from jostle.sklearn.callers import refuse_fitting
+from jostle.sklearn.private_rows import PrivateRows
+from jostle.tables.attributes import feature_names
+from jostle.tables.schema import Schema
+from jostle.tasks import SELECTION
+from jostle.tasks.selection import SelectedFeatures
+
+__all__ = ["PrivateFeatureSelector"]
+
+
+class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc]  # scikit-learn has no types
+    """Keep the columns that say the label of private rows best, within one budget for all that is fitted.
+
+    A fit costs *epsilon*, from the budget in *vault* or that of this process, as of a `PrivateClassifier`: both pay
+    from one where both name the same vault, or the label is the same. An Option selects values, and a column is kept of
+    which one value was. Of a sparse matrix the schema declares what its columns are called
+    (`features=SparseFeatures("text", words=[...])`). Where nothing passes, nothing is kept, and scikit-learn says so.
+    With *public*, anybody may see the rows: nothing is charged, and noise comes from *random_state*.
+
+    >>> import numpy as np
+    >>> from jostle import Categorical, Schema
+    >>> columns = {name: Categorical([0, 1]) for name in ("wet", "old", "ill")}
+    >>> X = np.column_stack([np.arange(1000) % 2, np.arange(1000) % 3 % 2])
+    >>> selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=1, schema=Schema(columns, label="ill"))
+    >>> selector.fit(X, X[:, 0]).get_support()
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        option: str | Option[SelectedFeatures] = "Peeling",
+        epsilon: Amount = 1.0,
+        schema: Schema | str | Path | None = None,
+        vault: str | Path | None = None,
+        *,
+        promise: Amount | None = None,
+        public: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.option = option
+        self.epsilon = epsilon
+        self.schema = schema
+        self.vault = vault
+        self.promise = promise
+        self.public = public
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateFeatureSelector:
+        """Find the columns; *epsilon* is charged for it, unless the rows are public."""
+        option, epsilon = self._option(), epsilon_amount(self.epsilon)
+        db = self._probe(X, y)
+        self.selected_ = option(db, epsilon=epsilon)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The columns kept, as what X is: a dataframe's by name, those of an array or a sparse matrix in order."""
+        check_is_fitted(self)
+        support = self.get_support()
+        if self.schema is None:
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        elif feature_names(X) is not None:
+            frame = nw.from_native(X, eager_only=True)
+            return frame.select(list(self.get_feature_names_out())).to_native()
+        array = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+        if array.ndim != 2 or array.shape[1] != len(support):
+            raise TableError(
+                f"X has not the {len(support)} columns that were selected from",
+                fix="give rows with the columns that fit was given, in the same order",
+            )
+        return array[:, np.flatnonzero(support)]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns kept; words as the schema calls them."""
+        check_is_fitted(self)
+        schema = self.selected_.schema
+        names: NDArray[np.object_] = (
+            super().get_feature_names_out(input_features)
+            if schema.features is None
+            else np.array(_names(schema), dtype=object)[self.get_support()]
+        )
+        return names
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        names = _names(self.selected_.schema)
+        return np.isin(np.array(names, dtype=object), np.array(self.selected_.columns, dtype=object))
+
+    def _option(self) -> Option[SelectedFeatures]:
+        option = self.option if isinstance(self.option, Option) else get(self.option)
+        if option.task is not SELECTION:
+            raise OptionError(
+                f"{option.name} is no Option that {SELECTION.does}",
+                fix="one that `jostle options --task selection` lists",
+            )
+        return option
+
+    def _probe(self, X: Any, y: Any) -> Probe:
+        if self.public and self.schema is None:
+            db = self._inferred(X, y, epsilon_amount(self.epsilon)).db
+            if len(db.schema.classes) < 2:
+                raise OptionError(
+                    "all rows are of one class", why="nothing tells it", fix="rows of two classes or more"
+                )
+            return db
+        if not self.public:
+            refuse_fitting()
+        schema = self._declared()
+        db = self._opened(X, y, schema)
+        self._known_by(_names(schema), X)
+        return db
+
+
+def _names(schema: Schema) -> tuple[str, ...]:
+    """Names of the columns that are selected from: attributes, or the words of a matrix."""
+    return schema.attributes if schema.features is None else (*schema.attributes, *schema.features.names)
