@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.learned.grid_errors import KeptBars
 from jostle.options.base import Option
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
-from jostle.privacy.amounts import Amount
+from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
@@ -64,7 +65,11 @@ class GridOption(Option[Estimate | SparseEstimate]):
             wanted: Workload | None = Workload.in_units(schema, workload)
         else:
             wanted = Workload.random_ranges(shape) if self.looks_at_workload else None
-        return self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
+        found = self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
+        spent = epsilon_amount(epsilon)
+        # Where records are replaced, one changes two counts, so noise is as for half as much.
+        scale = spent if schema.neighbours == "add_remove" else spent / 2
+        return evolve(found, bars=KeptBars(self.name, self.version, float(scale)))
 
     looks_at_workload: bool = False
     """Whether what it asks depends on the workload."""

@@ -20,6 +20,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tasks.ranges.curves import Cumulative, cumulative
 from jostle.tasks.ranges.drawing import drawn
+from jostle.tasks.ranges.intervals import Asking, Bars, NoBars, SummedBars, level_of, noise_factor
 from jostle.tasks.ranges.plot import plot_estimate
 from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
 from jostle.tasks.ranges.workload import Workload
@@ -32,6 +33,7 @@ ENDINGS = (".json", ".csv", *PARQUET, ".npy")
 """Of files that an estimate is written to."""
 MOST_CELLS = 2**24
 """Of an array."""
+HAIR = 1e-6
 MOST_DEVIATIONS = 2**16
 """Cells of a frame that has their deviations: each is worked out by itself."""
 
@@ -42,6 +44,8 @@ class GridEstimate:
 
     schema: Schema | None = field(default=None, kw_only=True)
     """The columns that the axes are, where they are known."""
+    bars: Bars = field(default=NoBars(), kw_only=True)
+    """How far answers may be off, where theory does not give it."""
 
     @property
     @abstractmethod
@@ -69,6 +73,26 @@ class GridEstimate:
     @abstractmethod
     def deviations(self, workload: Workload | Asked) -> Floats | None:
         """Each answer's standard deviation, or None where theory does not give it."""
+
+    @abstractmethod
+    def answers(self, workload: Workload | Asked) -> Floats:
+        """Return an estimate of each query's count."""
+
+    def interval(self, workload: Workload | Asked, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the least and the greatest count that each query may have, at a level of confidence.
+
+        The ends are whole numbers from 0 up, as counts are. They are by theory where the estimate is linear in noisy
+        counts, and otherwise from how far what made it was off on public grids; refused where it was not tried so.
+        """
+        sure, wanted = level_of(level), self.workload(workload)
+        answers = self.answers(wanted)
+        # A hair less, so that a number that is whole but for rounding is taken for it.
+        half = np.maximum(self.half(Asking(wanted, answers, self.total), sure) - HAIR, 0)
+        return np.maximum(np.floor(answers - half), 0), np.maximum(np.ceil(answers + half), 0)
+
+    def half(self, asking: Asking, level: float) -> Floats:
+        """Return half the width of each answer's interval."""
+        return self.bars.half(asking, level)
 
     @property
     def columns(self) -> Schema:
@@ -210,6 +234,11 @@ class Estimate(GridEstimate):
         """Each answer's standard deviation, or None where theory does not give it."""
         return None if self.variances is None else np.sqrt(self.variances(self.workload(workload)))
 
+    def half(self, asking: Asking, level: float) -> Floats:
+        """Return half the width of each answer's interval."""
+        deviations = self.deviations(asking.workload) if self.linear else None
+        return self.bars.half(asking, level) if deviations is None else noise_factor(level) * deviations
+
     def records(self) -> Integers:
         """Whole counts of a data set made from the estimate: each count less one half, rounded up, from 0 on."""
         return np.maximum(np.ceil(self.cells - 0.5), 0).astype(np.int64)
@@ -230,17 +259,18 @@ class Estimate(GridEstimate):
         schema, shape, variances = self.columns, self.shape, self.variances
         left = tuple(schema.names[axis] for axis in kept)
 
-        def spread(workload: Workload) -> Floats:
+        def lifted(workload: Workload) -> Workload:
             low = np.zeros((len(workload), len(shape)), dtype=np.int64)
             high = np.broadcast_to(np.array(shape), low.shape).copy()
             low[:, kept], high[:, kept] = workload.low, workload.high
-            return variances(Workload(shape, low, high)) if variances is not None else np.empty(0)
+            return Workload(shape, low, high)
 
         label = schema.label if schema.label in left else None
         return Estimate(
             self.cells.sum(axis=tuple(axis for axis in range(len(shape)) if axis not in kept)),
-            None if variances is None else spread,
+            None if variances is None else lambda workload: variances(lifted(workload)),
             linear=self.linear,
+            bars=SummedBars(self.bars, lifted),
             schema=evolve(schema, columns=tuple((name, schema[name]) for name in left), label=label, features=None),
         )
 

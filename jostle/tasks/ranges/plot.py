@@ -16,7 +16,8 @@ from jostle.tasks.ranges.workload import Workload
 __all__ = ["plot_estimate"]
 
 MOST_BARS = 4096
-"""Deviations are drawn for up to so many cells."""
+"""Intervals are drawn for up to so many cells."""
+LEVEL = 0.95
 MOST_NAMES = 40
 """Values written beside an axis."""
 
@@ -32,12 +33,12 @@ class DrawnGrid(Protocol):
     def cells(self) -> NDArray[np.float64]:
         """The counts."""
 
-    def deviations(self, workload: Workload) -> NDArray[np.float64] | None:
-        """Each answer's standard deviation, where theory gives it."""
+    def interval(self, workload: Workload, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The least and greatest count that each query may have; refused where that is not known."""
 
 
 def plot_estimate(estimate: DrawnGrid) -> Any:
-    """A matplotlib figure: counts as steps, with two standard deviations where there are, or as a map."""
+    """A matplotlib figure: counts as steps, with 95% intervals where they are known, or as a map."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
     except ImportError:
@@ -53,10 +54,10 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
     edges = [_edges(schema[name]) for name in schema.names]
     if cells.ndim == 1:
         axes.stairs(cells, edges[0], fill=True, color="#9dbbd8", edgecolor="#31567b")
-        deviations = estimate.deviations(Workload.identity(cells.shape)) if cells.size <= MOST_BARS else None
-        if deviations is not None:
-            middles = (edges[0][1:] + edges[0][:-1]) / 2
-            axes.errorbar(middles, cells, yerr=2 * deviations, fmt="none", ecolor="0.3", elinewidth=0.8)
+        ends = _ends(estimate, cells) if cells.size <= MOST_BARS else None
+        if ends is not None:
+            axes.vlines((edges[0][1:] + edges[0][:-1]) / 2, *ends, color="0.3", linewidth=0.8)
+            axes.set_title(f"lines: {LEVEL:.0%} intervals, each by itself", fontsize=9)
         axes.set_ylabel("records, as estimated")
     else:
         found = axes.pcolormesh(edges[1], edges[0], cells, cmap="viridis", rasterized=True)
@@ -64,6 +65,13 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
         _name(axes.yaxis, schema[schema.names[0]], schema.names[0])
     _name(axes.xaxis, schema[schema.names[-1]], schema.names[-1])
     return figure
+
+
+def _ends(estimate: DrawnGrid, cells: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    try:
+        return estimate.interval(Workload.identity(cells.shape), LEVEL)
+    except OptionError:
+        return None
 
 
 def _edges(column: Column) -> NDArray[np.float64]:

@@ -1,0 +1,78 @@
+"""How far grid Options were off on public grids: a file that comes with Jostle, for intervals of what they estimate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from attrs import asdict, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import OptionError
+from jostle.files.kinds import FileKind
+from jostle.learned.places import shipped_folder
+from jostle.tasks.ranges.intervals import ELSEWHERE, Asking, Calibrated, CalibratedBars, Kinds
+
+__all__ = ["GridErrors", "KeptBars", "kept_errors", "write_errors"]
+
+VERSION = 1
+FILE = FileKind("file of grid errors", OptionError, "python benchmarks/grid_intervals.py ship makes it anew", VERSION)
+PATH = shipped_folder() / "intervals.json"
+
+
+@frozen
+class GridErrors:
+    """What is known of the errors of Options, by name."""
+
+    fitted_on: tuple[str, ...]
+    """Groups of public databases, of the role learn."""
+    levels: tuple[float, ...]
+    kinds: Kinds
+    options: Mapping[str, Calibrated]
+
+
+@cache
+def kept_errors() -> GridErrors:
+    """What came with Jostle."""
+    file = FILE.at(PATH)
+    found: GridErrors = file.made(GridErrors, file.facts(file.text()))
+    return found
+
+
+@frozen
+class KeptBars:
+    """What is known of one estimate's errors; looked up when it is asked for."""
+
+    option: str
+    version: int
+    epsilon: float
+    """What was spent; half of it under replace_one, where a record changes twice as much."""
+
+    def half(self, asking: Asking, level: float) -> NDArray[np.float64]:
+        """Return half the width of each answer's interval; another version of the Option may be off by more."""
+        errors = kept_errors()
+        known = errors.options.get(self.option)
+        if known is None or known.version != self.version:
+            raise OptionError(
+                f"there is no calibrated interval for this version of {self.option}",
+                why="it is off by more than its noise, and by how much was not tried on public grids",
+                fix=ELSEWHERE,
+            )
+        return CalibratedBars(self.option, known, errors.levels, errors.kinds, self.epsilon).half(asking, level)
+
+
+def write_errors(errors: GridErrors) -> None:
+    """Write the file."""
+    facts = _short({"version": VERSION, **asdict(errors)})
+    PATH.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+    kept_errors.cache_clear()
+
+
+def _short(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
