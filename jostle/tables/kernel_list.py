@@ -11,6 +11,7 @@ from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts
+from jostle.tables.products import Products
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
@@ -35,6 +36,7 @@ KERNELS = Closed(
         Marks,
         Moments,
         NumberSum,
+        Products,
         Ranks,
         Refinements,
         Regions,

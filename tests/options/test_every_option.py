@@ -45,6 +45,8 @@ VARIANTS = (
     "PublishedTree(publisher=PrivBayes)",
     "PublishedTree(publisher=ProjectedHistogram)",
     "SuLQID3(utility=Max, depth=2)",
+    "PrivateLogistic(penalty=10.0)",
+    "PMLR(penalty=0.5)",
 )
 PUBLISHER_VARIANTS = (
     "ProjectedHistogram(k=1, gamma=1/3, bins=paper)",
@@ -276,7 +278,8 @@ def test_missing_values_are_a_value(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree", "PublishedTree", "SuLQID3"]
+    "name",
+    ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree", "PublishedTree", "SuLQID3", "PMLR"],
 )
 def test_without_noise_to_speak_of_they_learn(name: str) -> None:
     """At epsilon = 1000 on 3,000 rows, whose label follows from two attributes nine times in ten, most are found."""

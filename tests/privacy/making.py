@@ -59,6 +59,7 @@ from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts, Pool
+from jostle.tables.products import Products
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -157,6 +158,20 @@ def pool(chance: Chance) -> dict[str, Any]:
         "columns": columns,
         "levels": levels,
         "taken": np.array(taken, dtype=np.int64).reshape(len(taken), len(columns)),
+    }
+
+
+def products(chance: Chance) -> dict[str, Any]:
+    columns = chance.sample(("b", "c"), chance.randint(0, 2))
+    widths = [chance.randint(0, 2) for _ in columns]
+    some = [0, 1, -3, 7, 2**15 - 1]
+    return {
+        "columns": columns,
+        "numbers": [
+            np.array([chance.choices(some, k=width) for _ in range(SIZES[name])], dtype=np.int64)
+            for name, width in zip(columns, widths, strict=True)
+        ],
+        "unit": chance.choice([1, 2, 100, 2**15 - 1]),
     }
 
 
@@ -400,6 +415,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Pool: pool,
     GridCounts: lambda chance: {"pool": made(chance, Pool)},
     Layer: layer,
+    Products: products,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: vars_of(a_routing(chance)),
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},

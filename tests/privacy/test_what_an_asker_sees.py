@@ -74,6 +74,7 @@ from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.pools import GridCounts, Pool
+from jostle.tables.products import Products
 from jostle.tables.refinements import Refinements
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -228,6 +229,10 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Box: (Box(PLANE, (0, 0), (2, 2)),),
     NumberSum: (NumberSum("size"), NumberSum("size", 10**6)),
     Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100)),
+    Products: (
+        Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
+        Products((), (), 1),
+    ),
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
