@@ -23,6 +23,7 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    NoneType,
     WrapperDescriptorType,
 )
 from typing import NamedTuple
@@ -156,6 +157,8 @@ class Found(NamedTuple):
 
 INSIDE = (Room, Block, MemorySource, FileSource, Trouble, Table, Ledger, FileVault, MemoryVault, Noise)
 ROWS = (np.ndarray, pd.DataFrame, pd.Series, pa.Table, pa.ChunkedArray, pa.Array, pa.Buffer)
+PLAIN = frozenset({str, bytes, int, float, bool, NoneType, Fraction})
+"""What millions of are met, and what leads nowhere."""
 DESCRIPTORS = (
     ClassMethodDescriptorType
     | GetSetDescriptorType
@@ -187,7 +190,8 @@ def reached(*starts: object, known: Container[int] = ()) -> Iterator[Found]:
             continue
         if isinstance(thing, str | bytes | int | float | Fraction | np.generic) or _is_foreign(thing):
             continue
-        waiting += [Found(f"{way}{step}", each) for step, each in _steps(thing)]
+        steps = ((step, each) for step, each in _steps(thing) if type(each) not in PLAIN and id(each) not in seen)
+        waiting += [Found(f"{way}{step}", each) for step, each in steps]
 
 
 def _is_foreign(thing: object) -> bool:
