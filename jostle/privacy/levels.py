@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from jostle.errors import ProbeError
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.fields import fractions
+from jostle.privacy.measurements import Measurement, measured
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
 from jostle.tables.fields import Component
 from jostle.tables.kernel_list import LEVEL_KERNELS
 from jostle.tables.kernels import Kernel
-from jostle.tables.regions import LevelKernel
+from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
 
 __all__ = ["AddNoiseByLevel", "level_scales"]
@@ -86,3 +87,11 @@ class AddNoiseByLevel(Mechanism):
     def shown(self, answer: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
         """The noisy numbers of all levels in turn."""
         return np.concatenate(answer)
+
+    def measured(
+        self, answer: tuple[NDArray[np.int64], ...], schema: Schema, epsilon: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of each partition of a grid."""
+        if not isinstance(self.tallied, Regions):
+            return ()
+        return measured(self.tallied, answer, self.scales(schema, epsilon), schema)

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from jostle.errors import ProbeError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip
+from jostle.privacy.measurements import Measurement, measured
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
 from jostle.privacy.reals import Tail
 from jostle.privacy.score_lists import SCORES
 from jostle.privacy.scores import Score, pick_rate
 from jostle.tables.fields import Component, Within, whole
 from jostle.tables.kernel_list import DENSE_KERNELS
-from jostle.tables.kernels import DenseKernel, Kernel, SparseCounts, SparseTally
+from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
+from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 
 __all__ = ["AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "sensitivity"]
@@ -65,6 +67,10 @@ class Mechanism(ABC):
         scale = self.scale(schema, epsilon)
         return () if scale is None else (scale,)
 
+    def measured(self, answer: Any, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:  # noqa: ARG002
+        """The answer as measurements, as far as it tells how many rows fall where."""
+        return ()
+
 
 def sensitivity(kernel: Kernel, schema: Schema) -> int:
     """The most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
@@ -102,6 +108,15 @@ class AddNoise(Mechanism):
     def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
         """The noisy tally."""
         return answer
+
+    def measured(self, answer: NDArray[np.int64], schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
+        """The noisy counts of each group of columns, or each partition of a grid."""
+        kernel = self.tallied
+        if not isinstance(kernel, Counts | Regions):
+            return ()
+        sizes = kernel.sizes(schema) if isinstance(kernel, Regions) else [schema.size(*each) for each in kernel.groups]
+        numbers = np.split(answer, np.cumsum(sizes)[:-1])
+        return measured(kernel, numbers, [self.scale(schema, epsilon)] * len(numbers), schema)
 
 
 @frozen(eq=False, repr=False)

@@ -17,12 +17,14 @@ from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
+from jostle.privacy.measurements import Look
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
-from jostle.tables.kernels import DenseKernel, SparseCounts
+from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
+from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen
 
@@ -49,7 +51,10 @@ class Probe:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows as far as it is known without asking: declared in the schema, or handed on; else None."""
+        """Number of rows as far as it is known without asking: declared, or released before (`known`); else None.
+
+        What was released counts as known where noise moves it by a twentieth at most.
+        """
         return look(self._key).rows
 
     @property
@@ -77,6 +82,15 @@ class Probe:
         """Every charge made through this probe."""
         charges: tuple[Charge, ...] = self._ask("charges")
         return charges
+
+    def known(self, kernel: Counts | Regions) -> tuple[Look | None, ...]:
+        """What was released before this allotment of each group, or level, of a kernel: it costs nothing.
+
+        An Option asks this before it buys. What it buys itself is not in it, nor what other allotments bought. Each
+        answer counts for one group alone, the last that it refines; of groups that none refines, nothing is known.
+        """
+        known: tuple[Look | None, ...] = self._ask("known", kernel)
+        return known
 
     # Questions
 
@@ -184,14 +198,6 @@ class Probe:
     def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
         """A probe on the same rows with a budget of its own, spent here at once."""
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
-
-    def told(self, *, rows: int) -> Probe:
-        """A probe on the same rows and budget whose `rows` is this number.
-
-        For a number that was released before, so that whoever is given this probe does not buy it again. It changes
-        neither the schema, nor what is counted, nor the noise.
-        """
-        return Probe(self._ask("told", int(rows)))
 
     def only(self, *columns: str) -> Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.

@@ -15,11 +15,14 @@ from jostle.privacy.changes import Known
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.exact_arrays import Numbers
 from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
+from jostle.privacy.measurements import Measurement, measured
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, Noise
 from jostle.privacy.tallied import Tally
 from jostle.tables.fields import Component
+from jostle.tables.kernels import Counts
+from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.tables.stacks import Stack
 
@@ -159,6 +162,30 @@ class AddNoiseTo(Mechanism):
     def shown(self, answer: NoisyNumbers) -> NDArray[np.int64]:
         """The noisy numbers, in units."""
         return answer.units
+
+    def measured(self, answer: NoisyNumbers, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
+        """The noisy counts of a tally of all rows by groups of codes; of any other expression, nothing."""
+        tally = self.expression
+        if not isinstance(tally, Tally) or tally.conditions or tally.weighted is not None or answer.unit != 1:
+            return ()
+        kernel, numbers = _as_partition(tally, answer.units.ravel(), schema)
+        return measured(kernel, [numbers], [self.scale(schema, epsilon)], schema)
+
+
+def _as_partition(
+    tally: Tally, numbers: NDArray[np.int64], schema: Schema
+) -> tuple[Counts | Regions, NDArray[np.int64]]:
+    """A tally of all rows as a partition of its columns' codes, and its numbers without those of empty cells."""
+    layer = tally.layer(schema)
+    if not any(layer.groups):
+        return Counts.of(*layer.columns), numbers
+    place = np.zeros(1, dtype=np.int64)
+    for name, groups, side in zip(layer.columns, layer.groups, layer.shape(schema), strict=True):
+        group = np.array(groups or range(schema[name].size), dtype=np.int64)
+        place = np.add.outer(place * side, group).ravel()
+    order = np.argsort(place, kind="stable")
+    occupied, starts = np.unique(place[order], return_index=True)
+    return Regions(layer.columns, order, (starts,)), numbers[occupied]
 
 
 def _steps(known: Known, unit: Fraction, schema: Schema) -> int:

@@ -20,6 +20,7 @@ from jostle.privacy.events import price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.noise import LARGEST_SCALE, Noise
@@ -30,7 +31,8 @@ from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import DenseKernel, Kernel, SparseTally
+from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseTally
+from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
 from jostle.visible import visible
@@ -56,7 +58,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "allot": (positive, text),
         "narrowed": (name, wholes),
         "split": (name,),
-        "told": (whole,),
+        "known": (PARTITIONS,),
         "only": (names,),
         "imitate": (IMITATIONS, positive, text),
         "below": (whole, whole),
@@ -87,8 +89,10 @@ class Room:
     path: str = ""
     public: Schema = field(default=Factory(_copied_schema, takes_self=True))
     """A copy of the schema, to be given out."""
-    rows: int | None = field(default=Factory(lambda room: room.public.rows, takes_self=True))
-    """The number of rows, if those who ask know it: it is declared, or was released and handed on."""
+    before: tuple[Measurement, ...] = ()
+    """What was released of the same rows before this allotment: in those that it is part of."""
+    released: list[Measurement] = field(factory=list)
+    """What was released in this allotment."""
     process: int = field(factory=os.getpid)
     """Who may ask: in a forked copy of the process, the ledger would be a second one."""
     failures: list[bool] = field(factory=list)
@@ -98,6 +102,11 @@ class Room:
     def schema(self) -> Schema:
         """The public facts, as the room itself uses them."""
         return self.source.schema
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, if those who ask know it: it is declared, or was released before."""
+        return known_rows(self.before) if self.public.rows is None else self.public.rows
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""
@@ -138,6 +147,7 @@ class Room:
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
         answer, released = self._release(mechanism, epsilon, kernel, cells)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)), released)
+        self.released.extend(mechanism.measured(answer, self.schema, epsilon))
         return answer
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
@@ -151,8 +161,10 @@ class Room:
         cost = price(event, self.ledger.neighbours)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
         failed = False
+        # Candidates are alike: all know what was released before the first of them, and nothing of each other.
+        before = self._released_so_far()
         try:
-            best, seen = best_of(selection.stopping, self.noise, lambda: self._run(selection, each, site))
+            best, seen = best_of(selection.stopping, self.noise, lambda: self._run(selection, each, site, before))
             answer = plain((best.answer, best.score))
         except KeyboardInterrupt:
             raise
@@ -174,14 +186,16 @@ class Room:
             self.trace.add(record)
         return answer
 
-    def _run(self, selection: Selection[Any], each: Fraction, site: str) -> tuple[Scored, tuple[Record, ...]]:
+    def _run(
+        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...]
+    ) -> tuple[Scored, tuple[Record, ...]]:
         """Run one candidate in a room of its own, and close that for good; return what it gave, and what is to be seen.
 
         It may spend what was charged for it, to the last digit.
         """
         neighbours, trace = self.ledger.neighbours, Trace()
         ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
-        inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[])
+        inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
         place = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
@@ -212,7 +226,10 @@ class Room:
         """A room on the same rows with a budget of its own, spent here at once."""
         site = self.site(site)
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
-        return evolve(self, ledger=ledger, path=site)
+        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+
+    def _released_so_far(self) -> tuple[Measurement, ...]:
+        return (*self.before, *self.released)
 
     def only(self, columns: tuple[str, ...]) -> Room:
         """A room on the same rows of which these columns, and features by name, are known, and the label."""
@@ -229,12 +246,10 @@ class Room:
             raise imitation.refusal()
         return self._answer(imitation, epsilon, site)
 
-    def told(self, rows: int) -> Room:
-        """This room, but for the number of rows that those who ask know, so that they need not buy it.
-
-        What is tallied, and the noise on it, do not go by that number.
-        """
-        return evolve(self, rows=max(0, rows))
+    def known(self, kernel: Counts | Regions) -> tuple[Look | None, ...]:
+        """What was released before this allotment of each group, or level, of a kernel; nothing is asked."""
+        kernel.cells(self.schema)
+        return look_at(self.before, kernel, self.schema)
 
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
@@ -256,8 +271,9 @@ class Room:
         size = self.schema[column].size
         if not all(0 <= code < size for code in codes):
             raise ProbeError(f"column {column!r} has the codes 0 to {size - 1}, and others were asked for")
-        # How many rows a part has, is private, whatever is known of the whole.
-        return evolve(self, where=(*self.where, (column, codes)), public=evolve(self.public, rows=None), rows=None)
+        # How many rows a part has, is private, whatever is known of the whole: that is of other rows.
+        public = evolve(self.public, rows=None)
+        return evolve(self, where=(*self.where, (column, codes)), public=public, before=(), released=[])
 
     def split(self, column: str) -> tuple[Room, ...]:
         """A room for each code of a column; they share no row."""

@@ -40,26 +40,26 @@ def wide_table(relation: Neighbours = "add_remove") -> Table:
     return table_of([(*map(int, row), int(cls)) for row, cls in zip(data, label, strict=True)], schema)
 
 
-def opened(table: Table, known: int | None, **how: Any) -> jostle.Probe:
-    """Return a probe; where a number of rows is known, it was handed on."""
+def opened(table: Table, *, known: bool, epsilon: str | Fraction = Fraction(100), **how: Any) -> jostle.Probe:
+    """Return a probe; where the number of rows is known, it was bought before."""
     db = jostle.rehearse(table, **how)
-    return db if known is None else db.told(rows=known)
+    if known:
+        db.count(10**6)
+    return db.allot(epsilon)
 
 
 def learnt(
-    name: str, table: Table, epsilon: str, seed: int, around: Handler | None = None, *, known: int | None = None
+    name: str, table: Table, epsilon: str, seed: int, around: Handler | None = None, *, known: bool = False
 ) -> TreeModel:
     option: Any = get(name)
-    db = opened(table, known, epsilon=epsilon, seed=seed)
+    db = opened(table, known=known, epsilon=epsilon, seed=seed)
     with around or Handler():
         model: TreeModel = option(db, epsilon=epsilon)
     assert db.spent == Fraction(epsilon)
     return model
 
 
-def same_models(
-    mine: str, policies: Mapping[str, Policy], theirs: str, table: Table, *, known: int | None = None
-) -> bool:
+def same_models(mine: str, policies: Mapping[str, Policy], theirs: str, table: Table, *, known: bool = False) -> bool:
     return all(
         learnt(mine, table, epsilon, seed, follow(policies), known=known).facts()
         == learnt(theirs, table, epsilon, seed, known=known).facts()
@@ -91,7 +91,7 @@ def test_it_can_be_the_tree_of_mohammed(relation: Neighbours, utility: str) -> N
     """With Max or Gini, that tree does without the number of rows: the same where it is known."""
     policies: dict[str, Policy] = {"L1": BranchUpTo(3), "L2": SPLIT_BY[utility]}
     mine, theirs = "JostledTree(depth=3, sizes_share=0, prune=False)", f"Mohammed(depth=3, utility={utility})"
-    assert same_models(mine, policies, theirs, wide_table(relation), known=600)
+    assert same_models(mine, policies, theirs, wide_table(relation), known=True)
     bought = same_models(mine, policies, theirs, wide_table(relation))
     assert bought == (utility == "InfoGain")
 
@@ -108,15 +108,15 @@ class JagannathansDepth:
         return Decision(choice.seen["level"] < depth)
 
 
-@pytest.mark.parametrize("known", [None, 600])
-def test_it_can_be_the_forest_of_jagannathan(known: int | None) -> None:
+@pytest.mark.parametrize("known", [False, True])
+def test_it_can_be_the_forest_of_jagannathan(known: bool) -> None:
     """Random splits leave all of the budget to the leaves, so even trees that could have grown deeper are the same."""
     table = wide_table()
     policies: dict[str, Policy] = {"L1": JagannathansDepth(table.schema), "L2": SPLIT_BY["random"]}
     mine = "JostledTree(depth=5, trees=10, sizes_share=0, prune=False, combine=mean)"
     assert same_models(mine, policies, "Jagannathan", table, known=known)
     fixed: dict[str, Policy] = {"L1": BranchUpTo(4), "L2": SPLIT_BY["random"]}
-    assert same_models(mine, fixed, "Jagannathan(depth=4)", table, known=600)
+    assert same_models(mine, fixed, "Jagannathan(depth=4)", table, known=True)
 
 
 def test_it_can_stop_where_fletcher_and_islam_do() -> None:
@@ -126,7 +126,7 @@ def test_it_can_stop_where_fletcher_and_islam_do() -> None:
         noise = np.sqrt(2) * 3 / float(Fraction(epsilon))
         policies: dict[str, Policy] = {"L1": ExpectedSupport(), "L2": SPLIT_BY["random"]}
         with record() as kept, follow(policies):
-            learnt("JostledTree(sizes_share=0)", table, epsilon, 4, known=600)
+            learnt("JostledTree(sizes_share=0)", table, epsilon, 4, known=True)
         for line in kept.lines:
             if line.label == "L1":
                 assert (line.taken == (line.seen["n"] > noise)).all()
@@ -151,7 +151,7 @@ CONFIGURED = (
 
 
 def declared_and_spent(
-    name: str, table: Table, epsilon: Fraction, around: Handler, known: int | None = None
+    name: str, table: Table, epsilon: Fraction, around: Handler, *, known: bool = False
 ) -> tuple[Fraction, Fraction]:
     option: Any = get(name)
     spent: list[Fraction] = []
@@ -162,7 +162,7 @@ def declared_and_spent(
         return model
 
     with around:
-        option.perform(opened(table, known, seed=1), epsilon, run)
+        option.perform(opened(table, known=known, seed=1), epsilon, run)
     return price(option.cost(table.schema, epsilon), table.schema.neighbours), spent[0]
 
 
@@ -170,16 +170,16 @@ def declared_and_spent(
 @given(
     st.sampled_from(CONFIGURED),
     st.sampled_from(RELATIONS),
-    st.sampled_from([None, 0, 600]),
+    st.booleans(),
     st.fractions(min_value="1/100", max_value=20),
     st.integers(0, 2**20),
 )
 def test_whatever_is_chosen_costs_what_was_declared(
-    name: str, relation: Neighbours, known: int | None, epsilon: Fraction, seed: int
+    name: str, relation: Neighbours, known: bool, epsilon: Fraction, seed: int
 ) -> None:
     table = wide_table(relation)
     for around in (follow({"L1": AtRandom(seed), "L2": AtRandom(seed + 1)}), explore(seed)):
-        declared, spent = declared_and_spent(name, table, epsilon, around, known)
+        declared, spent = declared_and_spent(name, table, epsilon, around, known=known)
         assert declared == spent == epsilon
 
 
@@ -261,7 +261,7 @@ def test_a_mixture_of_rules_splits_each_node_by_its_own() -> None:
 def test_nodes_see_what_they_are_said_to_see() -> None:
     table = wide_table()
     with record() as kept, force({"L1": "branch", "L2": "Max"}):
-        learnt("JostledTree(depth=3, trees=2)", table, "2", 1, known=600)
+        learnt("JostledTree(depth=3, trees=2)", table, "2", 1, known=True)
     first, *_, last = [line for line in kept.lines if line.label == "L1"]
     assert {name: values.tolist() for name, values in first.seen.items()} == {
         "n": [600] * 2,
@@ -297,11 +297,11 @@ def test_a_run_can_be_replayed_on_the_same_seed_and_not_on_another_tree() -> Non
 
 def test_each_level_leaves_a_line_per_label_in_the_trace() -> None:
     trace = Trace()
-    db = opened(wide_table(), 600, epsilon=1, seed=2, trace=trace)
+    db = opened(wide_table(), known=True, epsilon="1", seed=2, trace=trace)
     with follow({"L1": BranchUpTo(2), "L2": SPLIT_BY["Max"]}):
         JostledTree(depth=2)(db, epsilon=1)
     kept = [line for line in trace.records if isinstance(line, Chosen)]
-    path = "JostledTree(depth=2)"
+    path = "allotment/JostledTree(depth=2)"
     assert [line.site for line in kept] == [f"{path}/{place}" for place in ("L1#1", "L2#1", "L1#2", "L2#2")]
     assert kept[0].taken == (("branch", 1),)
     assert {name: (least, most) for name, least, most in kept[0].seen}["n"] == (600, 600)

@@ -265,6 +265,12 @@ GROUP_SCORE_CASES: dict[type, tuple[GroupScore, ...]] = {
     Halves: (Halves(MARGINS, [0], [4]), Halves(MARGINS, [0, 2], [2, 4])),
 }
 COUNTS = cells("size", "ill")
+
+
+def _known(db: Any, kernel: Any) -> list[Any]:
+    return [None if look is None else (look.counts.tolist(), look.variance.tolist()) for look in db.known(kernel)]
+
+
 NODE_CASES: dict[type, tuple[Expression, ...]] = {
     Tally: (COUNTS, cells("colour").where("ill", "yes"), sums("size", range(4), 3, by="ill")),
     Absolute: (abs(cells("ill") - 2),),
@@ -391,8 +397,15 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.allot(2).count(3),
         lambda db: db.allot(10**6),
     ),
-    "rows": (lambda db: db.rows, lambda db: db.told(rows=7).rows, lambda db: db.where("ill", "no").rows),
-    "told": (lambda db: (db.told(rows=7).schema, db.told(rows=7).count(1)),),
+    "rows": (lambda db: db.rows, lambda db: (db.count(1), db.allot(1).rows), lambda db: db.where("ill", "no").rows),
+    "known": (
+        lambda db: db.known(Counts.of()),
+        lambda db: (db.histogram("ill", "size", epsilon=1), _known(db.allot(1), Counts([(), ("ill",)]))),
+        lambda db: (db.count(9), _known(db.where("ill", "no").allot(1), Counts.of())),
+        lambda db: (db.release_cells(COUNTS, 1), _known(db.allot(1).only("colour"), Counts.of("colour"))),
+        lambda db: db.known(Counts.of("height")),
+        lambda db: db.known(Sums("size", (1, 2, 3), 3)),
+    ),
     "only": (
         lambda db: (db.only("colour").schema, db.only("colour").count(1), db.only("colour").rows),
         lambda db: db.only("colour", "size").histogram("size", epsilon=1),

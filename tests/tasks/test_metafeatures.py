@@ -163,17 +163,16 @@ def test_jostles_own_see_nearly_the_truth_where_budget_is_no_matter(instance: In
         there, here = each(View(schema, 1.0, exact)), each(View(schema, 1.0, bought))
         assert here == pytest.approx(there, abs=1e-3), each.name
         assert np.isfinite(there)
-    assert bought.rows(20) == instance.rows
+    assert db.allot(1).rows == instance.rows
 
 
-def test_rows_are_handed_on_only_where_they_are_sure() -> None:
-    db = jostle.rehearse(INSTANCE.table)
+def test_rows_are_known_only_where_they_are_sure() -> None:
     told = []
     for each in ("1/1000", "1/10", "1", "10"):
-        market = Purchases(db, Fraction(each), distinct([size], SCHEMA))
-        assert market.rows(20) is None, "nothing was bought yet"
-        size(view(market))
-        told.append(market.rows(20) is not None)
+        db = jostle.rehearse(INSTANCE.table)
+        assert db.allot(1).rows is None, "nothing was bought yet"
+        size(view(Purchases(db, Fraction(each), distinct([size], SCHEMA))))
+        told.append(db.allot(1).rows is not None)
     assert told[0] is False
     assert told[-1] is True
     assert not any(before and not after for before, after in pairwise(told))

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
 from jostle.privacy.changes import Known
-from jostle.privacy.expressions import Expression, known_of, sensitivity, sensitivity_of
+from jostle.privacy.expressions import Expression, known_of, sensitivity_of
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
 from jostle.privacy.probe import Probe
-from jostle.privacy.tallied import Tally
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.metafeature import Market, Metafeature, distinct, key_of
@@ -51,23 +50,6 @@ class Purchases(Market):
         if key not in self.bought:
             self.bought[key] = self.db.release_cells(wanted, self.each, site="metafeature")
         return self.bought[key]
-
-    def rows(self, sure: float) -> int | None:
-        """Number of rows, if what was bought tells: counts of all rows, as exactly as asked for.
-
-        The sum of m counts with Laplace noise of scale s on each has a standard deviation of sqrt(2m) s. What is so
-        often that, *sure*, is taken for the number itself.
-        """
-        found: list[tuple[float, float]] = []
-        for key, numbers in self.bought.items():
-            wanted = self.listed[key]
-            if isinstance(wanted, Tally) and wanted.weighted is None and not wanted.conditions:
-                scale = float(sensitivity(wanted, self.db.schema) / self.each)
-                found.append((math.sqrt(2 * numbers.size) * scale, float(numbers.sum())))
-        if not found:
-            return None
-        deviation, rows = min(found)
-        return round(rows) if rows >= max(1.0, sure * deviation) else None
 
 
 @frozen(eq=False)

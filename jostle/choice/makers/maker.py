@@ -2,7 +2,8 @@
 
 What a maker spends on metafeatures is charged to its own budget before it sees them, and all that it sees is public or
 released. So its choice is post-processing, the Option it runs gets what is left, and the two add up to what the maker
-was called with: basic composition, with the second mechanism chosen by what the first one gave.
+was called with: basic composition, with the second mechanism chosen by what the first one gave. What was bought to
+choose by is known to the Option that is run (`Probe.known`), which need not buy it again.
 """
 
 from __future__ import annotations
@@ -31,9 +32,6 @@ from jostle.trace.records import Chosen
 
 __all__ = ["ChoiceMaker", "Choosing"]
 
-SURE = 20
-"""A number of rows that was bought is handed on where it is so many standard deviations of its noise."""
-
 
 def _listed(axes: tuple[int, ...]) -> str:
     return f"{' or '.join(map(str, axes))} {'axis' if axes == (1,) else 'axes'}"
@@ -53,8 +51,6 @@ class Choosing:
     why: str
     left: Fraction
     """The budget after metafeatures."""
-    rows: int | None
-    """How many rows there are, if that was bought well enough to be handed on."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -154,8 +150,7 @@ class ChoiceMaker(Option[Answer]):
             choosing = self.choose(probe, budget, trained)
             option = self.among[choosing.chosen]
             self.note(probe, choosing)
-            within = probe if choosing.rows is None else probe.told(rows=choosing.rows)
-            return option(within, *asked, epsilon=choosing.left, **named)
+            return option(probe, *asked, epsilon=choosing.left, **named)
 
         return self.perform(db, epsilon, run, site=site or self.label)
 
@@ -178,7 +173,6 @@ class ChoiceMaker(Option[Answer]):
             prediction=prediction,
             why=trained.why(seen, looked_at, chosen, prediction),
             left=budget - each * len(market.bought),
-            rows=market.rows(SURE),
         )
 
     def _repr_html_(self) -> str:

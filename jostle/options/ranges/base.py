@@ -18,6 +18,7 @@ from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_dow
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
+from jostle.privacy.measurements import noise_variance
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -84,14 +85,6 @@ class GridOption(Option[Estimate | SparseEstimate]):
     @abstractmethod
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate | SparseEstimate:
         """The estimate, spending *epsilon* through the probe."""
-
-
-def noise_variance(scale: Fraction) -> float:
-    """The variance of discrete Laplace noise: 2q / (1-q)**2 with q = exp(-1/scale)."""
-    rate = float(1 / scale)
-    # So little that it never matters, but not 0: variances are divided by.
-    least = 1e-200
-    return max(least, 0.5 / math.sinh(rate / 2) ** 2) if rate < 700 else least
 
 
 def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:

@@ -204,12 +204,17 @@ def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -
 def test_a_number_of_rows_that_was_handed_on_leaves_all_of_epsilon_to_grids() -> None:
     """41 rows at epsilon 1/10 are enough for a cell, and would not be if counting them had cost 3% of it."""
     schema, rows = correlated(41)
-    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1)
     with pytest.warns(UserWarning, match="41 rows are few"):
-        found = get("PrivPfC")(db.told(rows=41), epsilon=Fraction(1, 10))
+        found = get("PrivPfC")(counted_before(table_of(rows, schema)), epsilon=Fraction(1, 10))
     assert "at most 1 cells" in found.caution
     with pytest.raises(OptionError, match="too few for a grid of even one cell"):
-        get("PrivPfC")(db.told(rows=40), epsilon=Fraction(1, 10))
+        get("PrivPfC")(counted_before(table_of(rows[:-1], schema)), epsilon=Fraction(1, 10))
+
+
+def counted_before(table: jostle.Table) -> jostle.Probe:
+    db = jostle.rehearse(table, seed=1)
+    db.count(10**6)
+    return db.allot(1)
 
 
 def test_a_bought_number_of_rows_is_cautioned_of_in_what_is_published() -> None:

@@ -26,9 +26,10 @@ def test_it_is_the_dense_construction_in_distribution(neighbours: Neighbours) ->
     dense, sparse = np.zeros((runs, 8)), np.zeros((runs, 8))
     for seed in range(runs):
         noisy = Identity()(jostle.rehearse(table, epsilon=1, seed=seed), epsilon=1).cells
-        db = jostle.rehearse(table, epsilon=1, seed=seed + runs).told(rows=rows)
+        whole = jostle.rehearse(table, seed=seed + runs)
+        whole.count(10**6)
         dense[seed] = np.where(noisy > least, noisy, 0)
-        sparse[seed] = ThresholdedHistogram()(db, epsilon=1).cells
+        sparse[seed] = ThresholdedHistogram()(whole, epsilon=1).cells
 
     for left, right in ((dense > 0, sparse > 0), (dense, sparse), (dense.prod(axis=1) > 0, sparse.prod(axis=1) > 0)):
         error = np.sqrt((left.var(axis=0) + right.var(axis=0)) / runs)
