@@ -17,6 +17,7 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import Option, get, names
 from jostle.options.evaluation.scorers import scorer_of
+from jostle.privacy.amounts import Amount
 from jostle.privacy.events import price
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
@@ -133,11 +134,11 @@ def test_on_a_part_of_a_table_whose_rows_are_declared_it_spends_what_the_part_de
         option.perform(part, Fraction(1), partial(_checked, option, declared))
 
 
-def look_around(db: jostle.Probe, epsilon: object) -> None:
+def look_around(db: jostle.Probe, epsilon: Amount) -> None:
     """Buy what others may use: numbers of all rows, by class, by class and attribute, and of a grid's quarters."""
     schema = db.schema
     db.count(epsilon)
-    wanted = [(name,) for name in schema.names]
+    wanted: list[tuple[str, ...]] = [(name,) for name in schema.names]
     if schema.label is not None:
         wanted += [(name, schema.label) for name in schema.attributes]
     db.measure(Counts(wanted), epsilon)

@@ -17,10 +17,10 @@ from jostle.options.ranges.base import (
     GridOption,
     TreeCounts,
     count_tree,
-    declared_rows,
     grid_shape,
-    paid_total,
+    known_levels,
     total_cost,
+    total_of,
 )
 from jostle.options.ranges.tree import Tree, tree_of_cuts
 from jostle.options.ranges.uniform_grid import even_cuts, root_of
@@ -116,13 +116,13 @@ class AdaptiveGrid(GridOption):
         """The parts' consistent counts, spread evenly."""
         shape = grid_shape(db.schema)
         axes = len(shape)
-        total = paid_total(db, epsilon * self.total_share)
-        left = epsilon if declared_rows(db) is not None else epsilon * (1 - self.total_share)
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
         coarse_epsilon = left * self.alpha
         fine_epsilon = left - coarse_epsilon
         m1 = max(
             math.ceil(root_of(100, axes) - 1e-9),
-            math.ceil(root_of(total * float(left) / float(self.c), axes) / 4),
+            math.ceil(root_of(total.records * float(left) / float(self.c), axes) / 4),
         )
         cuts = [even_cuts(side, m1) for side in shape]
         coarse = tree_of_cuts(shape, [[even_cuts(side, 1) for side in shape], cuts])
@@ -134,4 +134,4 @@ class AdaptiveGrid(GridOption):
         both = TreeCounts(
             fine, (None, first.counts[1], second.counts[-1]), (math.inf, first.noise[1], second.noise[-1])
         )
-        return both.estimate(negative=self.negative)
+        return both.and_known(known_levels(db, fine)).estimate(negative=self.negative)

@@ -18,7 +18,7 @@ from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_dow
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
-from jostle.privacy.measurements import noise_variance
+from jostle.privacy.measurements import MOST_KEPT, Look, noise_variance, together
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -32,11 +32,11 @@ __all__ = [
     "GridOption",
     "TreeCounts",
     "count_tree",
-    "declared_rows",
     "grid_shape",
+    "known_levels",
     "noise_variance",
-    "paid_total",
     "total_cost",
+    "total_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -92,10 +92,33 @@ def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
     return () if schema.rows is not None else (Laplace(epsilon),)
 
 
-def paid_total(db: Probe, epsilon: Fraction) -> int:
-    """The number of rows, at least 0: known, or bought."""
-    rows = declared_rows(db)
-    return rows if rows is not None else max(0, db.count(epsilon, site="total"))
+@frozen
+class GridTotal:
+    """The number of records as an Option comes to know it."""
+
+    records: int
+    """At least 0."""
+    variance: float
+    """Of the noise in it; 0 where it is declared."""
+    cost: Fraction
+    """What was spent on it: nothing where it was known."""
+
+
+def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal:
+    """The number of records: declared, or bought with *epsilon* and averaged with what is known of it.
+
+    What is known to a twentieth is not bought again, unless *always*.
+    """
+    if db.schema.rows is not None:
+        return GridTotal(db.schema.rows, 0.0, Fraction(0))
+    (known,) = db.known(Counts.of())
+    if known is None or db.rows is None or always:
+        noisy = db.count(epsilon, site="total")
+        bought = Look(np.array([noisy]), np.array([noise_variance(1 / epsilon)]))
+        known, cost = together([bought] if known is None else [known, bought]), epsilon
+    else:
+        cost = Fraction(0)
+    return GridTotal(max(0, round(known.counts[0])), float(known.variance[0]), cost)
 
 
 @frozen(eq=False)
@@ -103,9 +126,25 @@ class TreeCounts:
     """Noisy counts of a tree's nodes, level by level; None for levels that were not counted."""
 
     tree: Tree
-    counts: tuple[NDArray[np.int64] | None, ...]
-    noise: tuple[float, ...]
-    """Each level's noise variance."""
+    counts: tuple[NDArray[np.int64] | Floats | None, ...]
+    noise: tuple[float | Floats, ...]
+    """Each level's noise variance: one for all of its nodes, or one for each."""
+
+    def and_known(self, looks: Sequence[Look | None]) -> TreeCounts:
+        """These and what was known of the levels before, averaged by 1 / variance where there are both."""
+        counts, noise = list(self.counts), list(self.noise)
+        for level, look in enumerate(looks):
+            own = counts[level]
+            if look is not None:
+                bought = [] if own is None else [Look(own, np.broadcast_to(noise[level], len(own)))]
+                both = together([*bought, look])
+                counts[level], noise[level] = both.counts, both.variance
+        return TreeCounts(self.tree, tuple(counts), tuple(noise))
+
+    @property
+    def mean_noise(self) -> tuple[float, ...]:
+        """Each level's noise variance, in the mean over its nodes."""
+        return tuple(float(np.mean(each)) for each in self.noise)
 
     def estimate(self, *, negative: bool = False) -> Estimate:
         """The least-squares estimate of the cells, or that without negative counts."""
@@ -119,6 +158,16 @@ class TreeCounts:
             (lambda workload: variances(tree, spread, workload)) if exact else None,
             linear=negative and exact,
         )
+
+
+def known_levels(db: Probe, tree: Tree) -> tuple[Look | None, ...]:
+    """What was known beforehand of a tree's nodes, level by level: each answer stands at one level alone."""
+    nothing = (None,) * len(tree.starts)
+    if db.known(Counts.of()) == (None,):
+        return nothing  # whatever is known, tells the total
+    levels = tuple(starts for starts in tree.starts if len(starts) <= MOST_KEPT)
+    looks = db.known(Regions(db.schema.names, tree.order, levels))
+    return (*looks, *nothing[len(looks) :])
 
 
 def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fraction, *, site: str) -> TreeCounts:
@@ -146,12 +195,3 @@ def counts_cost(schema: Schema, epsilon: Fraction, total_share: Fraction) -> Eve
 def cell_kernel(schema: Schema) -> Counts:
     """The kernel that counts each cell."""
     return Counts.of(*schema.names)
-
-
-def declared_rows(db: Probe) -> int | None:
-    """Number of records where it is declared, or None.
-
-    A number that was bought and handed on is not taken for the total: most Options would fit everything to it, and
-    where records are many they know the total far better than it does.
-    """
-    return None if db.schema.rows is None else db.rows

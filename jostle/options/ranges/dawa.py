@@ -80,4 +80,4 @@ class DAWA(GridOption):
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)
         counted = count_tree(db, tree, shares, epsilon - first, site="parts")
-        return Estimate(counted.tree.spread(read_leaves(counted.tree, counted.counts, counted.noise)))
+        return Estimate(counted.tree.spread(read_leaves(counted.tree, counted.counts, counted.mean_noise)))

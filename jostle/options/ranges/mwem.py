@@ -19,11 +19,10 @@ from jostle.options.base import option
 from jostle.options.ranges.base import (
     GridOption,
     count_tree,
-    declared_rows,
     grid_shape,
     noise_variance,
-    paid_total,
     total_cost,
+    total_of,
 )
 from jostle.options.ranges.tree import Tree
 from jostle.options.ranges.weights import Weights, cut_around
@@ -123,13 +122,10 @@ class MWEM(GridOption):
         schema = db.schema
         columns, shape = schema.names, grid_shape(schema)
         wanted = workload or Workload.random_ranges(shape)
-        paid = paid_total(db, epsilon * self.total_share)
-        public = declared_rows(db) is not None
-        doubt = 0.0 if public else noise_variance(1 / (epsilon * self.total_share))
-        left = epsilon if public else epsilon * (1 - self.total_share)
-        total = max(1, paid)
-        signal = total * float(left)
-        weights = Weights.flat(shape, total, doubt, suitable_firmness(signal))
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
+        signal = max(1, total.records) * float(left)
+        weights = Weights.flat(shape, max(1, total.records), total.variance, suitable_firmness(signal))
         known = 1 if schema.neighbours == "add_remove" else 2
         for part_of_left in round_shares(self.rounds or suitable_rounds(signal)):
             if len(weights.bought) > 1:
@@ -144,6 +140,6 @@ class MWEM(GridOption):
             tree = _partition(part, parts, shape)
             counted = count_tree(db, tree, [Fraction(0), Fraction(1)], buy, site="counts")
             counts = np.asarray(counted.counts[-1], dtype=np.float64)
-            weights.learn(part, counts, counted.noise[-1])
+            weights.learn(part, counts, counted.mean_noise[-1])
         weights.fit(LAST_REPLAYS)
-        return Estimate(weights.grid() if paid or not public else 0 * weights.grid())
+        return Estimate(0 * weights.grid() if schema.rows == 0 else weights.grid())

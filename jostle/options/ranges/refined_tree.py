@@ -20,7 +20,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, declared_rows, grid_shape, noise_variance
+from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -161,7 +161,7 @@ class RefinedTree(GridOption):
         level = min(FIRST_LEVEL, (len(tree.starts) - 1) // 2)
         partition = [np.full(len(starts), place == level) for place, starts in enumerate(tree.starts[: level + 1])]
         counted = CountedTree.nothing(tree)
-        rows = declared_rows(db)
+        rows = schema.rows
         if rows is not None:
             counted = counted.and_rows(rows)
         for number, budget in enumerate(self.budgets(epsilon)):

@@ -15,7 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, declared_rows, grid_shape
+from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import coarseness, evenness, reading_shares
 from jostle.options.ranges.tree import halving_tree
@@ -42,7 +42,7 @@ def _joined(first: TreeCounts, rest: TreeCounts) -> tuple[list[NDArray[np.int64]
     """Both counts of a tree as one, and their variances: averaged where a level was counted twice."""
     counts: list[NDArray[np.int64] | Floats | None] = []
     noise = []
-    for one, other, here, there in zip(first.counts, rest.counts, first.noise, rest.noise, strict=True):
+    for one, other, here, there in zip(first.counts, rest.counts, first.mean_noise, rest.mean_noise, strict=True):
         if one is None or other is None:
             counts.append(other if one is None else one)
             noise.append(min(here, there))
@@ -84,9 +84,9 @@ class ShrunkTree(GridOption):
         look = [Fraction(int(each == level)) for each in range(depth + 1)]
         first = count_tree(db, tree, look, epsilon * self.first_share, site="first look")
         seen = np.asarray(first.counts[level])
-        rows = declared_rows(db)
+        rows = db.schema.rows
         records = rows if rows is not None else max(int(seen.sum()), 0)
-        evenly = evenness(seen, first.noise[level])
+        evenly = evenness(seen, first.mean_noise[level])
         tilt = coarseness(records * float(epsilon), evenly)
         shares = reading_shares(tree, wanted, step=STEP, tilt=tilt, bought=(level, float(self.first_share)))
         rest = count_tree(db, tree, shares, epsilon * (1 - self.first_share), site="tree")

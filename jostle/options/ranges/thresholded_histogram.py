@@ -12,7 +12,7 @@ from fractions import Fraction
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, counts_cost, grid_shape, paid_total
+from jostle.options.ranges.base import GridOption, counts_cost, grid_shape, total_of
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
@@ -65,10 +65,9 @@ class ThresholdedHistogram(GridOption):
         """The cells that passed."""
         schema = db.schema
         shape = grid_shape(schema)
-        # Only a threshold follows from it: a number that was handed on does as well as one's own.
-        records = paid_total(db, epsilon * self.total_share) if db.rows is None else db.rows
-        left = epsilon if db.rows is not None else epsilon * (1 - self.total_share)
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
         rate = float(left if schema.neighbours == "add_remove" else left / 2)
-        least = threshold(records, math.prod(shape), rate, float(self.factor))
+        least = threshold(total.records, math.prod(shape), rate, float(self.factor))
         answer = db.measure_sparse(SparseCounts(schema.names), left, threshold=least, site="cells above")
         return SparseEstimate(shape, answer.keys, answer.values)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, grid_shape, total_cost
+from jostle.options.ranges.base import GridOption, grid_shape, total_cost, total_of
 from jostle.privacy.events import Event, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
@@ -24,8 +24,8 @@ __all__ = ["Uniform"]
 class Uniform(GridOption):
     """Buys the number of records and spreads them evenly: best where there are next to none; never gets better.
 
-    Privacy: `AddNoise` on one count; where the schema declares the number of rows, nothing is asked at all. (A number
-    that was bought and handed on is no substitute: what this buys with all of its budget is more exact.)
+    Privacy: `AddNoise` on one count; where the schema declares the number of rows, nothing is asked at all. A number
+    that was bought before is averaged with it: there is nothing else to spend the budget on.
     """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
@@ -34,6 +34,6 @@ class Uniform(GridOption):
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """The even grid."""
-        shape, rows = grid_shape(db.schema), db.schema.rows
-        total = max(0, db.count(epsilon, site="total")) if rows is None else rows
-        return Estimate(np.full(shape, total / math.prod(shape)))
+        shape = grid_shape(db.schema)
+        total = total_of(db, epsilon, always=True)
+        return Estimate(np.full(shape, total.records / math.prod(shape)))

@@ -18,9 +18,9 @@ from jostle.options.ranges.base import (
     GridOption,
     count_tree,
     counts_cost,
-    declared_rows,
     grid_shape,
-    paid_total,
+    known_levels,
+    total_of,
 )
 from jostle.options.ranges.tree import tree_of_cuts
 from jostle.parameters import positive, share
@@ -53,7 +53,8 @@ def root_of(cells: float, axes: int) -> float:
 class UniformGrid(GridOption):
     """Counts an even grid of m parts per axis, m**d = N * epsilon / c, and spreads each count over its cells.
 
-    Privacy: the total by `AddNoise`, then `AddNoiseByLevel` over one partition, which the released total decides.
+    Privacy: the total by `AddNoise`, then `AddNoiseByLevel` over one partition, which the released total decides. A
+    total that was known before is not bought, and is fitted to.
     """
 
     total_share: Fraction = share("3/100")
@@ -69,13 +70,13 @@ class UniformGrid(GridOption):
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """The parts' counts, spread evenly."""
         shape = grid_shape(db.schema)
-        first = Fraction(0) if declared_rows(db) is not None else epsilon * self.total_share
-        total = paid_total(db, epsilon * self.total_share)
-        left = epsilon - first
-        parts = math.ceil(root_of(total * float(left) / float(self.c), len(shape)))
+        total = total_of(db, epsilon * self.total_share)
+        left = epsilon - total.cost
+        parts = math.ceil(root_of(total.records * float(left) / float(self.c), len(shape)))
         levels: Sequence[Sequence[NDArray[np.int64]]] = [
             [even_cuts(side, 1) for side in shape],
             [even_cuts(side, parts) for side in shape],
         ]
         tree = tree_of_cuts(shape, levels)
-        return count_tree(db, tree, [Fraction(0), Fraction(1)], left, site="grid").estimate(negative=True)
+        counted = count_tree(db, tree, [Fraction(0), Fraction(1)], left, site="grid")
+        return counted.and_known(known_levels(db, tree)).estimate(negative=True)

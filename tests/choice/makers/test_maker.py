@@ -37,6 +37,7 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks import CLASSIFICATION, make_instance
 from jostle.tasks.classification.instances import TableInstance
+from jostle.tasks.classification.model import Model
 from jostle.tasks.metafeature import Market, View, key_of, metafeature
 from jostle.trace.records import Charged, Chosen, Record, Released, Trace, to_json
 
@@ -298,8 +299,9 @@ def test_where_the_best_option_does_not_run_the_next_one_does() -> None:
 def told_of() -> tuple[list[int | None], Option]:
     told: list[int | None] = []
 
-    def asks(db: Probe, *, epsilon: Fraction) -> None:
+    def asks(db: Probe, *, epsilon: Fraction) -> Model:
         told.append(db.rows)
+        return get("Majority")(db, epsilon=epsilon)
 
     return told, function_option(asks, task="classification", predict=None)
 
