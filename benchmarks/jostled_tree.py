@@ -27,6 +27,7 @@ from jostle.choice.policies.learn import Lesson, lessons_of, train_labels
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import possible_rows
+from jostle.corpora.roles import BEGINNING
 from jostle.corpora.specs import TableSpec
 from jostle.learned.places import shipped_folder
 from jostle.learned.policy import write_policies
@@ -258,7 +259,8 @@ def ship(instances: Sequence[Named]) -> None:
         f"JostledTree's choices, learned on {tables} public tables ({count} instances, epsilon {', '.join(EPSILONS)}, "
         f"{ROUNDS} rounds of {RUNS} runs each); what they are worth: docs/benchmarks/jostled-tree.md"
     )
-    write_policies(shipped_folder() / "jostled_tree.json", policies, about=about)
+    fitted_on = sorted({instance.key[:BEGINNING] for _, instance in instances})
+    write_policies(shipped_folder() / "jostled_tree.json", policies, about=about, facts={"fitted_on": fitted_on})
 
 
 if __name__ == "__main__":

@@ -33,13 +33,26 @@ Kind = TypeVar("Kind", bound=type[base.Option])
 def option(kind: Kind, /) -> Kind: ...
 @overload
 def option(
-    function: None = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None
+    function: None = None,
+    /,
+    *,
+    task: str | Task[Any] | None = None,
+    predict: Predict | None = None,
+    fitted_on: Any = (),
 ) -> Callable[[Callable[..., Answer]], FunctionOption[Answer]]: ...
-def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict: Predict | None = None) -> Any:
+def option(
+    given: Any = None,
+    /,
+    *,
+    task: str | Task[Any] | None = None,
+    predict: Predict | None = None,
+    fitted_on: Any = (),
+) -> Any:
     """Make a function of a probe an Option, or register a class that is one.
 
     A function says what it answers, asks the probe it is given, and may come with the programmer's own estimate of its
-    loss from metafeatures, where training begins:
+    loss from metafeatures, where training begins. What it carries that was fitted to public databases names these,
+    *fitted_on*: by digests, by names of databases or groups, or as databases. It is not rehearsed on them.
 
     >>> @option(task="grid", predict=lambda seen: 0.01)
     ... def Flat(db, workload, *, epsilon):
@@ -52,8 +65,8 @@ def option(given: Any = None, /, *, task: str | Task[Any] | None = None, predict
             raise OptionError(f"{given.__name__} is no Option", fix=f"class {given.__name__}(jostle.options.Option)")
         return base.option(given)
     if given is not None:
-        return _registered(function_option(given, task=task, predict=predict))
-    return lambda function: _registered(function_option(function, task=task, predict=predict))
+        return _registered(function_option(given, task=task, predict=predict, fitted_on=fitted_on))
+    return lambda function: _registered(function_option(function, task=task, predict=predict, fitted_on=fitted_on))
 
 
 def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:

@@ -97,9 +97,10 @@ def _no_maker(path: Path) -> ChoiceError:
 def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
     """The functions that make labelled choices; None where nobody named them and nothing does."""
     if not isinstance(loaded, Mapping):
-        from jostle.lang.labelled import labelled, labels_of  # noqa: PLC0415 - for programs in the language only
+        from jostle.lang.labelled import labelled  # noqa: PLC0415 - for programs in the language only
+        from jostle.lang.program_options import labels_in  # noqa: PLC0415 - as above
 
-        if entry is None and (loaded.entry is None or not labels_of(loaded, loaded.entry)):
+        if entry is None and (loaded.entry is None or not labels_in(loaded, loaded.entry)):
             return None
         found: Labelled = labelled(loaded, entry)
         return found
@@ -113,7 +114,7 @@ def _chooses(loaded: Any, entry: str | None, path: Path) -> Labelled | None:
             fix="@jostle.option(task=...), on the line above def " + entry + "(db, *, epsilon)",
         )
     option = options[entry]
-    return Labelled(option.called, option.mark, option.program, option.task, OptionRun(option))
+    return Labelled(option.called, option.mark, option.program, option.task, OptionRun(option), None, option.fitted)
 
 
 @frozen(eq=False)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 
-__all__ = ["print_visible", "steers", "visible", "visible_lines"]
+__all__ = ["aligned", "print_visible", "steers", "visible", "visible_lines"]
 
 STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Controls, halves of surrogate pairs, ends of lines and paragraphs."""
@@ -51,3 +52,16 @@ def steers(text: str) -> bool:
 
 def _shown(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as lines of text, cells below cells.
+
+    >>> print(aligned([("a", "loss"), ("bcd", "0.1")]))
+    a    loss
+    bcd  0.1
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

@@ -22,6 +22,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.programs import load_maker
 from jostle.tables.schema import Schema
 from jostle.tasks import Task
+from jostle.visible import aligned
 
 __all__ = ["Advice", "Expected", "Needed", "advise"]
 
@@ -89,10 +90,10 @@ class Advice:
         cells = {(each.option, each.epsilon): _cell(each) for each in self.expected}
         head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
         lines = [head, *((option, *(cells[option, each] for each in epsilons)) for option in self.options)]
-        parts = [_aligned(lines)]
+        parts = [aligned(lines)]
         if self.wanted is not None:
             asked = (f"ε for {self.judge} {self.wanted:g}", "as likely as not", "nine times in ten")
-            parts.append(_aligned([asked, *((n.option, _amount(n.likely), _amount(n.safe)) for n in self.needed)]))
+            parts.append(aligned([asked, *((n.option, _amount(n.likely), _amount(n.safe)) for n in self.needed)]))
         parts += [f"warning: {each}" for each in self.warnings]
         return "\n".join([*parts, *self.notes])
 
@@ -335,10 +336,3 @@ def _amount(epsilon: float | None) -> str:
 
 def _listed(numbers: Sequence[int]) -> str:
     return " to ".join(f"{each:,}" for each in dict.fromkeys((numbers[0], numbers[-1])))
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )

@@ -47,9 +47,15 @@ class Expectations:
     least: float
     most: float
     """Logarithms of records times epsilon that were rehearsed."""
-    databases: int
+    digests: tuple[str, ...]
+    """The beginnings of the digests of the databases it was learned from."""
     groups: int
     options: Mapping[str, OptionBands]
+
+    @property
+    def databases(self) -> int:
+        """How many databases it was learned from."""
+        return len(self.digests)
 
 
 def path() -> Path:

@@ -15,6 +15,7 @@ from jostle.choice.learning.cases import ARTIFICIAL, Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
+from jostle.corpora.roles import BEGINNING
 from jostle.options import get
 from jostle.programs import shipped_choice
 
@@ -106,7 +107,7 @@ def expectations(name: str) -> Expectations:
         cells=() if known.commonest is not None else tuple(sorted(cells)),
         least=float(reach.min()),
         most=float(reach.max()),
-        databases=len(set(known.cases.databases.tolist())),
+        digests=tuple(sorted({instance.database[:BEGINNING] for instance in known.cases.instances})),
         groups=len(set(known.cases.groups.tolist())),
         options=dict(_bands(known, versions, shipped.guess)),
     )

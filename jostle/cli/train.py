@@ -39,6 +39,9 @@ def train(  # noqa: PLR0917 - a command's options
     synthesize: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--synthesize", help="Also search formulas for `predict`, and print them.")
     ] = False,
+    judge: Annotated[
+        Path | None, typer.Option(help="A folder of public databases to judge what was learned by, and not learn from.")
+    ] = None,
     with_: With = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -74,6 +77,7 @@ def train(  # noqa: PLR0917 - a command's options
                 repeats=repeats,
                 aslib=aslib,
                 synthesizing=synthesize,
+                judge=judge,
                 kept_in=kept_in,
             )
             if out is not None:
@@ -90,6 +94,7 @@ def train(  # noqa: PLR0917 - a command's options
                 workers=workers,
                 runs=repeats or RUNS,
                 out=out,
+                aside=judge,
                 kept_in=kept_in,
             )
     except KeyboardInterrupt:

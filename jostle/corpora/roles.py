@@ -14,10 +14,12 @@ from typing import Literal
 
 from attrs import frozen
 
-__all__ = ["KEPT", "Assigned", "Role", "known"]
+__all__ = ["BEGINNING", "KEPT", "Assigned", "Role", "known"]
 
 Role = Literal["tune", "learn", "judge"]
 KEPT = Path(__file__).with_name("roles.json")
+BEGINNING = 8
+"""Characters of a database's digest that files of what was learned remember it by."""
 
 
 @frozen

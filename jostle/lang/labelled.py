@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
 from jostle.lang.functions import Function
-from jostle.lang.program_options import ProgramOption, needed_by, version_of
+from jostle.lang.program_options import ProgramOption, fitted_below, labels_in, needed_by, version_of
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, TreeNode
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from jostle.lang.program import Program, SentProgram
     from jostle.sites import Policy
 
-__all__ = ["check_forced", "labelled", "labels_of", "learned_policies", "mark_of"]
-
-
-def labels_of(program: Program, name: str) -> tuple[str, ...]:
-    """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
-    needed = needed_by(program, name)
-    found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
-    return tuple(dict.fromkeys(found))
+__all__ = ["check_forced", "labelled", "learned_policies", "mark_of"]
 
 
 def check_forced(program: Program, name: str, forced: Mapping[str, str]) -> None:
@@ -64,7 +57,7 @@ def learned_policies(program: Program) -> Mapping[str, Policy]:
     """
     found: dict[str, Policy] = {}
     for name, known in _known(program).items():
-        found.update({label: known[label] for label in labels_of(program, name) if known.get(label) is not None})
+        found.update({label: known[label] for label in labels_in(program, name) if known.get(label) is not None})
     return found
 
 
@@ -76,7 +69,7 @@ def _known(program: Program) -> dict[str, Any]:
         return {}
     names = [*program.functions, *program.options]
     place = _place(program)
-    known = {name: policies_for(name, mark_of(program, name), place) for name in names if labels_of(program, name)}
+    known = {name: policies_for(name, mark_of(program, name), place) for name in names if labels_in(program, name)}
     return dict(sorted(known.items(), key=lambda each: each[1].order))
 
 
@@ -132,5 +125,6 @@ def labelled(program: Program, name: str | None = None) -> Any:
         program=_place(program),
         task=task_of(told_task(program.module, definition)),
         run=EntryRun(program, called),
-        labels=labels_of(program, called),
+        labels=labels_in(program, called),
+        fitted_on=fitted_below(program, called),
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jostle.lang.program import Program, SentProgram
     from jostle.tasks.metafeature import View
 
-__all__ = ["Measure", "ProgramOption", "needed_by", "version_of"]
+__all__ = ["Measure", "ProgramOption", "fitted_below", "labels_in", "needed_by", "version_of"]
 
 
 class ProgramOption(Option):
@@ -63,6 +63,17 @@ class ProgramOption(Option):
         if learned := learned_mark(self.program, self._name):
             text = hashlib.blake2b(f"{text} {learned}".encode(), digest_size=4).hexdigest()
         return int(text, 16)
+
+    @property
+    def fitted_on(self) -> tuple[Any, ...]:
+        """What the Options that it uses were fitted on, and what its choices were learned on."""
+        labels = labels_in(self.program, self._name)
+        if not labels:
+            return fitted_below(self.program, self._name)
+        from jostle.learned.kept import fitted_on  # noqa: PLC0415 - most programs make no labelled choice
+
+        learned = fitted_on({label: self.program.policy(label) for label in labels})
+        return (*fitted_below(self.program, self._name), learned)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all that it is given, whatever it does
         """An allotment of what it is given."""
@@ -189,11 +200,24 @@ def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
     return hashlib.blake2b(text.encode(), digest_size=digest_bytes).hexdigest()
 
 
+def labels_in(program: Program, name: str) -> tuple[str, ...]:
+    """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
+    needed = needed_by(program, name)
+    found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
+    return tuple(dict.fromkeys(found))
+
+
+def fitted_below(program: Program, name: str) -> tuple[Any, ...]:
+    """What the library's Options were fitted on that a name of the program stands for or uses."""
+    walked = (node for each in needed_by(program, name) for node in nodes.walk(each))
+    named = dict.fromkeys(node.name for node in walked if isinstance(node, nodes.Name))
+    used = (program.globals.get(each) for each in named)
+    return tuple(each.fitted_on for each in used if isinstance(each, Option) and not isinstance(each, ProgramOption))
+
+
 def learned_mark(program: Program, name: str) -> str:
     """A mark of the policies that the labelled choices below a name follow; nothing where there are none."""
-    labels = {
-        node.label for each in needed_by(program, name) for node in nodes.walk(each) if isinstance(node, nodes.Choose)
-    }
+    labels = labels_in(program, name)
     if not labels:
         return ""
     from jostle.learned.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice

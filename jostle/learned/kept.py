@@ -26,6 +26,7 @@ __all__ = [
     "UNUSABLE",
     "Kept",
     "KeptPolicies",
+    "fitted_on",
     "keep_policies",
     "learned_for",
     "learning_anew",
@@ -48,6 +49,8 @@ class Kept:
 
     policy: LearnedPolicy
     learned_on: str
+    fitted_on: tuple[str, ...] = ()
+    """The beginnings of the digests of the databases it was learned on."""
 
     def decide(self, choice: Choice) -> Decision:
         """The policy's decision."""
@@ -121,6 +124,12 @@ def learned_for(name: str, mark: str, program: str) -> Mapping[str, Policy]:
     return {} if learning_anew() else policies_for(name, mark, program)
 
 
+def fitted_on(policies: Mapping[str, Policy | None]) -> tuple[str, ...]:
+    """Beginnings of the digests of the databases that policies were learned on, as far as these are kept ones."""
+    kept = (each for each in policies.values() if isinstance(each, Kept))
+    return tuple(dict.fromkeys(digest for each in kept for digest in each.fitted_on))
+
+
 def place_of(name: str, mark: str) -> Path:
     """The file that policies for this text are kept in."""
     return keeper.place_of("policies", name, mark)
@@ -164,7 +173,10 @@ def _read(path: Path, order: int = 0) -> KeptPolicies:
     except JostleError as mistake:
         return KeptPolicies(problem=mistake.title)
     learned_on = str(facts.get("learned_on", "public databases"))
-    return KeptPolicies({label: Kept(each, learned_on) for label, each in policies.items()}, path, facts, order=order)
+    digests = facts.get("fitted_on", [])
+    fitted = tuple(map(str, digests)) if isinstance(digests, list) else ()
+    known = {label: Kept(each, learned_on, fitted) for label, each in policies.items()}
+    return KeptPolicies(known, path, facts, order=order)
 
 
 def _listed(folder: Path) -> tuple[str, ...]:

@@ -127,12 +127,21 @@ def read_policies(path: Path) -> dict[str, LearnedPolicy]:
     return read_with_facts(path)[0]
 
 
-@cache
 def shipped_policies(program: str) -> Mapping[str, LearnedPolicy]:
     """Policies that came with Jostle for the choices of a program, by label; none if there are none."""
+    return _shipped(program)[0]
+
+
+def shipped_fitted_on(program: str) -> tuple[str, ...]:
+    """Beginnings of the digests of the databases that a program's policies, which came with Jostle, were learned on."""
+    return tuple(map(str, _shipped(program)[1].get("fitted_on", ())))
+
+
+@cache
+def _shipped(program: str) -> tuple[Mapping[str, LearnedPolicy], Mapping[str, Any]]:
     file = SHIPPED.get(program)
     path = None if file is None else shipped_folder() / file
-    return {} if path is None or not path.exists() else read_policies(path)
+    return ({}, {}) if path is None or not path.exists() else read_with_facts(path)
 
 
 def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any]]:

@@ -59,6 +59,9 @@ class Option(ABC, Generic[Answer]):
     paper: ClassVar[str] = ""
     private: ClassVar[bool] = True
     """Whether it keeps its claim; one that does not runs on public data alone, and no maker chooses it."""
+    fitted_on: ClassVar[Any] = ()
+    """The public databases that something inside it was fitted on, by digests or names (see `fitted`): it is neither
+    learned of nor judged by rehearsals on these."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

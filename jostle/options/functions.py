@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.errors import OptionError
-from jostle.learned.kept import learned_for
+from jostle.learned.kept import fitted_on, learned_for
 from jostle.options.base import Option
 from jostle.options.texts import text_mark
 from jostle.privacy.amounts import Amount
@@ -43,6 +43,13 @@ class FunctionOption(Option[Answer]):
     """The task."""
     predict: Predict | None = field(default=None, repr=False)
     """The programmer's own estimate of the loss, from metafeatures by name: where training begins."""
+    fitted: Any = field(default=(), repr=False)
+    """What the programmer says that something inside it was fitted on."""
+
+    @property
+    def fitted_on(self) -> Any:
+        """What it was fitted on, and what its choices were learned on."""
+        return (self.fitted, fitted_on(self.learned()))
 
     @property
     def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class, of this one of its function
@@ -97,7 +104,7 @@ def _mark(function: Callable[..., Any]) -> str:
 
 
 def function_option(
-    function: Callable[..., Answer], *, task: str | Task[Any] | None, predict: Predict | None
+    function: Callable[..., Answer], *, task: str | Task[Any] | None, predict: Predict | None, fitted_on: Any = ()
 ) -> FunctionOption[Answer]:
     """A function as an Option; refuse one that is not told its budget."""
     name = function.__name__
@@ -110,4 +117,4 @@ def function_option(
     parameters = inspect.signature(function).parameters
     if "epsilon" not in parameters:
         raise OptionError(f"{name} is not told its budget", fix=f"def {name}(db, ..., *, epsilon)")
-    return FunctionOption(function=function, called=name, answers=task_of(task), predict=predict)
+    return FunctionOption(function=function, called=name, answers=task_of(task), predict=predict, fitted=fitted_on)

@@ -84,11 +84,15 @@ def planted(
     seed: int = 0,
     group: Callable[[int], str] = lambda number: f"group {number}",
     noise: float = 0.01,
+    begin: int = 0,
 ) -> History:
-    """Return a history of made-up losses, on databases of 100 to 100,000 rows and 2 to 9 attributes."""
+    """Return a history of made-up losses, on databases of 100 to 100,000 rows and 2 to 9 attributes.
+
+    They have numbers from *begin* on.
+    """
     chance = np.random.default_rng(seed)
     lines: list[Line] = []
-    for number in range(count):
+    for number in range(begin, begin + count):
         width = int(chance.integers(2, 10))
         rows = int(10 ** chance.uniform(2, 5))
         first = int(rows * chance.uniform(0.1, 0.9))

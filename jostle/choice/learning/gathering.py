@@ -23,6 +23,7 @@ from jostle.choice.learning.history import History, KnownInstance
 from jostle.choice.learning.regret import as_failed
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
+from jostle.options.fitted import kept_apart
 from jostle.tasks import Task
 
 __all__ = ["budgets_of", "cases_of"]
@@ -48,24 +49,29 @@ def cases_of(
 ) -> Cases:
     """The cases of all instances on which all these Options were rehearsed, or could not be.
 
-    An Option that failed somewhere counts there as worse than all others; one that failed more often than in a few
-    rehearsals, everywhere, unless what its schema says is why, since then a maker passes it over.
+    Nothing is taken from databases that one of the Options was fitted on. An Option that failed somewhere counts there
+    as worse than all others; one that failed more often than in a few rehearsals, everywhere, unless what its schema
+    says is why, since then a maker passes it over.
     """
     names = tuple((option.name, option.version) for option in options)
     if epsilons is None:
         wanted = budgets_of(history, options, judge)
     else:
         wanted = tuple(str(Fraction(epsilon)) for epsilon in epsilons)
+    apart = kept_apart(options, history.databases.values())
     cuts: dict[str, list[KnownInstance]] = {}
     for instance in history.instances.values():
-        cuts.setdefault(SEED.sub("", instance.key), []).append(instance)
+        if instance.database not in apart:
+            cuts.setdefault(SEED.sub("", instance.key), []).append(instance)
     gathered = [_gathered(history, each, names, wanted, judge) for each in cuts.values()]
     found = [each for each in gathered if each is not None]
     if not found or not wanted:
         raise ChoiceError(
             "there is nothing to learn from",
-            why="no public database was rehearsed on with all of " + ", ".join(name for name, _ in names),
-            fix="train with databases: trained_on=..., or jostle train",
+            why="no public database was rehearsed on with all of "
+            + ", ".join(name for name, _ in names)
+            + (f", but for {len(apart)} that one of them was fitted on" if apart else ""),
+            fix="train with " + ("other " if apart else "") + "databases: trained_on=..., or jostle train",
         )
     repeats = max(each.losses.shape[2] for each in found)
     failures = _failures(history, found, options)

@@ -8,6 +8,7 @@ is, and cannot be reached.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 from jostle.errors import ChoiceError
 from jostle.files.structure import AnyFloat
 
-__all__ = ["LEAST", "Figures", "as_failed", "figures", "honest_best", "in_words", "weights_of"]
+__all__ = ["LEAST", "Figures", "as_failed", "figures", "honest_best", "in_words", "interval", "verdict", "weights_of"]
 
 Floats = NDArray[np.float64]
 LEAST = 1e-9
 """Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
 FAILED = 2.0
 """What fails is so many times as bad as the worst that does not: it never ties with anything."""
+SURE, RESAMPLED = 0.9, 2000
+"""Of intervals: how often they are to hold, and from how many draws they are read."""
 WORSE = 0.02
 """A cell counts as worse than the single best Option where the loss is higher by more than this part of it."""
 
@@ -47,6 +50,12 @@ class Figures:
     hindsight_mean: float
     single_regret: AnyFloat = float("nan")
     """The mean regret of the single best Option; NaN in files of before it was noted."""
+    regret_low: AnyFloat = float("nan")
+    """Between this and the next, the 90% interval of the mean regret, by drawing groups of databases anew."""
+    regret_high: AnyFloat = float("nan")
+    beside_low: AnyFloat = float("nan")
+    """Between this and the next, how far the mean regret is above the single best Option's."""
+    beside_high: AnyFloat = float("nan")
 
 
 def in_words(found: Figures, single: str) -> str:
@@ -56,12 +65,31 @@ def in_words(found: Figures, single: str) -> str:
     >>> in_words(found, "Majority")  # doctest: +ELLIPSIS
     'mean loss 0.213, where always Majority has 0.22, ... 1.03 times the loss in hindsight, always Majority 1.06 times'
     """
+    sure = "" if math.isnan(found.regret_low) else f" (90%: {found.regret_low:.2f} to {found.regret_high:.2f})"
     always = "" if math.isnan(found.single_regret) else f", always {single} {found.single_regret:.2f} times"
     return (
         f"mean loss {found.loss_mean:.4g}, where always {single} has {found.single_mean:.4g}, and the best Option of "
-        f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times the "
-        f"loss in hindsight{always}"
+        f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times{sure} "
+        f"the loss in hindsight{always}"
     )
+
+
+def verdict(found: Figures, single: str) -> str:
+    """Whether choosing is worth it, as far as the databases tell, as a sentence.
+
+    >>> found = Figures(10, 1.03, 1.2, 1.5, 0.5, 0.09, 0.213, 0.22, 0.205, 1.06, 1.0, 1.05, -0.04, -0.01)
+    >>> verdict(found, "Majority")
+    'choosing does better than always Majority: by 0.01 to 0.04 times the loss in hindsight, nine times in ten'
+    """
+    low, high = sorted((abs(found.beside_low), abs(found.beside_high)))
+    amount = f"by {low:.2f} to {high:.2f} times the loss in hindsight, nine times in ten"
+    if math.isnan(found.beside_low):
+        return f"whether choosing does better than always {single} cannot be told from one group of databases"
+    if found.beside_high < 0:
+        return f"choosing does better than always {single}: {amount}"
+    if found.beside_low > 0:
+        return f"choosing does worse than always {single}: {amount}"
+    return f"these databases do not tell choosing from always {single}"
 
 
 def honest_best(losses: Floats) -> Floats:
@@ -96,9 +124,18 @@ def as_failed(losses: Floats, floor: float, axis: int | None = None) -> Floats:
 
 
 def figures(
-    chosen: Floats, single: Floats, hindsight: Floats, *, floor: float, weights: Floats | None = None
+    chosen: Floats,
+    single: Floats,
+    hindsight: Floats,
+    *,
+    floor: float,
+    weights: Floats | None = None,
+    groups: NDArray[np.str_] | None = None,
 ) -> Figures:
-    """The figures of chosen losses, given those of the single best Option and of hindsight, a cell each."""
+    """The figures of chosen losses, given those of the single best Option and of hindsight, a cell each.
+
+    How sure they are is told from *groups* of cells.
+    """
     known = ~np.isnan(hindsight)
     if not known.any():
         raise ChoiceError("there are no cells to judge by")
@@ -111,6 +148,9 @@ def figures(
     unit = np.ones(len(chosen)) if floor else np.maximum(hindsight, least)
     sums = [float(np.average(losses / unit, weights=weight)) for losses in (chosen, single, hindsight)]
     gap = sums[1] - sums[2]
+    whose = np.zeros(len(chosen)) if groups is None else groups[known]
+    sure = interval(regret, weight, whose)
+    beside = interval(regret - always, weight, whose)
     return Figures(
         cells=len(chosen),
         regret_mean=float(np.average(regret, weights=weight)),
@@ -124,7 +164,26 @@ def figures(
         single_mean=means[1],
         hindsight_mean=means[2],
         single_regret=float(np.average(always, weights=weight)),
+        regret_low=sure[0],
+        regret_high=sure[1],
+        beside_low=beside[0],
+        beside_high=beside[1],
     )
+
+
+def interval(values: Floats, weights: Floats, groups: NDArray[Any]) -> tuple[float, float]:
+    """The 90% interval of a mean, by drawing groups anew; NaN where there is one group.
+
+    >>> interval(np.array([1.0, 1.0, 3.0]), np.ones(3), np.array(["a", "a", "b"]))
+    (1.0, 3.0)
+    """
+    names, which = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        return float("nan"), float("nan")
+    sums, sizes = (np.bincount(which, weights=each) for each in (values * weights, weights))
+    drawn = np.random.default_rng(0).integers(len(names), size=(RESAMPLED, len(names)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), ((1 - SURE) / 2, (1 + SURE) / 2))
+    return float(low), float(high)
 
 
 def weights_of(groups: NDArray[np.str_]) -> Floats:

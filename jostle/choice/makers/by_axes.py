@@ -38,6 +38,11 @@ class MakersByAxes(Option[Answer]):
         return hash(tuple(maker.version for maker in self.makers)) & (2**31 - 1)
 
     @property
+    def fitted_on(self) -> tuple[Any, ...]:
+        """What its makers learned from."""
+        return tuple(maker.fitted_on for maker in self.makers)
+
+    @property
     def name(self) -> str:
         """Its name."""
         return self.label

@@ -19,10 +19,12 @@ from jostle.choice.learning.regret import Figures, as_failed, figures, honest_be
 from jostle.choice.learning.rehearse import run_once, seed_of
 from jostle.choice.learning.workers import in_processes
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.trained import DIGEST, Trained
+from jostle.choice.makers.trained import Trained
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.roles import BEGINNING
 from jostle.errors import ChoiceError, JostleError
+from jostle.options.fitted import kept_apart
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.tasks import Judge
 from jostle.trace.records import Chosen, Trace
@@ -171,10 +173,13 @@ def evaluate(
     trained = maker.trained
     judge = _judge(maker, trained)
     floor = maker.task.floor if judge.floor is None else judge.floor
-    kept = [database for database in databases if maker.task.takes(database)]
+    taken = [database for database in databases if maker.task.takes(database)]
+    apart = kept_apart(maker.among, [database for database in taken if _readable(database)])
+    kept = [database for database in taken if not _readable(database) or database.digest not in apart]
     if not kept or not budgets:
         raise ChoiceError(
             f"there is no database of the task {maker.task.name!r} to evaluate on",
+            why=next(iter(apart.values()), None),
             fix="--databases a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
         )
     # What it learned goes along; how it learns stays here.
@@ -185,8 +190,9 @@ def evaluate(
         found[parts[place].database.name, parts[place].number] = outcome
         if progress is not None:
             progress(len(found), len(parts))
+    group_of = {database.name: database.group for database in kept}
     cells: list[Result] = []
-    problems = [str(problem) for problem in databases.problems]
+    problems = [*map(str, databases.problems), *apart.values()]
     for database in kept:
         outcomes = [found[database.name, number] for number in range(trials)]
         whole = [each for each in outcomes if not isinstance(each, str)]
@@ -213,8 +219,9 @@ def evaluate(
             np.array([cell.single for cell in cells]),
             np.array([cell.hindsight for cell in cells]),
             floor=floor,
+            groups=np.array([group_of[cell.database] for cell in cells]),
         ),
-        seen_before=[each.name for each in kept if _readable(each) and each.digest[:DIGEST] in trained.digests],
+        seen_before=[each.name for each in kept if _readable(each) and each.digest[:BEGINNING] in trained.digests],
         problems=problems,
     )
 

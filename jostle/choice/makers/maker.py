@@ -102,6 +102,11 @@ class ChoiceMaker(Option[Answer]):
         return self.trained.mark
 
     @property
+    def fitted_on(self) -> tuple[Any, ...]:
+        """What it learned from, and what its Options were fitted on."""
+        return (self.trained.digests, *(option.fitted_on for option in self.among))
+
+    @property
     def name(self) -> str:
         """Its name, and what it chooses among."""
         return f"{self.label}({', '.join(option.name for option in self.among)})"

@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ from jostle.choice.makers.training import SHARES
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import public
+from jostle.corpora.set_aside import KnownByName
 from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.corpora.specs import Spec
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError
 from jostle.learned.places import shipped_folder
 from jostle.options.base import Option, get
+from jostle.options.fitted import kept_apart, marks_of
 from jostle.privacy.amounts import Amount, exact
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer
@@ -81,6 +84,8 @@ class Training:
         yield [(option.name, option.version) for option in maker.among]
         yield [(each.name, each.version) for each in maker.informed_by]
         yield [_code(prior) for prior in maker.priors()]
+        if fitted_on := [sorted(marks_of(option.fitted_on)) for option in maker.among if option.fitted_on]:
+            yield fitted_on
         yield [str(share) for share in self.shares]
         judge = self.judged_by
         own = judge is None or judge.name == maker.task.judges[0].name
@@ -109,11 +114,21 @@ class Training:
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """The cases to learn from."""
         judge = maker.task.other(self.judged_by)
-        epsilons = self.epsilons or EPSILONS
-        if self.corpus is None:
-            there = budgets_of(history, maker.among, judge)
-            epsilons = tuple(each for each in there if self.epsilons is None or each in self.epsilons)
-        return cases_of(history, maker.among, epsilons=epsilons, judge=judge)
+        return cases_of(history, maker.among, epsilons=self.budgets(maker, history), judge=judge)
+
+    def budgets(self, maker: ChoiceMaker, history: History | None = None) -> tuple[str, ...]:
+        """The budgets that are learned from: of a history, those that it has."""
+        if self.corpus is not None:
+            return self.epsilons or EPSILONS
+        known = self._known(maker) if history is None else history
+        there = budgets_of(known, maker.among, maker.task.other(self.judged_by))
+        return tuple(each for each in there if self.epsilons is None or each in self.epsilons)
+
+    def learned_from(self, maker: ChoiceMaker) -> Sequence[KnownByName]:
+        """The databases that are learned from, before they are rehearsed on."""
+        if self.corpus is not None:
+            return [database for database in self.databases if maker.task.takes(database)]
+        return list(self._known(maker).databases.values())
 
     def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
         """The learners that may learn: the programmer's own predictions as well, if there are any."""
@@ -122,17 +137,24 @@ class Training:
             return LEARNERS
         return (*LEARNERS, PriorLearner(tuple(each.name for each in maker.informed_by), priors))
 
+    @cached_property
+    def databases(self) -> Corpus:
+        """The databases that are named, those that share people in one group, whoever put them together."""
+        return Corpus() if self.corpus is None else self.corpus.grouped()
+
     def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
         """A history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
             return self._judged(maker, self._known(maker))
         history = self.history if self.history is not None else History.open(histories_of(maker.task))
         with progress.stage("reading public databases", None):
-            # Those that share people are to be one group, whoever put them together.
-            jobs = [job for job in self.jobs(self.corpus.grouped()) if maker.task.takes(job[0])]
+            apart = kept_apart(maker.among, self.databases)
+            given = self.jobs(self.databases)
+            jobs = [job for job in given if maker.task.takes(job[0]) and job[0].digest not in apart]
         if not jobs:
             raise ChoiceError(
                 f"there is no public database of the task {maker.task.name!r} to learn from",
+                why=f"{len(apart)} are kept apart, since an Option was fitted on them" if apart else None,
                 fix="trained_on=a folder of tables (*.csv.gz with a column label) or of grids (*.npy)",
             )
         plan = Plan(

@@ -12,15 +12,21 @@ from attrs import asdict, evolve, frozen
 
 from jostle.choice.learning.history import History, histories_of
 from jostle.choice.learning.progress import shown_progress
+from jostle.choice.learning.regret import Figures, verdict
 from jostle.choice.makers.aslib import write_scenario
+from jostle.choice.makers.evaluate import Evaluation, evaluate
 from jostle.choice.makers.kept import keep
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.synthesis import Synthesis, synthesize
 from jostle.choice.makers.trained import Trained
-from jostle.choice.makers.training import free_and_paid
+from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
+from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import public
+from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import ChoiceError
+from jostle.options.fitted import kept_apart
+from jostle.visible import aligned
 
 __all__ = ["Learned", "train_maker"]
 
@@ -39,6 +45,10 @@ class Learned:
     """Why some databases were left out."""
     formulas: Synthesis | None = None
     """Formulas for what to expect of each Option, where they were asked for."""
+    judged: Evaluation | None = None
+    """How it does on databases that were set aside, where there were any."""
+    judged_on: str = ""
+    """The folder of these."""
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
@@ -64,6 +74,7 @@ class Learned:
             "formulas": None
             if self.formulas is None
             else dict(zip(self.formulas.options, map(str, self.formulas.formulas), strict=True)),
+            "judged": None if self.judged is None else self.judged.as_data(),
         }
 
     def as_text(self) -> str:
@@ -72,12 +83,16 @@ class Learned:
         looked_at = ", ".join(name for name, _ in trained.metafeatures) or "nothing"
         lines = [f"warning: {problem}" for problem in self.problems]
         lines += [f"warning: {failure}" for failure in trained.failures]
+        if self.judged is not None:
+            lines += [f"warning: {problem}" for problem in (*self.judged.problems, *self.judged.failed)]
         lines += [
             f"{self.maker.label}: {trained.summary}",
             f"  it looks at {looked_at}, spending {float(trained.share):.2%} of the budget",
             f"  its learner is called {trained.learner}",
             f"  the Option that does best if one is run always is {trained.options[trained.single][0]}",
         ]
+        if self.judged is not None:
+            lines += ["", *self._judged(self.judged), ""]
         if self.history is not None:
             lines.append(f"  rehearsals are kept in {self.history}, and are not run again")
         if self.kept is not None:
@@ -85,6 +100,38 @@ class Learned:
         if self.formulas is not None:
             lines += ["", self.formulas.as_text()]
         return "\n".join(lines)
+
+    def _judged(self, judged: Evaluation) -> list[str]:
+        """The figures on databases set aside, beside those on the ones that were learned from."""
+        best, databases = judged.single_best, len({cell.database for cell in judged.cells})
+        head = (
+            "",
+            "databases",
+            "maker",
+            f"always {best}",
+            "hindsight",
+            "maker / hindsight",
+            f"always {best} / hindsight",
+        )
+        rows = [
+            ("learned from, each left out in turn", self.trained.databases, self.trained.figures),
+            (f"set aside in {self.judged_on}", databases, judged.figures),
+        ]
+        said = verdict(judged.figures, best)
+        if self.trained.learner == SINGLE_BEST.learner.name:
+            said = f"nothing beat always {best} in learning, so the maker runs that"
+        return [
+            "mean loss of the maker, of always running one Option, and of the best Option of each case in hindsight:",
+            aligned([head, *(_row(*each) for each in rows)]),
+            f"on the databases set aside: {said}",
+        ]
+
+
+def _row(what: str, databases: int, found: Figures) -> tuple[str, ...]:
+    """Figures as cells of a table."""
+    losses = (f"{number:.4g}" for number in (found.loss_mean, found.single_mean, found.hindsight_mean))
+    sure = "" if math.isnan(found.regret_low) else f" (90%: {found.regret_low:.2f} to {found.regret_high:.2f})"
+    return (what, str(databases), *losses, f"{found.regret_mean:.2f}{sure}", f"{found.single_regret:.2f}")
 
 
 def train_maker(
@@ -97,12 +144,14 @@ def train_maker(
     repeats: int | None = None,
     aslib: Path | None = None,
     synthesizing: bool = False,
+    judge: Path | None = None,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> Learned:
     """A trained maker: with *corpus*, from these databases instead of those its program names.
 
-    Either way the program's maker uses it from then on, until it is trained again. *kept_in* is told where rehearsals
-    are written, before they begin.
+    Either way the program's maker uses it from then on, until it is trained again. From the databases in the folder
+    *judge* nothing is learned: the maker is evaluated on them in the end. They are refused if some are learned from, or
+    have the same people. *kept_in* is told where rehearsals are written, before they begin.
     """
     own = maker.trainer if isinstance(maker.trainer, Training) else Training()
     databases = own.corpus if corpus is None else public(corpus)
@@ -119,6 +168,7 @@ def train_maker(
                 f"there is no history {history}", fix="--corpus a folder of public databases, to make one"
             )
         training = evolve(training, history=History.open(history))
+    aside = None if judge is None else _set_aside(judge, training, maker)
     if kept_in is not None:
         kept_in(place)
     progress = shown_progress()
@@ -130,9 +180,33 @@ def train_maker(
         cases = training.cases(maker, training.rehearsed(maker, progress))
         _, paid = free_and_paid(cases, maker.informed_by)
         formulas = synthesize(cases, maker.informed_by, _share_of(training) if paid else Fraction(0), maker.priors())
-    problems = () if databases is None else tuple(str(problem) for problem in databases.problems)
+    judged = None
+    if aside is not None:
+        with progress.stage("judging by databases set aside", None) as said:
+            judged = evaluate(
+                evolve(maker, known=[trained]),
+                aside,
+                training.budgets(maker),
+                trials=training.repeats,
+                workers=1 if engine == "threads" else workers,
+                progress=said.at,
+            )
+    apart = kept_apart(maker.among, training.databases).values()
+    problems = (*map(str, training.databases.problems), *apart)
     kept = keep(own, maker, trained) if own is maker.trainer else None
-    return Learned(maker, trained, kept, place, problems, formulas)
+    return Learned(maker, trained, kept, place, problems, formulas, judged, "" if judge is None else str(judge))
+
+
+def _set_aside(folder: Path, training: Training, maker: ChoiceMaker) -> Corpus:
+    """The databases of a folder that nothing is learned from."""
+    found = public(folder).grouped()
+    if not any(maker.task.takes(each) for each in found):
+        raise ChoiceError(
+            f"{folder} has no database of the task {maker.task.name!r} to judge by",
+            fix="--judge a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
+        )
+    check_set_aside(found, training.learned_from(maker))
+    return found
 
 
 def _share_of(training: Training) -> Fraction:

@@ -27,6 +27,7 @@ from jostle.choice.makers.training import (
     single_best,
     with_lead,
 )
+from jostle.corpora.roles import BEGINNING
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
@@ -36,12 +37,10 @@ from jostle.options.base import Option
 from jostle.tables.schema import Schema
 from jostle.tasks.metafeature import Metafeature, named
 
-__all__ = ["DIGEST", "Prediction", "Trained", "learn", "trained_on"]
+__all__ = ["Prediction", "Trained", "learn", "trained_on"]
 
 VERSION = 1
 MAKER = FileKind("maker", ChoiceError, "jostle train makes it anew", version=VERSION)
-DIGEST = 8
-"""Characters of a database's digest that are remembered."""
 EXPLAINED = 8
 """Leaves of the tree that reasons are told by."""
 
@@ -298,7 +297,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
         fitted=fitted,
         reasons=reasons,
         single=single,
-        digests=sorted({instance.database[:DIGEST] for instance in cases.instances}),
+        digests=sorted({instance.database[:BEGINNING] for instance in cases.instances}),
         usual=np.quantile(rows, (1 / 3, 2 / 3), axis=0).T.tolist(),
         learner=way.learner.name,
         rehearsals=int(np.count_nonzero(~np.isnan(cases.losses))),

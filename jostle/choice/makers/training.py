@@ -101,6 +101,7 @@ class Judged:
             honest_best(cases.losses[marks]),
             floor=cases.floor,
             weights=weights_of(cases.databases[marks]),
+            groups=cases.groups[marks],
         )
 
     def score(self, cases: Cases, kept: NDArray[np.bool_] | None = None) -> float:

@@ -7,7 +7,7 @@ times. So tables are taken with few attributes, and numbers in few bins; those t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -79,17 +79,22 @@ def _made(situation: PublicSituation) -> Instance:
 
 
 def situations_of(
-    corpus: Corpus, task: str | Task[Any], *, most: int | None = None, judge: Judge | None = None
+    corpus: Corpus,
+    task: str | Task[Any],
+    *,
+    most: int | None = None,
+    judge: Judge | None = None,
+    apart: Mapping[str, str] | None = None,
 ) -> tuple[tuple[PublicSituation, ...], tuple[str, ...]]:
     """A situation of each database of the task that is small enough, and what is said of the others.
 
     With *most*, of so many databases, in an order that has nothing to do with them; then those are left out as well
-    where nearly all rows are of one class.
+    where nearly all rows are of one class. *apart* has the digests of databases to be left out, with sentences why.
     """
-    asked = task_of(task)
+    asked, left_out = task_of(task), apart or {}
     found: list[PublicSituation] = []
-    problems = [str(problem) for problem in corpus.problems]
-    databases = [each for each in corpus if asked.takes(each)]
+    problems = [*map(str, corpus.problems), *left_out.values()]
+    databases = [each for each in corpus if asked.takes(each) and not (left_out and each.digest in left_out)]
     for number, database in enumerate(sorted(databases, key=_order) if most is not None else databases):
         if most is not None and len(found) >= most:
             break

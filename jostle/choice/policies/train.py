@@ -15,10 +15,13 @@ from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.situations import MOST_DATABASES, halves, situations_of
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import public
+from jostle.corpora.roles import BEGINNING
+from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import ChoiceError
 from jostle.learned.kept import Kept, keep_policies, policies_for
 from jostle.learned.places import here
 from jostle.learned.policy import LearnedPolicy
+from jostle.options.fitted import kept_apart, marks_of
 from jostle.privacy.amounts import epsilon_amount
 from jostle.tasks import UNTOLD, Judge, Task
 
@@ -46,6 +49,8 @@ class Labelled:
     """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
     labels: tuple[str, ...] | None = None
     """Its labels, where they can be read off its text."""
+    fitted_on: Any = ()
+    """What Options inside it were fitted on: its choices are not learned there."""
 
 
 @frozen(eq=False)
@@ -63,6 +68,8 @@ class LearnedPolicies:
     """Labels that runs came to too rarely, or never."""
     tried_on: str = ""
     epsilons: tuple[str, ...] = ()
+    judged: LearnedPolicies | None = None
+    """What each label is worth on databases that were set aside, where there were any."""
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
@@ -76,6 +83,7 @@ class LearnedPolicies:
             "unmet": list(self.unmet),
             "kept": None if self.kept is None else str(self.kept),
             "problems": list(self.problems),
+            "judged": None if self.judged is None else self.judged.as_data(),
         }
 
     def as_text(self) -> str:
@@ -87,6 +95,8 @@ class LearnedPolicies:
         lines += [f"{self.entry.name}: {where}", *map(worth_text, self.worths)]
         if self.kept is not None:
             lines.append(f"  the program follows it from now on, until its text changes: {self.kept}")
+        if self.judged is not None:
+            lines += ["", "on databases set aside, of which nothing was learned:", self.judged.as_text()]
         return "\n".join(lines)
 
 
@@ -128,11 +138,14 @@ def train_policies(
     runs: int = RUNS,
     judge: Judge | None = None,
     out: Path | None = None,
+    aside: Path | None = None,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> LearnedPolicies:
     """The policies learned for a program's choices, one for each label; keep them where the program finds them.
 
-    *kept_in* is told where runs are noted, before they begin; what is noted there is not run again.
+    From the databases in the folder *aside* nothing is learned: what each label is worth is measured on them in the
+    end. They are refused if some are learned from, or have the same people. *kept_in* is told where runs are noted,
+    before they begin; what is noted there is not run again.
     """
     if entry.labels == ():
         raise _no_choice(entry)
@@ -146,7 +159,10 @@ def train_policies(
     given = public(corpus) if isinstance(corpus, Path) else corpus
     most = MOST_DATABASES if given is None else None
     databases = (entry.task.corpus() if given is None else given).grouped()
-    situations, problems = situations_of(databases, entry.task, most=most, judge=judge)
+    others = None if aside is None else public(aside).grouped()
+    if others is not None:
+        check_set_aside(others, [each for each in databases if entry.task.takes(each)])
+    situations, problems = situations_of(databases, entry.task, most=most, judge=judge, apart=_apart(entry, databases))
     learnt, tried = halves(situations)
     tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
     mark = _digest(LEARNING, entry.mark, budgets, runs, [each.key for each in situations])
@@ -168,13 +184,21 @@ def train_policies(
         rare_left_out=True,
     )
     learned_on = _counted(len(learnt), "public database")
-    facts = {"tried_on": tried_on, "epsilons": list(budgets), "worth": [worth_data(each) for each in worths]}
+    facts = {
+        "tried_on": tried_on,
+        "epsilons": list(budgets),
+        "worth": [worth_data(each) for each in worths],
+        "fitted_on": sorted({each.database.digest[:BEGINNING] for each in situations}),
+    }
     kept = keep_policies(entry.name, entry.mark, entry.program, policies, learned_on=learned_on, facts=facts)
     if out is not None:
         keep_policies(entry.name, entry.mark, entry.program, policies, learned_on=learned_on, facts=facts, path=out)
     notes.close()
     unmet = tuple(label for label in entry.labels or () if label not in policies)
-    return LearnedPolicies(entry, policies, tuple(worths), learned_on, kept, problems, unmet, tried_on, budgets)
+    judged = None
+    if others is not None:
+        judged = evaluate_policies(entry, others, budgets, engine=engine, workers=workers)
+    return LearnedPolicies(entry, policies, tuple(worths), learned_on, kept, problems, unmet, tried_on, budgets, judged)
 
 
 def evaluate_policies(
@@ -183,6 +207,7 @@ def evaluate_policies(
     epsilons: Sequence[str],
     *,
     trials: int = TRIALS,
+    engine: str = "processes",
     workers: int | None = None,
 ) -> LearnedPolicies:
     """The worth of the policies that a program follows, on public databases: nothing is learned or kept."""
@@ -196,7 +221,7 @@ def evaluate_policies(
             + (" since the program has changed" if known.stale else ""),
             fix=f"jostle train {entry.program} --entry {entry.name}",
         )
-    situations, problems = situations_of(corpus, entry.task)
+    situations, problems = situations_of(corpus, entry.task, apart=_apart(entry, corpus))
     worths: list[Worth] = []
     settled(
         entry.run,
@@ -206,7 +231,7 @@ def evaluate_policies(
         trials=trials,
         seed=(1, 0),
         floor=max(entry.task.floor, LEAST_FLOOR),
-        perform=Notebook(None, "processes", workers, shown_progress()),
+        perform=Notebook(None, engine, workers, shown_progress()),
         told=worths.append,
         give_way=False,
     )
@@ -221,6 +246,11 @@ def evaluate_policies(
         tried_on=_counted(len(situations), "database"),
         epsilons=tuple(epsilons),
     )
+
+
+def _apart(entry: Labelled, databases: Corpus) -> Mapping[str, str]:
+    """Why some databases are kept apart, by their digests."""
+    return kept_apart([entry], databases) if marks_of(entry.fitted_on) else {}
 
 
 def _no_choice(entry: Labelled) -> ChoiceError:

@@ -32,7 +32,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.learned.policy import shipped_policies
+from jostle.learned.policy import shipped_fitted_on, shipped_policies
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
@@ -86,6 +86,11 @@ class JostledTree(Classifier):
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where no sizes are bought and it is not public."""
+
+    @property
+    def fitted_on(self) -> tuple[str, ...]:
+        """What its policies were learned on, where they were."""
+        return shipped_fitted_on("JostledTree") if self.policies == "learned" else ()
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """Sizes on all levels, splits on all but the last, and the leaves, after the rows where bought."""

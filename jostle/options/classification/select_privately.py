@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -136,6 +136,11 @@ class SelectPrivately(Classifier):
     def selection(self) -> TriedClassifiers:
         """The selection that the door is asked for."""
         return TriedClassifiers(self.among, self.score_share, NumberOfRuns(self.gamma, self.eta))
+
+    @property
+    def fitted_on(self) -> tuple[Any, ...]:
+        """What the Options that are tried were fitted on."""
+        return tuple(option.fitted_on for option in self.among)
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from jostle.options.ranges.base import (
     noise_variance,
 )
 from jostle.options.ranges.reading import read_leaves
+from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -88,6 +89,7 @@ class AHP(GridOption):
     price: float = positive(4.0)
     """What one more cluster costs, in variances of its noise."""
     version: ClassVar[int] = 3
+    fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema

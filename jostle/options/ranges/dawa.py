@@ -18,6 +18,7 @@ from jostle.options.ranges.base import GridOption, count_tree, grid_shape
 from jostle.options.ranges.hilbert import hilbert_order
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import reading_shares
+from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import Tree, chain_tree
 from jostle.parameters import positive, share
 from jostle.privacy.amounts import exact
@@ -61,6 +62,7 @@ class DAWA(GridOption):
     """
 
     version: ClassVar[int] = 3
+    fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     looks_at_workload = True
 
     partition_share: Fraction = share("1/8")

@@ -18,6 +18,7 @@ from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import coarseness, evenness, reading_shares
+from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import halving_tree
 from jostle.parameters import share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -64,6 +65,7 @@ class ShrunkTree(GridOption):
     """
 
     version: ClassVar[int] = 3
+    fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     looks_at_workload = True
 
     first_share: Fraction = share("1/10")

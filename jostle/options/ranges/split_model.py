@@ -42,6 +42,8 @@ class SplitModel:
     """Per state of a node, the chances of its children's states."""
     first: Floats = field(converter=_chances)
     """The chances of the root's states."""
+    fitted_on: tuple[str, ...] = ()
+    """The digests of the public histograms it was fitted to: Options that read by it name them as theirs."""
 
 
 SPLITS = SplitModel(
@@ -63,4 +65,14 @@ SPLITS = SplitModel(
         [0.001, 0.0002, 0.0105, 0.0004, 0.0001, 0.9878],
     ],
     first=[0.0732, 0.2524, 0.0742, 0.3458, 0.2467, 0.0076],
+    fitted_on=(
+        "c935929c07c6504e3967b71ac51331f1",  # HEPTH
+        "12c17457a90d145c0c2afe27cddb4c18",  # INCOME
+        "ead0e4109c689c830cdbd57859dcced5",  # GrossCompenMDSalary1
+        "f18ac77ddeb678f568c547d632e79ef6",  # RejectStats_0
+        "fe89d0962a76addbd8d1f7efa1fbd0f9",  # RejectStats_4
+        "d24f4d087157f0d4896b3cf6befbffc3",  # BeijingTaxiS
+        "09b37f9de5465fffc1e3ace1995f0c05",  # Loan
+        "b0ab5a93aeece93b52f29217f38afab1",  # MDSalary
+    ),
 )

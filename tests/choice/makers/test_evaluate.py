@@ -64,7 +64,8 @@ def test_every_figure_follows_from_runs_that_can_be_done_again() -> None:
         assert sum(cell.chosen.values()) == 3
         assert cell.failures == ()
     columns = ([getattr(cell, name) for cell in found.cells] for name in ("loss", "single", "hindsight"))
-    assert found.figures == figures(*map(np.array, columns), floor=0.01)
+    groups = np.array([cell.database for cell in found.cells])
+    assert found.figures == figures(*map(np.array, columns), floor=0.01, groups=groups)
     assert found.single_best == "Majority", "as it was in training, whatever is best here"
 
 
