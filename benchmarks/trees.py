@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from attrs import asdict
 from peers import run
 
-import jostle
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.options import get
+from jostle.figures.accuracy import EPSILONS, TRAIN_SHARE, fitted, split_places
 
 NAMES = (
     "nursery",
@@ -45,7 +44,6 @@ NAMES = (
     "bank_additional_full",
     "monks1",
 )
-EPSILONS = (0.05, 0.1, 0.5, 1, 2, 5)
 OPTIONS = (
     "Majority",
     "NaiveBayes",
@@ -70,7 +68,6 @@ OPTIONS = (
     "BayesTree",
     "BayesTree(depth=2)",
 )
-TRAIN_SHARE = 0.7
 PEER = ("diffprivlib==0.6.6", "scikit-learn<1.8", "pandas")
 PEER_SCRIPT = Path(__file__).with_name("peers_diffprivlib.py")
 
@@ -126,24 +123,14 @@ def read(path: Path) -> Any:
 
 def split(frame: Any, trial: int) -> tuple[Any, Any]:
     """Return the rows to learn from and those to test on."""
-    order = np.random.default_rng(trial).permutation(len(frame))
-    size = int(TRAIN_SHARE * len(frame))
-    return frame.iloc[order[:size]], frame.iloc[order[size:]]
+    learned, tested = split_places(len(frame), trial)
+    return frame.iloc[learned], frame.iloc[tested]
 
 
 def fit(option: str, epsilon: float, table: Table, test: Any, trial: int) -> Result:
     """Return one Option's accuracy and time; its noise comes from a seed, as diffprivlib's does here."""
-    db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
-    start = time.perf_counter()
-    model = get(option)(db, epsilon=epsilon)
-    seconds = time.perf_counter() - start
-    return {
-        "trial": trial,
-        "option": option,
-        "epsilon": epsilon,
-        "accuracy": model.score(test),
-        "seconds": seconds,
-    }
+    found = fitted(option, epsilon, table, test, trial)
+    return {"trial": trial, "option": option, "epsilon": epsilon, **asdict(found)}
 
 
 def summary(results: list[Result]) -> list[Result]:

@@ -11,19 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+
+from jostle.figures.accuracy import draw_accuracy
 
 Results = dict[str, Any]
 Cells = dict[tuple[str, float | None], Any]
 
 FIGURE = ("hiv1625", "nursery", "cmc")
-FIVE = {
-    "FriedmanSchuster": "A1 Friedman & Schuster",
-    "Mohammed": "A2 Mohammed et al.",
-    "Jagannathan": "A3 Jagannathan et al.",
-    "PatilSingh": "A4 Patil & Singh",
-    "FletcherIslam": "A5 Fletcher & Islam",
-}
 EXPECTED = (
     ("nursery", 0.1, "NaiveBayes", 0.87),
     ("nursery", 0.1, "Mohammed", 0.83),
@@ -48,7 +42,8 @@ def main() -> None:
     held: Results = json.loads((folder / "trees.json").read_text())
     speed = json.loads((folder / "trees_speed.json").read_text())
     tables = {name: {(each["option"], each["epsilon"]): each for each in one["results"]} for name, one in held.items()}
-    draw(tables, folder / "figure_4_2.png")
+    drawn = {name: accuracies(tables[name]) for name in FIGURE if name in tables}
+    draw_accuracy(drawn, folder / "figure_4_2.png")
     parts = [HEAD, best_table(tables), expected_table(tables), where(tables), speed_table(tables), growth(speed)]
     parts += [everything(name, held[name], cells) for name, cells in tables.items()]
     (folder / "trees.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -72,6 +67,15 @@ def mean(cell: Any) -> float:
     """Return the mean accuracy; a failed fit counts as nothing."""
     kept = [value for value in cell["accuracies"] if value is not None]
     return float(np.mean(kept)) if kept else 0.0
+
+
+def accuracies(cells: Cells) -> dict[tuple[str, float], list[float]]:
+    """Return what was right at each epsilon, fits that failed left out."""
+    return {
+        (option, epsilon): [value for value in cell["accuracies"] if value is not None]
+        for (option, epsilon), cell in cells.items()
+        if epsilon is not None
+    }
 
 
 def best(cells: Cells, epsilon: float, *, peers: bool) -> str:
@@ -205,26 +209,6 @@ def everything(name: str, facts: Any, cells: Cells) -> str:
             shown.append(f"{np.mean(kept):.3f} ± {spread:.3f}" if kept else "failed")
         lines.append(f"| {option} | {' | '.join(shown)} |")
     return "\n".join(lines)
-
-
-def draw(tables: dict[str, Cells], path: Path) -> None:
-    """Draw accuracy over epsilon for the five published algorithms on the thesis's three tables."""
-    names = [name for name in FIGURE if name in tables]
-    figure = Figure(figsize=(4.6 * len(names), 4.2), layout="constrained")
-    for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names))), names, strict=True):
-        cells = tables[name]
-        at = epsilons(cells)
-        for option, label in FIVE.items():
-            means = [mean(cells[option, epsilon]) for epsilon in at]
-            errors = [float(np.std(cells[option, epsilon]["accuracies"], ddof=1)) for epsilon in at]
-            axes.errorbar(at, means, yerr=errors, marker="o", markersize=3, capsize=2, linewidth=1.2, label=label)
-        axes.plot(
-            at, [mean(cells["Majority", epsilon]) for epsilon in at], color="0.6", linestyle=":", label="Majority"
-        )
-        axes.set(xscale="log", title=name, xlabel="epsilon", ylabel="held-out accuracy")
-        axes.grid(visible=True, color="0.9")
-    figure.get_axes()[0].legend(fontsize=7)
-    figure.savefig(path, dpi=130)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.trees": "trees that a program grows, for users",
     "jostle.programs": "what a program holds that can be trained",
     "jostle.advice": "losses to expect, before anything is spent",
+    "jostle.figures": "figures of papers, made again",
     "jostle.sklearn": "estimators for scikit-learn",
     "jostle.api": "the package's own functions",
     "jostle.former_names": "modules by the names they had",

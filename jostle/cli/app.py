@@ -37,6 +37,7 @@ COMMANDS = (
     "explain",
     "audit",
     "options",
+    "reproduce",
     "schema",
     "ledger",
     "trace",

