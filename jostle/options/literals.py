@@ -15,6 +15,7 @@ ClassifierName: TypeAlias = Literal[
     "Jagannathan",
     "JostledTree",
     "Majority",
+    "MarginalRegression",
     "Mohammed",
     "NaiveBayes",
     "PMLR",

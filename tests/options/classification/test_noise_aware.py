@@ -26,7 +26,7 @@ from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model
 from jostle.trace.records import Charged, Trace
 
-NOISE_AWARE = ("PooledTree", "PooledBayes")
+NOISE_AWARE = ("PooledTree", "PooledBayes", "MarginalRegression")
 SIZES = np.array([3, 2], dtype=np.int64)
 
 

@@ -1,0 +1,175 @@
+"""A linear model of all classes' log-odds, fitted to noisy counts of single attributes and of pairs of them.
+
+What a regression needs to know of the rows is how each attribute goes with the label, and how attributes go with each
+other. Both are in tallies of few columns, which have little noise; all else is computed from these:
+
+- Class counts say how many rows there are, and so how many attributes can be heard. Where that is not all of them, some
+  are picked that the label depends on most.
+- Counts by value and class of these attributes, smoothed (`smoothed_tables`), say how values speak for classes. By
+  themselves they make naive Bayes.
+- Where rows are many, counts by pairs of values, put together into few groups, say how far attributes repeat each
+  other. By them each attribute gets a weight (`attribute_weights`).
+
+*Why it is private.* Class counts, picks, counts by value and class, and counts of pairs are asked for in turn, each
+from a mechanism. How many attributes are picked, whether and which pairs are counted, and what the groups are, is
+computed from what was released before and from public numbers, and what is not spent on one of them goes to the others;
+so all of it costs epsilon, whatever the table. Smoothing and weights use released and public numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option
+from jostle.options.classification.attribute_weights import attribute_weights, groups_of, thresholds
+from jostle.options.classification.base import Classifier
+from jostle.options.classification.noisy_numbers import averaged, noise_variance
+from jostle.options.classification.smoothed_tables import SmoothedTable, smoothed_tables
+from jostle.options.models.additive import AdditiveModel, Term
+from jostle.parameters import positive, share, whole
+from jostle.privacy.dependence import Dependence
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
+from jostle.privacy.probe import Probe
+from jostle.tables.kernels import Counts
+from jostle.tables.schema import Schema
+from jostle.tables.stacks import Layer, Stack
+
+__all__ = ["MarginalRegression"]
+
+Floats = NDArray[np.float64]
+
+SPARED = 0.7
+"""Picking costs more than it gains where it leaves out less than the rest of the attributes."""
+PICKED_BY = 4
+"""Groups that values are put together into, in their order, for picking: many values look dependent by chance."""
+AT_LEAST = 0.5
+"""Rows that every class is given."""
+SMALLEST = 1e-9
+
+
+@option
+@frozen(kw_only=True)
+class MarginalRegression(Classifier):
+    """Smoothed naive Bayes on as many attributes as can be heard, weighted by counts of pairs where rows are many."""
+
+    least_rows: float = positive(12.0)
+    """For each class, so many rows times epsilon let one more attribute be heard."""
+    pairs_from: float = positive(1000.0)
+    """Pairs are counted where rows * epsilon is at least this."""
+    sure: float = positive(30.0)
+    """As many attributes are paired as leave each correlation with noise of 1 / sure."""
+    groups: int = whole(3, least=2)
+    """Of values of an attribute, in counts of pairs."""
+    classes_share: Fraction = share("1/20")
+    """Part of the budget that buys the class counts of all rows."""
+    pick_share: Fraction = share("1/3")
+    """Part of the rest that picks attributes, where not all can be heard."""
+    pair_share: Fraction = share("1/4")
+    """Part of what then is left that buys counts of pairs, where rows are many."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Return the class counts, the picks, the counts by value and the pairs; what one does not take, others do."""
+        first = epsilon * self.classes_share
+        if not schema.attributes:
+            return in_turn([Laplace(first), Laplace(epsilon - first)])
+        picks = (epsilon - first) * self.pick_share
+        pairs = (epsilon - first - picks) * self.pair_share
+        return in_turn(
+            [Laplace(first), PermuteAndFlip(picks), Laplace(pairs), Laplace(epsilon - first - picks - pairs)]
+        )
+
+    def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
+        """Return log-odds per value of the attributes that are heard."""
+        schema, first = db.schema, epsilon * self.classes_share
+        rest = epsilon - first
+        kernel = Counts.of(schema.label or "")
+        bought = db.measure(kernel, first, site="classes").astype(np.float64)
+        classes = bought, noise_variance(kernel, schema, first)
+        rows = max(1.0, float(bought.sum())) if db.rows is None else float(db.rows)
+        names, rest = self._heard(db, rows, rest)
+        paired = self._paired(rows, rest, len(names))
+        at_pairs = rest * self.pair_share if paired else Fraction(0)
+        said = _said(db, names, classes, rest - at_pairs)
+        weights = self._weights(db, said, paired, at_pairs) if paired else np.ones(len(names))
+        terms = tuple(
+            Term((name,), weight * table.lifts) for name, weight, table in zip(names, weights, said.tables, strict=True)
+        )
+        start = np.log(said.share) - thresholds(said.tables, weights, said.share)
+        return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=start, terms=terms)
+
+    def _heard(self, db: Probe, rows: float, rest: Fraction) -> tuple[tuple[str, ...], Fraction]:
+        """Return the attributes that are heard, in order, and what is left of the budget."""
+        schema = db.schema
+        names = schema.attributes
+        number = max(1, int(rows * float(rest) / (self.least_rows * len(schema.classes))))
+        if number >= SPARED * len(names):
+            return names, rest
+        left, each = list(names), rest * self.pick_share / number
+        for _ in range(number):
+            score = Dependence([Layer((schema.label or "", name), ((), _coarse(schema[name].size))) for name in left])
+            left.pop(db.pick(score, each, site="attribute"))
+        return tuple(name for name in names if name not in left), rest - rest * self.pick_share
+
+    def _paired(self, rows: float, rest: Fraction, attributes: int) -> int:
+        """Return how many attributes are paired, or 0."""
+        if rows * float(rest) < self.pairs_from:
+            return 0
+        # A correlation's noise has about the deviation sqrt(2) * groups * scale / rows, the scale that of all pairs.
+        most = rows * float(rest * self.pair_share) / (math.sqrt(2) * self.groups * self.sure)
+        number = min(attributes, int((1 + math.sqrt(1 + 8 * most)) / 2))
+        return number if number > 1 else 0
+
+    def _weights(self, db: Probe, said: _Said, paired: int, epsilon: Fraction) -> Floats:
+        """Return the weights of all attributes: those that say most are paired, the others get the mean of these."""
+        best = np.sort(np.argsort(-said.information, kind="stable")[:paired])
+        tables = [said.tables[place] for place in best]
+        groups = [groups_of(table, self.groups) for table in tables]
+        sides = [(said.names[place], tuple(group.tolist())) for place, group in zip(best, groups, strict=True)]
+        kernel = Stack([Layer((one, other), (group, to)) for (one, group), (other, to) in combinations(sides, 2)])
+        counted = db.measure(kernel, epsilon, site="pairs").astype(np.float64)
+        own = attribute_weights(tables, groups, counted, noise_variance(kernel, db.schema, epsilon), said.share)
+        heard = said.information[best] + SMALLEST
+        weights = np.full(len(said.names), min(1.0, float((own * heard).sum() / heard.sum())))
+        weights[best] = own
+        return weights
+
+
+@frozen(eq=False)
+class _Said:
+    """What attributes' values say of classes."""
+
+    names: tuple[str, ...]
+    share: Floats
+    """Of each class among all rows."""
+    tables: list[SmoothedTable]
+
+    @property
+    def information(self) -> Floats:
+        """How much each attribute tells of the class, in nats."""
+        return np.array([float((table.shares * self.share * table.lifts).sum()) for table in self.tables])
+
+
+def _said(db: Probe, names: tuple[str, ...], classes: tuple[Floats, float], epsilon: Fraction) -> _Said:
+    """Return what attributes' values say, counted with all of *epsilon*; without attributes, classes are counted."""
+    schema, label = db.schema, db.schema.label or ""
+    kernel = Counts([(name, label) for name in names] or [(label,)])
+    site = "values" if names else "classes"
+    counts = db.measure(kernel, epsilon, site=site).astype(np.float64).reshape(-1, len(schema.classes))
+    variance = noise_variance(kernel, schema, epsilon)
+    # Every attribute's table adds up to the class counts as well, with the noise of all of its values.
+    groups = len(kernel.groups)
+    again = averaged(*classes, counts.sum(axis=0) / groups, variance * len(counts) / groups**2)
+    totals = np.maximum(again, 0) + AT_LEAST
+    sizes = np.array([schema[name].size for name in names], dtype=np.int64)
+    return _Said(names, totals / totals.sum(), smoothed_tables(counts, variance, totals, sizes) if names else [])
+
+
+def _coarse(size: int) -> tuple[int, ...]:
+    """Return the group of each of an attribute's codes, in their order."""
+    return tuple(code * PICKED_BY // size for code in range(size)) if size > PICKED_BY else ()
