@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 from jostle.choice.makers.by_axes import MakersByAxes
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.makers.shipped import SHIPPED
+from jostle.choice.makers.shipped import SHIPPED, shipped_by
 from jostle.errors import OptionError
 from jostle.lang.quick_start import quickly
 from jostle.options import base
@@ -75,19 +75,26 @@ def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:
 
 
 @overload
-def pretrained(name: Literal["classification"]) -> ChoiceMaker[Model]: ...
+def pretrained(
+    name: Literal["classification", "classification-auc"], *, judged_by: str | None = None
+) -> ChoiceMaker[Model]: ...
 @overload
-def pretrained(name: Literal["ranges-1d", "ranges-2d"]) -> ChoiceMaker[Estimate | SparseEstimate]: ...
+def pretrained(
+    name: Literal["ranges-1d", "ranges-2d"], *, judged_by: str | None = None
+) -> ChoiceMaker[Estimate | SparseEstimate]: ...
 @overload
-def pretrained(name: Literal["ranges"]) -> MakersByAxes[Estimate | SparseEstimate]: ...
+def pretrained(name: Literal["ranges"], *, judged_by: str | None = None) -> MakersByAxes[Estimate | SparseEstimate]: ...
 @overload
-def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
-def pretrained(name: str) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
+def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
+def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
     """A maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
-    "ranges" is "ranges-1d" on tables of one column, and "ranges-2d" on tables of two.
+    "ranges" is "ranges-1d" on tables of one column, and "ranges-2d" on tables of two. *judged_by* names the loss that
+    it is to do well by, of the task's: of models "error", which is what it means where nobody says, or "auc".
     """
+    if judged_by is not None:
+        name = shipped_by(name, judged_by)
     if name == RANGES.also[0]:
         grids = [each for each, shipped in SHIPPED.items() if shipped.task is RANGES and shipped.axes]
         return MakersByAxes(label=name, makers=tuple(map(shipped_choice, grids)))

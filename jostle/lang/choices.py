@@ -8,8 +8,10 @@ from jostle.errors import Diagnostic, Label
 from jostle.lang import nodes
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.choosing_among import check_among
+from jostle.lang.library import LibraryTask, library_tasks
 from jostle.lang.scopes import Definition, defined_in
 from jostle.lang.spelling import near
+from jostle.lang.tasks import task_of
 
 __all__ = ["check_choices"]
 
@@ -36,7 +38,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
                 yield from _check_alternatives(node.among)
                 yield from check_among(module, node.among, top)
                 yield from _check_metafeatures(node.informed_by, functions)
-                yield from _check_judge(node.judged_by, functions, defined)
+                yield from _check_judge(module, node, functions, defined)
             case nodes.FunctionDefinition() if node.is_option and not node.parameters:
                 why = "an Option is called with the database it answers from"
                 title = f"the Option `{node.name}` takes no database"
@@ -129,12 +131,23 @@ def _check_metafeatures(
 
 
 def _check_judge(
-    judge: nodes.ExpressionNode | None, functions: dict[str, nodes.FunctionDefinition], defined: set[str]
+    module: nodes.Module,
+    maker: nodes.MakeChoiceMaker,
+    functions: dict[str, nodes.FunctionDefinition],
+    defined: set[str],
 ) -> Iterator[Diagnostic]:
-    """Report a judge that is no plain function of two values."""
+    """Report a judge that is no loss of the task by name, and no plain function of two values, or three."""
+    judge, task = maker.judged_by, _task(module, maker)
     why = "a judge is a function of the answers and the truth: two lists, of public databases"
     if judge is None or (isinstance(judge, nodes.Name) and judge.name not in defined and judge.name not in BUILTINS):
         return  # what is not defined is reported as that
+    if isinstance(judge, nodes.String):
+        if task is not None and judge.value not in task.judges:
+            match = near(judge.value, task.judges)
+            known = ", ".join(f'"{name}"' for name in task.judges)
+            title, why = f'there is no loss "{judge.value}"', f"an Option that {task.does} is judged by {known}"
+            yield Diagnostic("J409", title, judge.span, why, f'write judged by "{match or task.judges[0]}"')
+        return
     if not isinstance(judge, nodes.Name) or judge.name not in functions:
         title = (
             f"`{judge.name}` is no function of the program" if isinstance(judge, nodes.Name) else "a judge has no name"
@@ -144,14 +157,22 @@ def _check_judge(
     function = functions[judge.name]
     others = (Label(function.name_span, "defined here"),)
     needed = sum(each.default is None for each in function.parameters)
+    most = 2 if task is None or not task.sure else 3
     if function.is_option:
         fix = "name a plain function of two lists"
         yield Diagnostic("J409", f"`{judge.name}` is an Option", judge.span, why, fix, others=others)
-    elif needed > 2 or len(function.parameters) < 2:
-        taken = len(function.parameters) if needed <= 2 else needed
+    elif needed > most or len(function.parameters) < 2:
+        taken = len(function.parameters) if needed <= most else needed
         title = f"`{judge.name}` takes {taken} value{'' if taken == 1 else 's'}"
         fix = f"write def {judge.name}(answers, truth):"
         yield Diagnostic("J409", title, judge.span, why, fix, others=others)
+
+
+def _task(module: nodes.Module, maker: nodes.MakeChoiceMaker) -> LibraryTask | None:
+    """The task of the first Option that is chosen among, where that is told."""
+    first = next(iter(_items(maker.among)), None)
+    name = None if first is None else task_of(module, first)
+    return next((task for task in library_tasks() if task.name == name), None)
 
 
 def _check_class(node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:

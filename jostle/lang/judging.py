@@ -1,8 +1,9 @@
-"""Judges of a program: functions of its own that say how bad an answer is, from the answers and the truth.
+"""Judges of a program: losses that say how bad an answer is, from the answers and the truth.
 
-`judged by loss` names a function of two values. On grids it is given two lists of numbers: what was answered to each
-query of the workload, and what would have been right. On tables, two lists of classes: those predicted for the
-held-out rows, and their own. It is called on public databases alone, so it sees nothing private.
+`judged by "auc"` names a loss of the task; `judged by loss` a function of the program, of two values. On grids it is
+given two lists of numbers: what was answered to each query of the workload, and what would have been right. On tables,
+two lists of classes: those predicted for the held-out rows, and their own; with a third value it is given the chance of
+each class, too. It is called on public databases alone, so it sees nothing private.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from jostle.lang.stops import Stop, placed
 
 if TYPE_CHECKING:
     from jostle.lang.program import Program, SentProgram
-    from jostle.tasks import Instance, Judge
+    from jostle.tasks import Instance, Judge, Task
 
 __all__ = ["Verdict", "judge_of"]
 
 
-def judge_of(program: Program, given: Any) -> Judge | None:
-    """A function of a program as a judge."""
+def judge_of(program: Program, given: Any, task: Task[Any]) -> Judge | None:
+    """A function of a program as a judge, or the task's judge of a name."""
     from jostle.tasks import Judge  # noqa: PLC0415 - needs what learns
 
     if given is None:
         return None
+    if isinstance(given, str):
+        return task.judge(given)
     if not isinstance(given, Function):
         raise Stop("J409", f"{kind_of(given)} judges", "a judge is a function of answers and truth", "def loss(a, t):")
     # Histories know judges by name, so the name says which text it has.

@@ -53,6 +53,10 @@ class LibraryTask:
     handed: tuple[str, ...]
     """What of it a program cannot write: it hands on what its caller gave."""
     told_by: tuple[str, ...]
+    judges: tuple[str, ...]
+    """The losses that answers may be judged by, by name."""
+    sure: bool
+    """Whether a judge may be told how sure answers are."""
 
     def is_told_by(self, word: str) -> bool:
         """Whether a program that names this of a table asks it for this."""
@@ -121,6 +125,8 @@ def _kept_tasks() -> tuple[LibraryTask, ...]:
             tuple(facts["asked"]),
             tuple(facts["handed"]),
             tuple(facts["told_by"]),
+            tuple(facts["judges"]),
+            facts["sure"],
         )
         for name, facts in _kept_facts()["tasks"].items()
     )
@@ -192,7 +198,10 @@ def _library(changes: int) -> Library:
 
 
 def _facts_of(task: Any) -> LibraryTask:
-    return LibraryTask(task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by)
+    judges = tuple(judge.name for judge in task.judges)
+    return LibraryTask(
+        task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by, judges, task.sure
+    )
 
 
 def library_tasks() -> tuple[LibraryTask, ...]:
@@ -241,6 +250,8 @@ def made() -> dict[str, Any]:
                 "asked": list(task.asked),
                 "handed": list(task.handed),
                 "told_by": list(task.told_by),
+                "judges": [judge.name for judge in task.judges],
+                "sure": task.sure,
             }
             for name, task in sorted(tasks.items())
         },

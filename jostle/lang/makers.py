@@ -37,14 +37,13 @@ def make(  # noqa: PLR0917 - a clause each
     for each in among:
         if not isinstance(each, Option):
             raise Stop("J408", f"{kind_of(each)} among Options", "a choice maker chooses among Options", "#Option")
+    task = among[0].task if among else UNTOLD
     maker = MkChoiceMaker(
         among=among,
-        informed_by=None
-        if informed_by is None
-        else _informed(program, informed_by, among[0].task if among else UNTOLD),
+        informed_by=None if informed_by is None else _informed(program, informed_by, task),
         trained_on=_corpus(trained_on),
         spending=spending,
-        judged_by=judge_of(program, judged_by),
+        judged_by=judge_of(program, judged_by, task),
         label=label,
     )
     return quickly(maker)

@@ -124,6 +124,8 @@ class Task(Generic[Answer]):
     """A database to try a program on, and which part of it."""
     judges: tuple[Judge, ...]
     """The first is the task's own."""
+    sure: bool = False
+    """Whether answers say how sure they are, which judges that a programmer writes may ask for."""
     free: tuple[Metafeature, ...] = ()
     """Public facts."""
     bought: tuple[Metafeature, ...] = ()

@@ -21,6 +21,7 @@ from jostle.corpora.specs import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source, named
 from jostle.lang.quick_start import _tells
+from jostle.options import get
 from jostle.tasks import CLASSIFICATION, RANGES, make_instance
 from jostle.tasks.ranges.instances import GridInstance
 from jostle.trace.records import Chosen, Trace
@@ -181,6 +182,25 @@ def test_what_a_judge_gives_is_a_loss(home: Path, body: str, said: str) -> None:
     answer = program.options["Flat"](rehearse(public.table, epsilon=1, seed=1), public.workload, epsilon=1)
     with pytest.raises(ProgramError, match=said):
         judge.loss(public, answer)
+
+
+def test_a_maker_of_models_is_judged_by_a_loss_s_name_or_by_chances(home: Path) -> None:
+    text = (
+        "from classifiers import Majority, NaiveBayes\nfrom public import tableCorpus\n"
+        "def unsure(answers, truth, chances):\n"
+        "    return sum([1 - row[label] for row, label in zip(chances, truth)]) / len(truth)\n"
+        'ranks = MkChoiceMaker among {Majority, NaiveBayes} trained on tableCorpus judged by "auc"\n'
+        "sure = MkChoiceMaker among {Majority, NaiveBayes} trained on tableCorpus judged by unsure\n"
+    )
+    makers = load_source(Source("choice.jst", text)).makers
+    assert makers["ranks"].judge is CLASSIFICATION.judge("auc")
+    public, spec = CLASSIFICATION.example()
+    found = make_instance(public, spec)
+    model = get("NaiveBayes")(rehearse(found.table, epsilon=1, seed=1), epsilon=1)
+    judge = makers["sure"].trainer.judged_by  # type: ignore[union-attr]  # it is to be trained
+    _, truth = found.lists(model)
+    own = [row[label] for row, label in zip(found.chances(model) or [], truth, strict=True)]
+    assert judge.loss(found, model) == pytest.approx(1 - np.mean(own))
 
 
 def test_a_judge_that_fails_ends_learning_with_its_mistake(home: Path) -> None:

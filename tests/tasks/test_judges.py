@@ -32,6 +32,7 @@ from jostle.tasks import (
     task_of,
 )
 from jostle.tasks.classification.losses import balanced_error, error, log_loss, one_less_auc
+from jostle.trace.records import Chosen, Trace
 
 CHANCE = np.random.default_rng(5)
 
@@ -149,6 +150,27 @@ def test_a_maker_is_told_its_judge_by_name() -> None:
     with pytest.raises(ChoiceError, match="answers to grid are not judged by 'auc'") as refusal:
         jostle.MkChoiceMaker(among=["Identity"], judged_by="auc")
     assert refusal.value.fix == "one of l2, l1, relative, or a function of two lists"
+
+
+def test_the_maker_that_came_with_jostle_for_a_loss_is_found_by_it() -> None:
+    assert jostle.pretrained("classification", judged_by="error").label == "classification"
+    for name in ("classification", "classification-auc"):
+        maker = jostle.pretrained(name, judged_by="auc")
+        assert maker.label == "classification-auc"
+        assert maker.judge is CLASSIFICATION.judge("auc")
+    assert jostle.pretrained("ranges", judged_by="l2").label == "ranges"
+    for name, judge in (("classification", "log-loss"), ("ranges", "l1"), ("ranges-1d", "auc")):
+        with pytest.raises(ChoiceError, match=f"no maker {name!r} came with Jostle that is judged by {judge!r}"):
+            jostle.pretrained(name, judged_by=judge)
+
+
+@pytest.mark.parametrize(("judge", "said"), [("error", "predicted wrongly"), ("auc", "area under the curve")])
+def test_a_trace_says_which_loss_a_choice_was_learned_by(judge: str, said: str) -> None:
+    trace = Trace()
+    db = jostle.rehearse(make_instance(table(1), TableSpec()).table, epsilon=1, seed=1, trace=trace)
+    jostle.pretrained("classification", judged_by=judge)(db, epsilon=1)
+    (choice, *_) = [record for record in trace.records if isinstance(record, Chosen)]
+    assert said in choice.why
 
 
 def test_a_judge_of_three_values_is_told_how_sure_answers_are() -> None:

@@ -171,7 +171,7 @@ def evaluate(
             fix="--trials 5",
         )
     trained = maker.trained
-    judge = _judge(maker, trained)
+    judge = maker.judge
     floor = maker.task.floor if judge.floor is None else judge.floor
     taken = [database for database in databases if maker.task.takes(database)]
     apart = kept_apart(maker.among, [database for database in taken if _readable(database)])
@@ -224,14 +224,6 @@ def evaluate(
         seen_before=[each.name for each in kept if _readable(each) and each.digest[:BEGINNING] in trained.digests],
         problems=problems,
     )
-
-
-def _judge(maker: ChoiceMaker, trained: Trained) -> Judge:
-    """The judge that a maker learned by."""
-    if trained.judge is not None:
-        return maker.task.judge(trained.judge)
-    given: Judge | None = getattr(maker.trainer, "judged_by", None)
-    return given or maker.task.judges[0]
 
 
 def _readable(database: PublicDatabase) -> bool:

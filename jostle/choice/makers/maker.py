@@ -25,7 +25,7 @@ from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
-from jostle.tasks import Task
+from jostle.tasks import Judge, Task
 from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature, View, distinct
 from jostle.trace.records import Chosen
@@ -126,6 +126,14 @@ class ChoiceMaker(Option[Answer]):
         trained.check(self.among, self.informed_by)
         return trained
 
+    @property
+    def judge(self) -> Judge:
+        """The loss that it learned to keep small, or will."""
+        if self.known and self.known[0].judge is not None:
+            return self.task.judge(self.known[0].judge)
+        given: Judge | None = getattr(self.trainer, "judged_by", None)
+        return given or self.task.judges[0]
+
     def with_trained(self, trained: Trained) -> ChoiceMaker:
         """This maker with what was learned elsewhere."""
         trained.check(self.among, self.informed_by)
@@ -193,6 +201,5 @@ class ChoiceMaker(Option[Answer]):
             for place in choosing.prediction.order
         }
         taken = self.among[choosing.chosen].name
-        db.note_choice(
-            Chosen.one("choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=choosing.why)
-        )
+        why = f"{choosing.why}; it was learned to keep small {self.judge.about or self.judge.name}"
+        db.note_choice(Chosen.one("choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=why))

@@ -146,6 +146,30 @@ def _shipped(name: str) -> Shipped:
     return SHIPPED[name]
 
 
+def shipped_by(name: str, judge: str) -> str:
+    """The name of the maker that is for the same as one that came with Jostle, and learned by this loss.
+
+    >>> shipped_by("classification", "auc")
+    'classification-auc'
+    """
+    if name in RANGES.also:
+        found = {RANGES.judges[0].name: name}
+    else:
+        first = _shipped(name)
+        found = {
+            shipped.judge or shipped.task.judges[0].name: each
+            for each, shipped in SHIPPED.items()
+            if (shipped.task, shipped.axes) == (first.task, first.axes)
+        }
+    if judge not in found:
+        raise ChoiceError(
+            f"no maker {name!r} came with Jostle that is judged by {judge!r}",
+            why=f"there is one for {', '.join(found)}",
+            fix=f"MkChoiceMaker(among=..., judged_by={judge!r}), which learns when it is first run",
+        )
+    return found[judge]
+
+
 @lru_cache(maxsize=8)
 def shipped_maker(name: str) -> Trained:
     """The learned state of a maker that came with Jostle."""

@@ -4,7 +4,7 @@ What a regression needs to know of the rows is how each attribute goes with the 
 other. Both are in tallies of few columns, which have little noise; all else is computed from these:
 
 - Class counts say how many rows there are, and so how many attributes can be heard. Where that is not all of them, some
-  are picked that the label depends on most.
+  are picked by which the label is best told, all classes counting alike.
 - Counts by value and class of these attributes, smoothed (`smoothed_tables`), say how values speak for classes. By
   themselves they make naive Bayes.
 - Where rows are many, counts by pairs of values, put together into few groups, say how far attributes repeat each
@@ -33,8 +33,10 @@ from jostle.options.classification.noisy_numbers import averaged, noise_variance
 from jostle.options.classification.smoothed_tables import SmoothedTable, smoothed_tables
 from jostle.options.models.additive import AdditiveModel, Term
 from jostle.parameters import positive, share, whole
-from jostle.privacy.dependence import Dependence
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
+from jostle.privacy.expressions import along, sums, total
+from jostle.privacy.nodes import Expression
+from jostle.privacy.pick_largest import PickLargest
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Schema
@@ -48,6 +50,8 @@ SPARED = 0.7
 """Picking costs more than it gains where it leaves out less than the rest of the attributes."""
 PICKED_BY = 4
 """Groups that values are put together into, in their order, for picking: many values look dependent by chance."""
+WEIGHT = 1000
+"""What a row of the rarest class counts, where all classes are to count alike."""
 AT_LEAST = 0.5
 """Rows that every class is given."""
 SMALLEST = 1e-9
@@ -92,7 +96,7 @@ class MarginalRegression(Classifier):
         bought = db.measure(kernel, first, site="classes").astype(np.float64)
         classes = bought, noise_variance(kernel, schema, first)
         rows = max(1.0, float(bought.sum())) if db.rows is None else float(db.rows)
-        names, rest = self._heard(db, rows, rest)
+        names, rest = self._heard(db, rows, rest, bought)
         paired = self._paired(rows, rest, len(names))
         at_pairs = rest * self.pair_share if paired else Fraction(0)
         said = _said(db, names, classes, rest - at_pairs)
@@ -103,7 +107,7 @@ class MarginalRegression(Classifier):
         start = np.log(said.share) - thresholds(said.tables, weights, said.share)
         return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=start, terms=terms)
 
-    def _heard(self, db: Probe, rows: float, rest: Fraction) -> tuple[tuple[str, ...], Fraction]:
+    def _heard(self, db: Probe, rows: float, rest: Fraction, classes: Floats) -> tuple[tuple[str, ...], Fraction]:
         """Return the attributes that are heard, in order, and what is left of the budget."""
         schema = db.schema
         names = schema.attributes
@@ -111,9 +115,10 @@ class MarginalRegression(Classifier):
         if number >= SPARED * len(names):
             return names, rest
         left, each = list(names), rest * self.pick_share / number
+        weights = _balanced(classes)
         for _ in range(number):
-            score = Dependence([Layer((schema.label or "", name), ((), _coarse(schema[name].size))) for name in left])
-            left.pop(db.pick(score, each, site="attribute"))
+            rules = PickLargest([_rule(schema, name, weights) for name in left])
+            left.pop(db.perform(rules, each, site="attribute"))
         return tuple(name for name in names if name not in left), rest - rest * self.pick_share
 
     def _paired(self, rows: float, rest: Fraction, attributes: int) -> int:
@@ -170,6 +175,16 @@ def _said(db: Probe, names: tuple[str, ...], classes: tuple[Floats, float], epsi
     return _Said(names, totals / totals.sum(), smoothed_tables(counts, variance, totals, sizes) if names else [])
 
 
-def _coarse(size: int) -> tuple[int, ...]:
-    """Return the group of each of an attribute's codes, in their order."""
-    return tuple(code * PICKED_BY // size for code in range(size)) if size > PICKED_BY else ()
+def _balanced(classes: Floats) -> tuple[int, ...]:
+    """Return what a row of each class counts, so that all classes count alike; of the rarest one, `WEIGHT`."""
+    rows = np.maximum(classes, 1 + np.abs(classes).max() / WEIGHT)
+    return tuple(np.rint(WEIGHT * rows.min() / rows).astype(np.int64).tolist())
+
+
+def _rule(schema: Schema, name: str, weights: tuple[int, ...]) -> Expression:
+    """Return how many rows the best rule from an attribute to the label gets right, counted by weight."""
+    label = schema.label or ""
+    counts = sums(label, weights, WEIGHT, (name, label))
+    size = schema[name].size
+    groups = [code * PICKED_BY // size for code in range(size)]
+    return total(along(counts.coarsened({name: groups}) if size > PICKED_BY else counts, "max", 1))

@@ -76,6 +76,7 @@ CLASSIFICATION: Task[Model] = register(
             _judge("log-loss", "the mean negative logarithm of the true class's chance", losses.log_loss),
             _judge("auc", "1 less the area under the curve, the mean over pairs of classes", losses.one_less_auc),
         ),
+        sure=True,
         free=metafeatures.PUBLIC,
         bought=metafeatures.BOUGHT,
         text=lambda model: model.told(),
