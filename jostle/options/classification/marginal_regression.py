@@ -62,7 +62,7 @@ SMALLEST = 1e-9
 class MarginalRegression(Classifier):
     """Smoothed naive Bayes on as many attributes as can be heard, weighted by counts of pairs where rows are many."""
 
-    least_rows: float = positive(12.0)
+    least_rows: float = positive(24.0)
     """For each class, so many rows times epsilon let one more attribute be heard."""
     pairs_from: float = positive(1000.0)
     """Pairs are counted where rows * epsilon is at least this."""
@@ -72,7 +72,7 @@ class MarginalRegression(Classifier):
     """Of values of an attribute, in counts of pairs."""
     classes_share: Fraction = share("1/20")
     """Part of the budget that buys the class counts of all rows."""
-    pick_share: Fraction = share("1/3")
+    pick_share: Fraction = share("1/5")
     """Part of the rest that picks attributes, where not all can be heard."""
     pair_share: Fraction = share("1/4")
     """Part of what then is left that buys counts of pairs, where rows are many."""
