@@ -106,7 +106,9 @@ def thresholds(tables: list[SmoothedTable], weights: Floats, share: Floats) -> F
     For two classes that is where their scores differ by the mean of what they differ by among rows of the one and of
     the other; of more, these are averaged.
     """
-    means = sum((w * (table.shares.T @ table.lifts) for w, table in zip(weights, tables, strict=True)), 0 * share)
+    means = np.zeros((len(share), len(share)))
+    for weight, table in zip(weights, tables, strict=True):
+        means += weight * (table.shares.T @ table.lifts)
     own = np.diag(means)
     between = ((own[:, None] - means) + (means.T - own[None, :])) / 2
     return np.asarray((between * share).sum(axis=1))

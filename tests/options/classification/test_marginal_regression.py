@@ -141,6 +141,7 @@ def test_independent_attributes_count_once_and_a_copy_counts_half() -> None:
 
 def test_classes_tie_midway_between_the_means_of_their_rows() -> None:
     """Of symmetric attributes that is at 0, whatever their weights; of others, not."""
+    assert thresholds([], np.array([]), EVEN).tolist() == [0, 0]
     assert thresholds([exactly(0.8)], np.array([0.3]), EVEN).tolist() == pytest.approx([0, 0])
     shares = np.array([[0.5, 0.9], [0.5, 0.1]])
     both = shares.mean(axis=1)
