@@ -16,9 +16,9 @@ from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.policies.train import Labelled
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError, OptionError
-from jostle.options.base import get
 from jostle.options.functions import FunctionOption
 from jostle.options.own import ran
+from jostle.options.registry import get
 from jostle.privacy.probe import Probe
 
 __all__ = ["load_maker", "load_trainable", "shipped_choice"]

@@ -64,9 +64,6 @@ ROOMS: Mapping[str, str] = {
 CIRCLES: Mapping[str, str] = {
     "jostle.lang": "one walk over the nodes for all evaluators, with builtins as records, in place of modules that call"
     " each other",
-    "jostle.options": "a register that knows no catalogue: Options found by name in a module above both, and"
-    " SelectPrivately given Options, not names",
-    "jostle.tasks": "workloads and estimates in one module, or answers of a workload made outside it",
 }
 """Rooms whose modules lead round in a circle as yet, each with the remedy. None is to be added."""
 

@@ -18,9 +18,10 @@ import pyarrow as pa
 from jostle.audit.counting import RawChoice
 from jostle.audit.pairs import Pair, Pairs, Relation, histogram_pairs
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
-from jostle.options.base import Option, built_in
+from jostle.options.base import Option
 from jostle.options.classification.select_privately import SelectPrivately
 from jostle.options.models.trees import TreeModel
+from jostle.options.registry import built_in
 from jostle.privacy.opening import rehearse
 from jostle.tables import Categorical, Schema, Table
 from jostle.tasks import CLASSIFICATION

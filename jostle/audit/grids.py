@@ -15,7 +15,8 @@ import numpy as np
 
 from jostle.audit.pairs import Relation, Vector, histogram_pairs
 from jostle.audit.subjects import Outputs, Sampler, Subject, register
-from jostle.options.base import Option, built_in
+from jostle.options.base import Option
+from jostle.options.registry import built_in
 from jostle.privacy.opening import rehearse
 from jostle.tables import Table
 from jostle.tasks import RANGES

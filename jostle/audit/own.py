@@ -10,7 +10,8 @@ from jostle.audit.curves import curve_subjects
 from jostle.audit.grids import grid_subjects
 from jostle.audit.publishers import publisher_subjects
 from jostle.audit.subjects import Subject, look_in
-from jostle.options.base import Option, get, own
+from jostle.options.base import Option, own
+from jostle.options.registry import get
 from jostle.tasks import CLASSIFICATION, EVALUATION, PUBLISHING, RANGES, Task
 
 __all__ = ["SUBJECTS", "own_subject"]

@@ -13,7 +13,8 @@ import numpy as np
 
 from jostle.audit.classifiers import subjects_of
 from jostle.audit.subjects import Subject, register
-from jostle.options.base import Option, built_in
+from jostle.options.base import Option
+from jostle.options.registry import built_in
 from jostle.tasks import PUBLISHING
 from jostle.tasks.publishing.published import Published
 

@@ -16,7 +16,8 @@ from jostle.audit.classifiers import Labelled, adjacent, labelled_pairs, labelle
 from jostle.audit.pairs import Pair, Relation, Vector, chosen_pairs, histograms_adjacent
 from jostle.audit.selections import ClusterSums, Mirrored
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
-from jostle.options.base import Option, built_in, get
+from jostle.options.base import Option
+from jostle.options.registry import built_in, get
 from jostle.options.selection import ScoredSelector
 from jostle.privacy.opening import rehearse
 from jostle.tasks import SELECTION

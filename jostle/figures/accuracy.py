@@ -57,14 +57,14 @@ class FitScore:
 
 
 def split_places(rows: int, trial: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which rows are learned from in a trial, and which are tested on: seven in ten, and the rest."""
+    """The rows that are learned from in a trial, and those that are tested on: seven in ten, and the rest."""
     order = np.random.default_rng(trial).permutation(rows).astype(np.int64)
     size = int(TRAIN_SHARE * rows)
     return order[:size], order[size:]
 
 
 def fitted(option: str, epsilon: float, table: Table, test: Any, trial: int) -> FitScore:
-    """Return what an Option does on public rows; its noise comes from the trial's number."""
+    """The results of an Option on public rows; its noise comes from the trial's number."""
     db = rehearse(table, epsilon=epsilon, seed=trial)
     start = time.perf_counter()
     model = get(option)(db, epsilon=epsilon)
@@ -73,7 +73,7 @@ def fitted(option: str, epsilon: float, table: Table, test: Any, trial: int) -> 
 
 
 def measured(table: PublicTable, options: Sequence[str], trials: int = TRIALS) -> dict[tuple[str, float], list[float]]:
-    """Return accuracies on a public table: bounds and values are taken off the whole of it, as public."""
+    """Accuracies on a public table: bounds and values are taken off the whole of it, as public."""
     frame = table.columns
     schema = infer_public(frame, label=table.label)
     found: dict[tuple[str, float], list[float]] = {(name, epsilon): [] for name in options for epsilon in EPSILONS}

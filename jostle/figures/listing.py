@@ -67,7 +67,7 @@ FIGURES = (
 
 
 def figure_named(name: str) -> PaperFigure:
-    """Return a figure; refuse a name that none has, with the list."""
+    """A figure; refuse a name that none has, with the list."""
     for figure in FIGURES:
         if figure.name == name:
             return figure

@@ -40,7 +40,7 @@ class Picture:
 
 
 def pictures_of(counts: NDArray[np.int64], epsilon: Amount, options: Sequence[str] = SHOWN) -> list[Picture]:
-    """Return the true map, and what each Option makes of it."""
+    """The true map, and what each Option makes of it."""
     table, workload = Table.from_grid(counts), Workload.random_ranges(counts.shape)
     truth, records = workload.answers(counts), int(counts.sum())
     made = [Picture("true counts", counts.astype(np.float64))]
@@ -71,7 +71,7 @@ def draw_maps(pictures: Sequence[Picture], title: str, path: Path) -> None:
 
 
 def made_up_map() -> PublicGrid:
-    """Return the map that everybody has: bells of many widths, of so many records, made by a generator."""
+    """The map that everybody has: bells of many widths, of so many records, made by a generator."""
     grid = next(
         each for each in generated_grids(12).grids if each.name.startswith("mixture") and "256x256" in each.name
     )

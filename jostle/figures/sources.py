@@ -26,7 +26,7 @@ class Wanted:
     """How many rows it has in the paper."""
 
     def found(self, folder: Path | None) -> PublicTable | None:
-        """Return it, from the folder if it is there, or from a package; None where it is at neither."""
+        """The table, from the folder if it is there, or from a package; None where it is at neither."""
         if folder is not None:
             for ending in (".csv.gz", ".csv", ".parquet"):
                 path = folder / f"{self.name}{ending}"
@@ -38,7 +38,7 @@ class Wanted:
 
 
 def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[str, PublicTable], tuple[str, ...]]:
-    """Return the tables that are at hand, by name, and a sentence for each that is not; refuse where none is."""
+    """The tables that are at hand, by name, and a sentence for each that is not; refuse where none is."""
     if folder is not None and not folder.is_dir():
         raise CorpusError(f"there is no folder {folder}", fix="--data a folder of public tables, NAME.csv.gz")
     looked = {each.name: each.found(folder) for each in wanted}

@@ -13,7 +13,7 @@ def imported(module: str, name: str) -> Any:
     """The object that a module of the library calls so."""
     if module == "public":
         return _public(name)
-    from jostle.options.base import get  # noqa: PLC0415 - loads every algorithm
+    from jostle.options.registry import get  # noqa: PLC0415 - loads every algorithm
 
     return get(name)
 

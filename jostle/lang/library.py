@@ -225,7 +225,7 @@ def look_among_installed() -> None:
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time
 
     if entry_points(group="jostle.options"):
-        from jostle.options.base import load_installed  # noqa: PLC0415 - loads algorithms
+        from jostle.options.registry import load_installed  # noqa: PLC0415 - loads algorithms
 
         load_installed()
 

@@ -51,7 +51,7 @@ class KeptBars:
     """What was spent; half of it under replace_one, where a record changes twice as much."""
 
     def half(self, asking: Asking, level: float) -> NDArray[np.float64]:
-        """Return half the width of each answer's interval; another version of the Option may be off by more."""
+        """Half the width of each answer's interval; another version of the Option may be off by more."""
         errors = kept_errors()
         known = errors.options.get(self.option)
         if known is None or known.version != self.version:

@@ -7,19 +7,16 @@ budget it was called with. Afterwards what was spent must be what was declared, 
 
 from __future__ import annotations
 
-import difflib
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache
 from itertools import count
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, TypeVar
 
 from attrs import fields
 
 from jostle.errors import AnswerError, OptionError
-from jostle.options.literals import ClassifierName, GridName, PublisherName, SelectorName
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, price
 from jostle.privacy.owner import asking
@@ -28,25 +25,8 @@ from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
-from jostle.tasks.classification.model import Model
-from jostle.tasks.publishing.published import Published
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
-from jostle.tasks.selection.selected import SelectedFeatures
 
-__all__ = [
-    "Option",
-    "built_in",
-    "changes",
-    "get",
-    "load_installed",
-    "names",
-    "option",
-    "options_for",
-    "own",
-]
-
-
-ENTRY_POINT = "jostle.options"
+__all__ = ["Option", "changes", "forget", "is_built_in", "option", "own", "registered"]
 
 
 class Option(ABC, Generic[Answer]):
@@ -182,130 +162,20 @@ def changes() -> int:
     return _latest[0]
 
 
-def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
-    """Names of all registered Options, or of those of one task."""
-    wanted = None if task is None else task_of(task)
-    _load()
-    load_installed()
-    return tuple(sorted(name for name, kind in _registered.items() if wanted in {None, kind.task}))
-
-
-def built_in() -> tuple[type[Option], ...]:
-    """The Options that come with Jostle, by their names."""
-    _load()
-    known = (_registered[name] for name in sorted(_registered))
-    return tuple(each for each in known if isinstance(each, type) and _is_built_in(each))
+def registered() -> Mapping[str, Registered]:
+    """The Options that are registered so far, by name."""
+    return MappingProxyType(_registered)
 
 
 def own() -> dict[str, Registered]:
     """The Options that do not come with Jostle, by name, as far as they are registered."""
-    return {name: each for name, each in _registered.items() if not _is_built_in(each)}
+    return {name: each for name, each in _registered.items() if not is_built_in(each)}
 
 
-def _is_built_in(given: Registered) -> bool:
+def is_built_in(given: Registered) -> bool:
+    """Whether an Option comes with Jostle."""
     return _place_of(given)[1][0].startswith("jostle.options.")
-
-
-def options_for(task: str | Task[Any]) -> Iterator[Option]:
-    """Yield every registered Option of a task, with its default parameters."""
-    return (get(name) for name in names(task))
-
-
-CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
-
-
-@overload
-def get(name: ClassifierName) -> Option[Model]: ...
-@overload
-def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
-@overload
-def get(name: PublisherName) -> Option[Published]: ...
-@overload
-def get(name: SelectorName) -> Option[SelectedFeatures]: ...
-@overload
-def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
-@overload
-def get(name: str) -> Option: ...
-def get(name: str, *, task: Task[Any] | None = None) -> Option:
-    """Option of this name, which may give parameters: "FriedmanSchuster(depth=3)".
-
-    Args:
-        name: of a built-in Option, of one's own or of an installed package's; with some of its parameters, or none.
-        task: what it is to answer: another Option is refused, and a type checker knows what it gives back.
-
-    Raises:
-        OptionError: there is no Option of the name, it cannot have these parameters, or it answers another task.
-    """
-    found = _made(name)
-    if task is not None and found.task is not task:
-        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {task.does} is asked for")
-    return found
-
-
-def _made(name: str) -> Option:
-    given: object = name
-    if not isinstance(given, str):
-        raise OptionError(
-            f"{given!r:.40} is not the name of an Option", fix='options.get("NaiveBayes"); options.names() lists all'
-        )
-    _load()
-    match = CALL.fullmatch(name)
-    if match and match[1] not in _registered:
-        load_installed()
-    kind = _registered.get(match[1]) if match else None
-    if match is None or kind is None:
-        near = difflib.get_close_matches(name, _registered, n=1)
-        raise OptionError(
-            f"there is no Option {name!r}", fix=near[0] if near else f"one of {', '.join(sorted(_registered))}"
-        )
-    parts = [part for part in (match[2] or "").split(",") if part.strip()]
-    if isinstance(kind, Option):
-        if parts:
-            raise OptionError(f"{kind.name} has no parameters", why="it is a function", fix=kind.name)
-        return kind
-    given = dict(_parameter(part, kind) for part in parts)
-    try:
-        return kind(**given)
-    except OptionError as mistake:
-        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.title}", fix=mistake.fix) from None
-    except (TypeError, ValueError) as mistake:
-        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.args[0]}") from None
-
-
-def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
-    name, _, value = (part.strip() for part in text.partition("="))
-    known = {attribute.name: attribute for attribute in fields(kind)}  # type: ignore[arg-type]  # an attrs class
-    if name not in known:
-        raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(known) or 'none'}")
-    if value in {"True", "False", "None"}:
-        return name, {"True": True, "False": False, "None": None}[value]
-    if re.fullmatch(r"[+-]?\d+", value):
-        return name, int(value)
-    if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+/\d+)", value):
-        return name, Fraction(value) if isinstance(known[name].default, Fraction) else float(Fraction(value))
-    return name, value.strip("\"'")
 
 
 def _shown(value: object) -> str:
     return show_amount(value) if isinstance(value, Fraction) else str(value)
-
-
-def _load() -> None:
-    """Import the built-in Options, which register themselves."""
-    from jostle.options import catalogue  # noqa: F401, PLC0415 - registers on import, and needs this module first
-
-
-@cache
-def load_installed() -> None:
-    """Import what installed packages bring under the entry point `jostle.options`; it registers itself."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time, and is asked once
-
-    for found in entry_points(group=ENTRY_POINT):
-        try:
-            found.load()
-        except Exception as mistake:  # noqa: BLE001 - another package may fail in any way
-            raise OptionError(
-                f"the Options of {found.value} cannot be loaded: {type(mistake).__name__}: {mistake}",
-                why=f"an installed package brings them, under the entry point {ENTRY_POINT}",
-                fix="mend that package, or take it out",
-            ) from None

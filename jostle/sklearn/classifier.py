@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import OptionError, shown
-from jostle.options.base import Option, get
+from jostle.options.base import Option
 from jostle.options.evaluation.pri_roc import PriROC
 from jostle.options.models.rules import hits_of
+from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe

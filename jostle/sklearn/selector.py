@@ -12,7 +12,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jostle.errors import OptionError, TableError
-from jostle.options.base import Option, get
+from jostle.options.base import Option
+from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
 from jostle.sklearn.callers import refuse_fitting

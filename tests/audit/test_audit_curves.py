@@ -9,7 +9,7 @@ import pytest
 from jostle.audit import audit_subject
 from jostle.audit.curves import CURVES
 from jostle.audit.subjects import Subject
-from jostle.options.base import names
+from jostle.options.registry import names
 from jostle.privacy.noise import Noise, SeededBits
 
 

@@ -14,7 +14,8 @@ from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable
 from jostle.corpora.generators_grids import GeneratedGrid
 from jostle.corpora.generators_tables import BayesNet
 from jostle.corpora.specs import GridSpec, Spec, TableSpec
-from jostle.options.base import Option, get
+from jostle.options.base import Option
+from jostle.options.registry import get
 from jostle.privacy.expressions import cells
 from jostle.tasks.metafeature import Metafeature, View, key_of, metafeature
 

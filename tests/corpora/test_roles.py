@@ -13,8 +13,8 @@ from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_history
 from jostle.corpora.roles import BEGINNING, known
 from jostle.learned.places import shipped_folder
 from jostle.options import get
-from jostle.options.base import built_in
 from jostle.options.fitted import kept_apart, marks_of
+from jostle.options.registry import built_in
 from jostle.tasks import CLASSIFICATION, RANGES, Task
 
 

@@ -33,8 +33,9 @@ from jostle.corpora.specs import Spec
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError
 from jostle.learned.places import shipped_folder
-from jostle.options.base import Option, get
+from jostle.options.base import Option
 from jostle.options.fitted import kept_apart, marks_of
+from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, exact
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer

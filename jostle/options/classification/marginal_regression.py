@@ -78,7 +78,7 @@ class MarginalRegression(Classifier):
     """Part of what then is left that buys counts of pairs, where rows are many."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Return the class counts, the picks, the counts by value and the pairs; what one does not take, others do."""
+        """The class counts, the picks, the counts by value and the pairs; what one does not take, others do."""
         first = epsilon * self.classes_share
         if not schema.attributes:
             return in_turn([Laplace(first), Laplace(epsilon - first)])
@@ -89,7 +89,7 @@ class MarginalRegression(Classifier):
         )
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """Return log-odds per value of the attributes that are heard."""
+        """Log-odds per value of the attributes that are heard."""
         schema, first = db.schema, epsilon * self.classes_share
         rest = epsilon - first
         kernel = Counts.of(schema.label or "")
@@ -108,7 +108,7 @@ class MarginalRegression(Classifier):
         return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=start, terms=terms)
 
     def _heard(self, db: Probe, rows: float, rest: Fraction, classes: Floats) -> tuple[tuple[str, ...], Fraction]:
-        """Return the attributes that are heard, in order, and what is left of the budget."""
+        """The attributes that are heard, in order, and what is left of the budget."""
         schema = db.schema
         names = schema.attributes
         number = max(1, int(rows * float(rest) / (self.least_rows * len(schema.classes))))
@@ -122,7 +122,7 @@ class MarginalRegression(Classifier):
         return tuple(name for name in names if name not in left), rest - rest * self.pick_share
 
     def _paired(self, rows: float, rest: Fraction, attributes: int) -> int:
-        """Return how many attributes are paired, or 0."""
+        """How many attributes are paired, or 0."""
         if rows * float(rest) < self.pairs_from:
             return 0
         # A correlation's noise has about the deviation sqrt(2) * groups * scale / rows, the scale that of all pairs.
@@ -131,7 +131,7 @@ class MarginalRegression(Classifier):
         return number if number > 1 else 0
 
     def _weights(self, db: Probe, said: _Said, paired: int, epsilon: Fraction) -> Floats:
-        """Return the weights of all attributes: those that say most are paired, the others get the mean of these."""
+        """The weights of all attributes: those that say most are paired, the others get the mean of these."""
         best = np.sort(np.argsort(-said.information, kind="stable")[:paired])
         tables = [said.tables[place] for place in best]
         groups = [groups_of(table, self.groups) for table in tables]
@@ -161,7 +161,7 @@ class _Said:
 
 
 def _said(db: Probe, names: tuple[str, ...], classes: tuple[Floats, float], epsilon: Fraction) -> _Said:
-    """Return what attributes' values say, counted with all of *epsilon*; without attributes, classes are counted."""
+    """The log-odds of attributes' values, counted with all of *epsilon*; without attributes, classes are counted."""
     schema, label = db.schema, db.schema.label or ""
     kernel = Counts([(name, label) for name in names] or [(label,)])
     site = "values" if names else "classes"
@@ -176,13 +176,13 @@ def _said(db: Probe, names: tuple[str, ...], classes: tuple[Floats, float], epsi
 
 
 def _balanced(classes: Floats) -> tuple[int, ...]:
-    """Return what a row of each class counts, so that all classes count alike; of the rarest one, `WEIGHT`."""
+    """The weight of a row of each class, so that all classes count alike; of the rarest one, `WEIGHT`."""
     rows = np.maximum(classes, 1 + np.abs(classes).max() / WEIGHT)
     return tuple(np.rint(WEIGHT * rows.min() / rows).astype(np.int64).tolist())
 
 
 def _rule(schema: Schema, name: str, weights: tuple[int, ...]) -> Expression:
-    """Return how many rows the best rule from an attribute to the label gets right, counted by weight."""
+    """How many rows the best rule from an attribute to the label gets right, counted by weight."""
     label = schema.label or ""
     counts = sums(label, weights, WEIGHT, (name, label))
     size = schema[name].size

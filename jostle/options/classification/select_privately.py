@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
-from jostle.errors import ChoiceError
-from jostle.options.base import Option, get, option
+from jostle.errors import ChoiceError, shown
+from jostle.options.base import Option, option
 from jostle.options.classification.base import Classifier
 from jostle.options.classification.bayes_tree import BayesTree
 from jostle.options.classification.fletcher_islam import FletcherIslam
@@ -32,6 +32,7 @@ from jostle.options.classification.pooled_bayes import PooledBayes
 from jostle.options.classification.pooled_tree import PooledTree
 from jostle.options.classification.random_forest import RandomForest
 from jostle.options.models.rules import hits_of
+from jostle.options.written import made, name_in
 from jostle.parameters import is_parameter, share
 from jostle.privacy.events import Allotment, Event, Laplace, in_turn
 from jostle.privacy.fields import fraction
@@ -61,7 +62,14 @@ CANDIDATES: tuple[type[Classifier], ...] = (
 
 
 def _candidates(given: Iterable[Option | str]) -> tuple[Option, ...]:
-    return tuple(get(each) if isinstance(each, str) else each for each in given)
+    return tuple(_named(each) if isinstance(each, str) else each for each in given)
+
+
+def _named(text: str) -> Option:
+    known = {kind.__name__: kind for kind in CANDIDATES}
+    if name_in(text) not in known:
+        raise ChoiceError(f"{shown(text)} is not {RUN_UNSEEN.what}", fix=f"one of {', '.join(known)}")
+    return made(text, known)
 
 
 RUN_UNSEEN = Components(

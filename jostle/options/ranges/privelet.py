@@ -21,6 +21,7 @@ from jostle.privacy.levels import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.regions import Haar
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.estimate import Estimate
 from jostle.tasks.ranges.workload import Workload
 
@@ -44,7 +45,7 @@ def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, si
     for axis in range(cells.ndim):
         cells = inverse_haar(cells, axis)
 
-    def variances(wanted: Workload) -> NDArray[np.float64]:
+    def variances(wanted: Boxes) -> NDArray[np.float64]:
         noise = [noise_variance(scale) for scale in level_scales(kernel, shares, schema, epsilon)]
         return haar_variances(wanted, noise)
 

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.boxes import Boxes
 
 __all__ = [
     "Tree",
@@ -89,7 +89,7 @@ class Tree:
         """The tree, or the trees, of these levels alone."""
         return Tree(self.shape, self.order, tuple(self.starts[level] for level in levels))
 
-    def load(self, workload: Workload) -> Floats:
+    def load(self, workload: Boxes) -> Floats:
         """For each level, queries summed, the squared length of the queries averaged over its nodes.
 
         It tells how much of the workload can be told from that level's counts alone (see `shares.best_shares`).
@@ -98,7 +98,7 @@ class Tree:
         leaves = self.leaves()
         batch = max(1, QUERY_NUMBERS // len(self.order))
         for first in range(0, len(workload), batch):
-            part = Workload(self.shape, workload.low[first : first + batch], workload.high[first : first + batch])
+            part = Boxes(self.shape, workload.low[first : first + batch], workload.high[first : first + batch])
             inside = part.coverage()[:, self.order]
             sums: Floats = np.add.reduceat(inside, self.starts[-1], axis=1, dtype=np.float64) / self.leaf_sizes
             for level in reversed(range(len(self.starts))):
@@ -244,7 +244,7 @@ def simplex(wanted: Floats, spread: Floats, totals: Floats, first: Places, paren
         active &= ~negative
 
 
-def variances(tree: Tree, spread: Sequence[Floats], workload: Workload) -> Floats:
+def variances(tree: Tree, spread: Sequence[Floats], workload: Boxes) -> Floats:
     """The variance of each query's answer from the least-squares counts.
 
     Given a node's true count T, its children's errors are those of independent counts of variances s held to
@@ -257,7 +257,7 @@ def variances(tree: Tree, spread: Sequence[Floats], workload: Workload) -> Float
     batch = max(1, QUERY_NUMBERS // len(tree.order))
     for begin in range(0, len(workload), batch):
         queries = slice(begin, begin + batch)
-        part = Workload(tree.shape, workload.low[queries], workload.high[queries])
+        part = Boxes(tree.shape, workload.low[queries], workload.high[queries])
         share = np.add.reduceat(part.coverage()[:, tree.order], tree.starts[-1], axis=1, dtype=np.float64) / sizes
         inside = np.zeros_like(share)
         for level in reversed(range(len(tree.starts) - 1)):

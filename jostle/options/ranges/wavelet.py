@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.tables.regions import haar_side
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.boxes import Boxes
 
 __all__ = ["haar_variances", "inverse_haar", "join_levels", "level_loads", "level_weights"]
 
@@ -67,7 +67,7 @@ def join_levels(levels: Sequence[NDArray[np.int64]], shape: tuple[int, ...]) -> 
     return joined
 
 
-def level_weights(workload: Workload, axis: int) -> Floats:
+def level_weights(workload: Boxes, axis: int) -> Floats:
     """For each query (rows) and level (columns) along an axis the squared weight of its coefficients.
 
     In a query's answer a halving of a block of s cells has the weight (cells of the query in its left half - in its
@@ -99,7 +99,7 @@ def level_weights(workload: Workload, axis: int) -> Floats:
     return weights.T
 
 
-def haar_variances(workload: Workload, noise: Sequence[float]) -> Floats:
+def haar_variances(workload: Boxes, noise: Sequence[float]) -> Floats:
     """Each query's variance, given that of each level's noise; the coefficients are independent."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
     grid = np.asarray(noise, dtype=np.float64).reshape([each.shape[1] for each in weights])
@@ -109,7 +109,7 @@ def haar_variances(workload: Workload, noise: Sequence[float]) -> Floats:
     return found
 
 
-def level_loads(workload: Workload) -> Floats:
+def level_loads(workload: Boxes) -> Floats:
     """For each level of the wavelet the squared weight of its coefficients, summed over the queries."""
     weights = [level_weights(workload, axis) for axis in range(len(workload.shape))]
     outer = reduce(

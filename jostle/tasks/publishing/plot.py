@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-
-if TYPE_CHECKING:
-    from jostle.tasks.publishing.published import Published
 
 __all__ = ["plot_marginals"]
 
@@ -18,7 +17,37 @@ MOST_NAMED = 20
 """Groups of a column that are named below their bars."""
 
 
-def plot_marginals(published: Published) -> Any:
+class DrawnColumn(Protocol):
+    """What is drawn of a column."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """The noisy number of rows of each group."""
+
+
+class DrawnData(Protocol):
+    """What is drawn of published data."""
+
+    @property
+    def columns(self) -> Sequence[DrawnColumn]:
+        """The columns."""
+
+    @property
+    def made_by(self) -> str:
+        """The Option."""
+
+    def marginal(self, name: str) -> NDArray[np.int64]:
+        """Number of published rows in each group of a column."""
+
+    def group_names(self, name: str) -> Sequence[str]:
+        """The name of each group of a column."""
+
+
+def plot_marginals(published: DrawnData) -> Any:
     """A matplotlib figure with a panel for each column."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra

@@ -18,12 +18,12 @@ from jostle.errors import OptionError, shown
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
+from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.curves import Cumulative, cumulative
 from jostle.tasks.ranges.drawing import drawn
 from jostle.tasks.ranges.intervals import Asking, Bars, NoBars, SummedBars, level_of, noise_factor
 from jostle.tasks.ranges.plot import plot_estimate
 from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
-from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["ENDINGS", "Estimate", "SparseEstimate"]
 
@@ -71,15 +71,15 @@ class GridEstimate:
         """This as plain data."""
 
     @abstractmethod
-    def deviations(self, workload: Workload | Asked) -> Floats | None:
+    def deviations(self, workload: Boxes | Asked) -> Floats | None:
         """Each answer's standard deviation, or None where theory does not give it."""
 
     @abstractmethod
-    def answers(self, workload: Workload | Asked) -> Floats:
-        """Return an estimate of each query's count."""
+    def answers(self, workload: Boxes | Asked) -> Floats:
+        """An estimate of each query's count."""
 
-    def interval(self, workload: Workload | Asked, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the least and the greatest count that each query may have, at a level of confidence.
+    def interval(self, workload: Boxes | Asked, level: float = 0.95) -> tuple[Floats, Floats]:
+        """The least and the greatest count that each query may have, at a level of confidence.
 
         The ends are whole numbers from 0 up, as counts are. They are by theory where the estimate is linear in noisy
         counts, and otherwise from how far what made it was off on public grids; refused where it was not tried so.
@@ -91,7 +91,7 @@ class GridEstimate:
         return np.maximum(np.floor(answers - half), 0), np.maximum(np.ceil(answers + half), 0)
 
     def half(self, asking: Asking, level: float) -> Floats:
-        """Return half the width of each answer's interval."""
+        """Half the width of each answer's interval."""
         return self.bars.half(asking, level)
 
     @property
@@ -105,9 +105,9 @@ class GridEstimate:
             )
         return self.schema
 
-    def workload(self, asked: Workload | Asked) -> Workload:
+    def workload(self, asked: Boxes | Asked) -> Boxes:
         """Queries, however they are written."""
-        return asked if isinstance(asked, Workload) else Workload.in_units(self.columns, asked)
+        return asked if isinstance(asked, Boxes) else Boxes.in_units(self.columns, asked)
 
     def axis(self, name: str | None = None) -> int:
         """The axis of a column; without a name, the only one."""
@@ -169,7 +169,7 @@ class GridEstimate:
                 held[_free(name, held)] = pa.array(column.labels, pa.string()).take(pa.array(own))
         held[_free("count", held)] = pa.array(counts)
         if len(counts) <= MOST_DEVIATIONS and math.prod(self.shape) == len(counts):
-            deviations = self.deviations(Workload.identity(self.shape))
+            deviations = self.deviations(Boxes.identity(self.shape))
             if deviations is not None:
                 held[_free("deviation", held)] = pa.array(deviations)
         return pa.table(held)
@@ -208,7 +208,7 @@ class Estimate(GridEstimate):
 
     cells: Floats = field()
     """The counts, in the grid's shape; not whole numbers in general, and below 0 where noise took them there."""
-    variances: Callable[[Workload], Floats] | None = None
+    variances: Callable[[Boxes], Floats] | None = None
     """Each answer's variance, where theory gives it."""
     linear: bool = field(default=False)
     """Whether the estimate is linear in the noisy counts, so that the variances are those of its own answers.
@@ -226,16 +226,16 @@ class Estimate(GridEstimate):
         """The estimated number of records."""
         return float(self.cells.sum())
 
-    def answers(self, workload: Workload | Asked) -> Floats:
+    def answers(self, workload: Boxes | Asked) -> Floats:
         """An estimate of each query's count; queries may be in units: {"income": (20_000, 50_000)}."""
         return self.workload(workload).answers(self.cells)
 
-    def deviations(self, workload: Workload | Asked) -> Floats | None:
+    def deviations(self, workload: Boxes | Asked) -> Floats | None:
         """Each answer's standard deviation, or None where theory does not give it."""
         return None if self.variances is None else np.sqrt(self.variances(self.workload(workload)))
 
     def half(self, asking: Asking, level: float) -> Floats:
-        """Return half the width of each answer's interval."""
+        """Half the width of each answer's interval."""
         deviations = self.deviations(asking.workload) if self.linear else None
         return self.bars.half(asking, level) if deviations is None else noise_factor(level) * deviations
 
@@ -259,11 +259,11 @@ class Estimate(GridEstimate):
         schema, shape, variances = self.columns, self.shape, self.variances
         left = tuple(schema.names[axis] for axis in kept)
 
-        def lifted(workload: Workload) -> Workload:
+        def lifted(workload: Boxes) -> Boxes:
             low = np.zeros((len(workload), len(shape)), dtype=np.int64)
             high = np.broadcast_to(np.array(shape), low.shape).copy()
             low[:, kept], high[:, kept] = workload.low, workload.high
-            return Workload(shape, low, high)
+            return Boxes(shape, low, high)
 
         label = schema.label if schema.label in left else None
         return Estimate(
@@ -313,7 +313,7 @@ class SparseEstimate(GridEstimate):
         grid[self.keys] = self.values
         return grid.reshape(self.shape)
 
-    def answers(self, workload: Workload | Asked) -> Floats:
+    def answers(self, workload: Boxes | Asked) -> Floats:
         """An estimate of each query's count, looking at the listed cells only."""
         asked = self.workload(workload)
         if asked.shape != self.shape:
@@ -325,7 +325,7 @@ class SparseEstimate(GridEstimate):
             totals[query] = self.values[inside].sum()
         return totals
 
-    def deviations(self, workload: Workload | Asked) -> None:  # noqa: ARG002 - as for other estimates
+    def deviations(self, workload: Boxes | Asked) -> None:  # noqa: ARG002 - as for other estimates
         """None: cells below the threshold leave a bias that theory does not give."""
         return
 

@@ -28,7 +28,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError, shown
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.boxes import Boxes
 
 __all__ = [
     "ELSEWHERE",
@@ -52,7 +52,7 @@ FAR = 4
 
 
 def level_of(given: object) -> float:
-    """Return a level of confidence as a number; refuse what is no chance."""
+    """A level of confidence as a number; refuse what is no chance."""
     if isinstance(given, bool) or not isinstance(given, float | int | Fraction | Decimal) or not 0 < given < 1:
         raise OptionError(
             f"the level of an interval is {shown(given)}",
@@ -63,7 +63,7 @@ def level_of(given: object) -> float:
 
 
 def noise_factor(level: float) -> float:
-    """Return how many standard deviations hold a sum of Laplace noise at a level, whatever its parts weigh.
+    """Number of standard deviations that hold a sum of Laplace noise at a level, whatever its parts weigh.
 
     >>> round(noise_factor(0.95), 3)
     2.118
@@ -75,7 +75,7 @@ def noise_factor(level: float) -> float:
 class Asking:
     """Queries, what a grid's estimate answers, and how many records it has in all."""
 
-    workload: Workload
+    workload: Boxes
     answers: Floats
     total: float
 
@@ -84,7 +84,7 @@ class Bars(Protocol):
     """What knows how far answers of an estimate may be off."""
 
     def half(self, asking: Asking, level: float) -> Floats:
-        """Return half the width of each answer's interval; refuse where nothing is known."""
+        """Half the width of each answer's interval; refuse where nothing is known."""
         ...
 
 
@@ -111,7 +111,7 @@ def scale_inputs(
     axes: int | Floats,
     epsilon: float | Floats,
 ) -> Floats:
-    """Return what the scale of an answer's error goes by, a row per query: all of it public or released.
+    """The features that the scale of an answer's error goes by, a row per query: all of it public or released.
 
     *sizes* are the queries' numbers of cells. Amounts of records count in units of noise, 1 / epsilon.
     """
@@ -135,11 +135,11 @@ class SummedBars:
     """What is known of an estimate of fewer axes, of which the others were added up."""
 
     bars: Bars
-    lifted: Callable[[Workload], Workload]
+    lifted: Callable[[Boxes], Boxes]
     """The same queries of the grid with all axes."""
 
     def half(self, asking: Asking, level: float) -> Floats:
-        """Return half the width of each answer's interval."""
+        """Half the width of each answer's interval."""
         return self.bars.half(evolve(asking, workload=self.lifted(asking.workload)), level)
 
 
@@ -153,7 +153,7 @@ class Kinds:
     """The same as records times epsilon."""
 
     def of(self, shares: Floats, signals: float | Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return of which kind each query is, as two places."""
+        """The kind of each query, as two places."""
         places = np.searchsorted(np.array(self.shares), shares, side="right")
         return places, np.broadcast_to(np.searchsorted(np.array(self.signals), signals, side="right"), places.shape)
 
@@ -186,7 +186,7 @@ class CalibratedBars:
     epsilon: float
 
     def half(self, asking: Asking, level: float) -> Floats:
-        """Return half the width of each answer's interval; refuse what is far from all that was tried."""
+        """Half the width of each answer's interval; refuse what is far from all that was tried."""
         self._check(asking, level)
         shape, sizes = asking.workload.shape, asking.workload.sizes()
         cells, axes = float(math.prod(shape)), len(shape)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError
 from jostle.tables.columns import Column, Numeric
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.units import edges_of
-from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["plot_estimate"]
 
@@ -33,7 +33,7 @@ class DrawnGrid(Protocol):
     def cells(self) -> NDArray[np.float64]:
         """The counts."""
 
-    def interval(self, workload: Workload, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, workload: Boxes, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and greatest count that each query may have; refused where that is not known."""
 
 
@@ -69,7 +69,7 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
 
 def _ends(estimate: DrawnGrid, cells: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     try:
-        return estimate.interval(Workload.identity(cells.shape), LEVEL)
+        return estimate.interval(Boxes.identity(cells.shape), LEVEL)
     except OptionError:
         return None
 

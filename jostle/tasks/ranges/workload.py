@@ -1,73 +1,25 @@
-"""Workloads: many range queries on a grid, as two arrays of corners; never as a matrix of queries by cells."""
+"""Workloads: many range queries on a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
-from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from attrs import frozen
+from numpy.typing import ArrayLike
 
 from jostle.errors import OptionError
-from jostle.tables.regions import box_sums
-from jostle.tables.schema import Schema
-from jostle.tasks.ranges.units import Asked, corners_of
-
-if TYPE_CHECKING:
-    from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.boxes import Boxes
+from jostle.tasks.ranges.estimate import Estimate
 
 __all__ = ["Workload"]
 
-Corners = NDArray[np.int64]
-MOST_QUERIES = 2**24
-"""Corners of more queries than this take more than a gigabyte."""
-
-
-def _shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    sides = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if not sides or any(side < 1 for side in sides):
-        raise OptionError(f"the shape {sides} is that of no grid", fix="at least one cell on every side")
-    return tuple(map(int, sides))
-
-
-def _corners(corners: ArrayLike) -> Corners:
-    given = np.asarray(corners)
-    if given.size and given.dtype.kind not in "iu":
-        raise OptionError("the corners of a workload's boxes are not whole numbers")
-    return np.ascontiguousarray(given, dtype=np.int64)
-
 
 @frozen(eq=False, repr=False)
-class Workload:
-    """Boxes whose counts are wanted: cells with low <= index < high on every axis.
+class Workload(Boxes):
+    """Boxes whose counts are wanted.
 
     >>> Workload.prefixes(4).answers(np.array([1, 2, 3, 4]))
     array([ 1.,  3.,  6., 10.])
     """
-
-    shape: tuple[int, ...] = field(converter=_shape)
-    low: Corners = field(converter=_corners)
-    """A row per query, a column per axis."""
-    high: Corners = field(converter=_corners)
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse boxes that do not lie in the grid."""
-        wanted = (len(self.low), len(self.shape))
-        if self.low.shape != wanted or self.high.shape != wanted:
-            raise OptionError(
-                f"the corners of a workload have shapes {self.low.shape} and {self.high.shape}",
-                why=f"a grid of {len(self.shape)} axes needs a row of {len(self.shape)} numbers per query, twice",
-            )
-        if not len(self.low):
-            raise OptionError("the workload has no queries", fix="Workload.identity(shape)")
-        outside = np.flatnonzero(np.any((self.low < 0) | (self.low >= self.high) | (self.high > self.shape), axis=1))
-        if outside.size:
-            box = f"{self.low[outside[0]].tolist()} to {self.high[outside[0]].tolist()}"
-            raise OptionError(
-                f"query {outside[0]} of the workload, from {box}, does not lie in the grid {self.shape}",
-                why="0 <= low < high <= side on every axis; high is the first cell no longer inside",
-            )
 
     def over(self, cells: ArrayLike) -> Estimate:
         """An estimate that answers it: of cells in row-major order, or of one number that stands for each.
@@ -75,124 +27,9 @@ class Workload:
         >>> Workload.prefixes(4).over([2]).answers(Workload.prefixes(4))
         array([2., 4., 6., 8.])
         """
-        from jostle.tasks.ranges.estimate import Estimate  # noqa: PLC0415 - estimates are about workloads
-
         numbers, count = np.asarray(cells, dtype=np.float64).ravel(), int(np.prod(self.shape, dtype=object))
         if len(numbers) not in {1, count}:
             raise OptionError(
                 f"{len(numbers)} numbers for {count} cells", fix="each cell has one, or all have the same"
             )
         return Estimate(np.full(self.shape, numbers[0]) if len(numbers) == 1 else numbers.reshape(self.shape))
-
-    @classmethod
-    def identity(cls, shape: int | Sequence[int]) -> Workload:
-        """One query per cell, in row-major order."""
-        sides = _shape(shape)
-        _check_count(int(np.prod(sides, dtype=object)))
-        low = np.indices(sides).reshape(len(sides), -1).T
-        return cls(sides, low, low + 1)
-
-    @classmethod
-    def prefixes(cls, shape: int | Sequence[int]) -> Workload:
-        """For each cell the box from the first cell to it."""
-        cells = cls.identity(shape)
-        return cls(cells.shape, np.zeros_like(cells.low), cells.high)
-
-    @classmethod
-    def all_ranges(cls, shape: int | Sequence[int]) -> Workload:
-        """Every box there is."""
-        sides = _shape(shape)
-        _check_count(int(np.prod([side * (side + 1) // 2 for side in sides], dtype=object)))
-        pairs = [np.triu_indices(side) for side in sides]
-        chosen = np.indices([len(low) for low, _ in pairs]).reshape(len(sides), -1)
-        low = np.stack([starts[index] for (starts, _), index in zip(pairs, chosen, strict=True)], axis=1)
-        last = np.stack([ends[index] for (_, ends), index in zip(pairs, chosen, strict=True)], axis=1)
-        return cls(sides, low, last + 1)
-
-    @classmethod
-    def random_ranges(cls, shape: int | Sequence[int], count: int = 2000, *, seed: int = 0) -> Workload:
-        """Boxes whose sides are uniform, from 1 to the grid's, each laid down uniformly where it fits.
-
-        The seed is public, as the workload is.
-        """
-        sides = np.array(_shape(shape), dtype=np.int64)
-        _check_count(count)
-        generator = np.random.default_rng(seed)
-        lengths = generator.integers(1, sides, size=(count, len(sides)), endpoint=True)
-        low = generator.integers(0, sides - lengths, endpoint=True)
-        return cls(tuple(sides.tolist()), low, low + lengths)
-
-    @classmethod
-    def boxes(
-        cls, shape: int | Sequence[int], boxes: Iterable[tuple[int | Sequence[int], int | Sequence[int]]]
-    ) -> Workload:
-        """The listed boxes, each given by its low corner and, one past the last cell, its high corner."""
-        sides = _shape(shape)
-        corners = [(np.atleast_1d(low), np.atleast_1d(high)) for low, high in boxes]
-        if any(low.shape != (len(sides),) or high.shape != (len(sides),) for low, high in corners):
-            raise OptionError(f"a box does not have {len(sides)} numbers per corner, one per axis of the grid")
-        if not corners:
-            raise OptionError("the workload has no queries", fix="Workload.identity(shape)")
-        return cls(sides, np.stack([low for low, _ in corners]), np.stack([high for _, high in corners]))
-
-    @classmethod
-    def in_units(cls, schema: Schema, asked: Workload | Asked) -> Workload:
-        """Boxes in the units of a schema's columns, each axis that is not named being whole.
-
-        >>> from jostle.tables import Categorical, Numeric
-        >>> schema = Schema({"income": Numeric(0, 100_000, bins=20), "ill": Categorical(["no", "yes"])})
-        >>> Workload.in_units(schema, [{"income": (20_000, 50_000)}, {"income": (None, 5_000), "ill": "yes"}])
-        <Workload of 2 ranges on a grid of 20 x 2>
-        """
-        shape = tuple(schema[name].size for name in schema.names)
-        if not isinstance(asked, Workload):
-            return cls.boxes(shape, corners_of(schema, asked))
-        if asked.shape != shape:
-            raise OptionError(
-                f"the workload is for a grid of shape {asked.shape}, but the table's is {shape}",
-                why="the table's columns are the grid's axes, in the schema's order",
-            )
-        return asked
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    def __repr__(self) -> str:
-        return f"<Workload of {len(self):,} ranges on a grid of {' x '.join(map(str, self.shape))}>"
-
-    def answers(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """The sum of the cells in each box, by a summed-area table."""
-        grid = np.asarray(cells, dtype=np.float64)
-        if grid.shape != self.shape:
-            raise OptionError(f"the workload is for a grid of shape {self.shape}, not {grid.shape}")
-        answers: NDArray[np.float64] = box_sums(grid, self.low, self.high)
-        return answers
-
-    def sizes(self) -> NDArray[np.float64]:
-        """How many cells each box has."""
-        sizes: NDArray[np.float64] = np.prod(self.high - self.low, axis=1, dtype=np.float64)
-        return sizes
-
-    def sample(self, count: int) -> Workload:
-        """At most so many of the queries, spread evenly over the list."""
-        if len(self) <= count:
-            return self
-        chosen = np.linspace(0, len(self) - 1, count).round().astype(np.int64)
-        return Workload(self.shape, self.low[chosen], self.high[chosen])
-
-    def coverage(self) -> NDArray[np.bool_]:
-        """For a sample only, which cells each query holds: queries by cells in row-major order."""
-        inside = np.ones((len(self), 1), dtype=np.bool_)
-        for axis, side in enumerate(self.shape):
-            index = np.arange(side)
-            along = (index >= self.low[:, axis, None]) & (index < self.high[:, axis, None])
-            inside = (inside[:, :, None] & along[:, None, :]).reshape(len(self), -1)
-        return inside
-
-
-def _check_count(count: int) -> None:
-    if count > MOST_QUERIES:
-        raise OptionError(
-            f"{count:,} queries are more than the {MOST_QUERIES:,} that are held at once",
-            fix="Workload.random_ranges(shape, 2000)",
-        )

@@ -20,8 +20,9 @@ from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import Plan, judge_in, rehearse_all, seed_of
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError
-from jostle.options.base import Option, get
+from jostle.options.base import Option
 from jostle.options.functions import function_option
+from jostle.options.registry import get
 from jostle.privacy.probe import Probe
 from jostle.tasks import Judge
 

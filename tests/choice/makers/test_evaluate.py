@@ -23,8 +23,8 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError
-from jostle.options.base import get
 from jostle.options.functions import function_option
+from jostle.options.registry import get
 from jostle.privacy.probe import Probe
 from jostle.tasks import make_instance
 

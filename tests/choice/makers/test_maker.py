@@ -27,8 +27,9 @@ from jostle.choice.makers.training import judge_all
 from jostle.corpora.folders import public
 from jostle.corpora.specs import TableSpec
 from jostle.errors import BudgetError, ChoiceError, OptionError
-from jostle.options.base import Option, get
+from jostle.options.base import Option
 from jostle.options.functions import function_option
+from jostle.options.registry import get
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.expressions import Expression
 from jostle.privacy.probe import Probe

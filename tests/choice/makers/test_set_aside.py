@@ -20,7 +20,7 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import CorpusError, JostleError
-from jostle.options.base import get
+from jostle.options.registry import get
 from jostle.sites import choose
 from jostle.tasks import CLASSIFICATION
 

@@ -98,7 +98,7 @@ def test_a_model_without_a_rule_is_refused() -> None:
         ({"among": ["JostledTree"]}, ChoiceError),
         ({"among": ["Identity"]}, ChoiceError),
         ({"among": [SelectPrivately(among=["Majority"])]}, ChoiceError),
-        ({"among": ["NoSuchThing"]}, OptionError),
+        ({"among": ["NoSuchThing"]}, ChoiceError),
         ({"among": ["Majority"], "gamma": 0}, OptionError),
         ({"among": ["Majority"], "gamma": "1/20000"}, BudgetError),
         ({"among": ["Majority"], "eta": 2}, BudgetError),

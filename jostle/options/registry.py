@@ -1,0 +1,94 @@
+"""All Options: those that come with Jostle, those of installed packages, and one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, overload
+
+from jostle.errors import OptionError
+from jostle.options.base import Option, is_built_in, registered
+from jostle.options.literals import ClassifierName, GridName, PublisherName, SelectorName
+from jostle.options.written import made, name_in
+from jostle.tasks import Task, task_of
+from jostle.tasks.answers import Answer
+from jostle.tasks.classification.model import Model
+from jostle.tasks.publishing.published import Published
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.selection.selected import SelectedFeatures
+
+__all__ = ["built_in", "get", "load_installed", "names", "options_for"]
+
+ENTRY_POINT = "jostle.options"
+
+
+def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
+    """Names of all registered Options, or of those of one task."""
+    wanted = None if task is None else task_of(task)
+    _load()
+    load_installed()
+    return tuple(sorted(name for name, kind in registered().items() if wanted in {None, kind.task}))
+
+
+def built_in() -> tuple[type[Option], ...]:
+    """The Options that come with Jostle, by their names."""
+    _load()
+    known = (kind for _, kind in sorted(registered().items()))
+    return tuple(kind for kind in known if isinstance(kind, type) and is_built_in(kind))
+
+
+def options_for(task: str | Task[Any]) -> Iterator[Option]:
+    """Yield every registered Option of a task, with its default parameters."""
+    return (get(name) for name in names(task))
+
+
+@overload
+def get(name: ClassifierName) -> Option[Model]: ...
+@overload
+def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
+@overload
+def get(name: PublisherName) -> Option[Published]: ...
+@overload
+def get(name: SelectorName) -> Option[SelectedFeatures]: ...
+@overload
+def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
+@overload
+def get(name: str) -> Option: ...
+def get(name: str, *, task: Task[Any] | None = None) -> Option:
+    """Option of this name, which may give parameters: "FriedmanSchuster(depth=3)".
+
+    Args:
+        name: of a built-in Option, of one's own or of an installed package's; with some of its parameters, or none.
+        task: what it is to answer: another Option is refused, and a type checker knows what it gives back.
+
+    Raises:
+        OptionError: there is no Option of the name, it cannot have these parameters, or it answers another task.
+    """
+    _load()
+    if name_in(name) not in {None, *registered()}:
+        load_installed()
+    found = made(name, registered())
+    if task is not None and found.task is not task:
+        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {task.does} is asked for")
+    return found
+
+
+def _load() -> None:
+    """Import the built-in Options, which register themselves."""
+    from jostle.options import catalogue  # noqa: F401, PLC0415 - registers on import; loads every algorithm
+
+
+@cache
+def load_installed() -> None:
+    """Import what installed packages bring under the entry point `jostle.options`; it registers itself."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes its time, and is asked once
+
+    for found in entry_points(group=ENTRY_POINT):
+        try:
+            found.load()
+        except Exception as mistake:  # noqa: BLE001 - another package may fail in any way
+            raise OptionError(
+                f"the Options of {found.value} cannot be loaded: {type(mistake).__name__}: {mistake}",
+                why=f"an installed package brings them, under the entry point {ENTRY_POINT}",
+                fix="mend that package, or take it out",
+            ) from None
