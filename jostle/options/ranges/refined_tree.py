@@ -1,9 +1,11 @@
-"""RefinedTree: count a few regions, cut those that stand out of noise, count again, and fit all counts together.
+"""RefinedTree: count a few regions, cut those that stand out of noise, count again, and take all counts together.
 
-Ours. Every round counts one partition of the grid, made of nodes of the tree of halvings: a region is cut on as long as
-its records, as the rounds before have them, stand out of the next round's noise. So regions are as fine as records are
-many, and where they are few, none is spent on telling cells apart by their noise. What is counted is counted
-for good: least squares over all rounds gives the estimate, without negative counts.
+Ours. Every round counts one partition of the grid, made of nodes of the tree of halvings. From what was counted before
+it is foreseen which regions the last round will count: a region is cut on as long as its records stand out of that
+round's noise. So regions are as fine as records are many, and where they are few, none is spent on telling cells apart
+by their noise. The round between counts the same regions a few levels coarser: of a range over many fine regions, the
+sum is known by it, as it is by the upper levels of a tree of counts. What is counted is counted for good: the
+estimate takes all rounds together (`reading.careful_leaves`).
 
 Zhang, Xiao, Xie, PrivTree, SIGMOD 2016, cuts by noisy counts of every node on the way down; here all rounds' counts are
 in the estimate, so looking costs little.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
+from jostle.options.ranges.reading import careful_leaves
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -37,8 +41,10 @@ Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
-FIRST_LEVEL = 4
-"""The first round counts this level of a tree that is at least twice as deep."""
+FIRST_LEVEL = 2
+"""The first round counts this level and one more for each axis, of a tree that is at least twice as deep."""
+RAISED = 3
+"""By how many levels regions of the round between are coarser than those foreseen for the last."""
 PUBLIC_DOUBT = 1e-3
 """Variance of a total that is known: so little that it never matters."""
 UNKNOWN = 1e18
@@ -80,24 +86,46 @@ class CountedTree:
             precision[level] = precision[level] + marks / variance
         return CountedTree(self.tree, tuple(weighted), tuple(precision), np.union1d(self.regions, starts))
 
-    def leaves(self) -> tuple[Tree, Floats]:
-        """The tree of what was counted, and the least-squares counts of its leaves, none below 0."""
-        levels, counts, noise = [], [], []
-        for level, starts in enumerate(self.tree.starts):
+    def known(self) -> tuple[Tree, list[Floats], list[Floats]]:
+        """The tree of what was counted; per level the mean counts of its nodes, and their variances.
+
+        What is known of a region that no partition cuts stands at the leaves.
+        """
+        nodes, held = [], []
+        weighted, precision = np.zeros(len(self.regions)), np.zeros(len(self.regions))
+        for starts, sums, weights in zip(self.tree.starts, self.weighted, self.precision, strict=True):
             # A node that is part of an uncut region begins where none does; a region goes down to the last level.
             here = np.intersect1d(starts, self.regions, assume_unique=True)
-            known = np.flatnonzero(self.precision[level])
-            places = np.searchsorted(here, starts[known])
-            found, doubt = np.zeros(len(here)), np.full(len(here), UNKNOWN)
-            found[places] = self.weighted[level][known] / self.precision[level][known]
-            doubt[places] = 1 / self.precision[level][known]
-            levels.append(here)
-            counts.append(found)
-            noise.append(doubt)
+            inside = np.diff(np.searchsorted(self.regions, np.append(starts, len(self.tree.order))))
+            places = np.searchsorted(here, starts)
+            upper, lower = (np.flatnonzero((weights > 0) & each) for each in (inside > 1, inside == 1))
+            region = np.searchsorted(self.regions, starts[lower])
+            weighted[region] += sums[lower]
+            precision[region] += weights[lower]
+            nodes.append(here)
+            held.append((places[upper], sums[upper], weights[upper]))
             if len(here) == len(self.regions):
                 break
-        tree = Tree(self.tree.shape, self.tree.order, tuple(levels))
+        held[-1] = (np.arange(len(self.regions)), weighted, precision)
+        counts, noise = [], []
+        for here, (places, sums, weights) in zip(nodes, held, strict=True):
+            found, doubt = np.zeros(len(here)), np.full(len(here), UNKNOWN)
+            seen = weights > 0
+            found[places[seen]] = sums[seen] / weights[seen]
+            doubt[places[seen]] = 1 / weights[seen]
+            counts.append(found)
+            noise.append(doubt)
+        return Tree(self.tree.shape, self.tree.order, tuple(nodes)), counts, noise
+
+    def leaves(self) -> tuple[Tree, Floats]:
+        """The tree of what was counted, and the least-squares counts of its leaves, none below 0."""
+        tree, counts, noise = self.known()
         return tree, nonnegative(tree, *least_squares(tree, counts, noise))
+
+    def estimate(self) -> Floats:
+        """The grid that all counts together make expect."""
+        tree, counts, noise = self.known()
+        return tree.spread(careful_leaves(tree, counts, noise))
 
     def partition(self, least: float) -> list[Marks]:
         """The nodes that are not cut, per level: cut is what seems to hold at least so many records."""
@@ -118,6 +146,26 @@ class CountedTree:
         return partition
 
 
+def raised(tree: Tree, partition: Sequence[Marks], least: int) -> list[Marks]:
+    """A coarser partition: the ancestors of its regions `RAISED` levels up, but none above level *least*.
+
+    A region that is above that level itself stays as it is; where regions of several levels have one ancestor, it is
+    cut as far as the finest of them asks for.
+    """
+    deepest = [np.where(marks, level, 0) for level, marks in enumerate(partition)]
+    for level in reversed(range(len(partition) - 1)):
+        np.maximum.at(deepest[level], tree.parents(level + 1), deepest[level + 1])
+    coarser: list[Marks] = []
+    there = np.ones(1, dtype=np.bool_)
+    for level, below in enumerate(deepest):
+        cut = there & (np.clip(below - RAISED, np.minimum(below, least), None) > level)
+        coarser.append(there & ~cut)
+        if not cut.any():
+            break
+        there = cut[tree.parents(level + 1)]
+    return coarser
+
+
 def starts_of(tree: Tree, partition: Sequence[Marks]) -> Places:
     """Where a partition's regions begin in the tree's order, rising."""
     return np.sort(np.concatenate([tree.starts[level][marks] for level, marks in enumerate(partition)]))
@@ -132,44 +180,52 @@ class RefinedTree(GridOption):
     of its regions. Which partition is counted next depends on counts that are released.
     """
 
-    first_share: Fraction = share("3/20")
-    """Part of epsilon that buys the first round, of one coarse level."""
-    second_share: Fraction = share("7/20", zero=True)
+    version: ClassVar[int] = 2
+
+    first_share: Fraction = share("1/3")
+    """Part of epsilon, over the number of axes, that buys the first round, of one coarse level.
+
+    The more axes there are, the less of a range's error is in what is known of large regions.
+    """
+    second_share: Fraction = share("1/3", zero=True)
     """Part that buys a round between the first and the last; none if 0."""
     threshold: float = positive(3.0)
-    """A region is cut that seems to hold so many standard deviations of the next round's noise."""
+    """A region is cut that seems to hold so many standard deviations of the last round's noise."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """One tally with noise for each round."""
-        return in_turn([Laplace(budget) for budget in self.budgets(epsilon)])
+        return in_turn([Laplace(budget) for budget in self.budgets(schema, epsilon)])
 
     def refuses(self, schema: Schema) -> str | None:
         """Refuse shares that leave nothing for the last round."""
-        if self.first_share + self.second_share >= 1:
+        if self.first_share / len(schema.names) + self.second_share >= 1:
             return "first_share and second_share leave nothing for the last round"
         return super().refuses(schema)
 
-    def budgets(self, epsilon: Fraction) -> list[Fraction]:
+    def budgets(self, schema: Schema, epsilon: Fraction) -> list[Fraction]:
         """The budget of each round."""
-        shares = [self.first_share, self.second_share, 1 - self.first_share - self.second_share]
-        return [epsilon * share for share in shares if share]
+        first = self.first_share / len(schema.names)
+        return [epsilon * share for share in (first, self.second_share, 1 - first - self.second_share) if share]
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """The estimate."""
         schema = db.schema
         tree = halving_tree(grid_shape(schema))
-        level = min(FIRST_LEVEL, (len(tree.starts) - 1) // 2)
+        level = min(FIRST_LEVEL + len(tree.shape), (len(tree.starts) - 1) // 2)
         partition = [np.full(len(starts), place == level) for place, starts in enumerate(tree.starts[: level + 1])]
         counted = CountedTree.nothing(tree)
         rows = schema.rows
         if rows is not None:
             counted = counted.and_rows(rows)
-        for number, budget in enumerate(self.budgets(epsilon)):
+        budgets = self.budgets(schema, epsilon)
+        least = self.threshold * math.sqrt(noise_variance(1 / budgets[-1]))
+        for number, budget in enumerate(budgets):
             if number:
-                partition = counted.partition(self.threshold * math.sqrt(noise_variance(1 / budget)))
+                partition = counted.partition(least)
+            if 0 < number < len(budgets) - 1:
+                partition = raised(tree, partition, 2 * level)
             kernel = Regions(schema.names, tree.order, (starts_of(tree, partition),))
             (scale,) = level_scales(kernel, ALL, schema, budget)
             (noisy,) = db.perform(AddNoiseByLevel(kernel, ALL), budget, site=f"round {number + 1}")
             counted = counted.and_counts(partition, noisy, noise_variance(scale))
-        found, leaves = counted.leaves()
-        return Estimate(found.spread(leaves))
+        return Estimate(counted.estimate())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from scipy.stats import norm
 
 from jostle.options.ranges import reading
 from jostle.options.ranges.base import noise_variance
-from jostle.options.ranges.reading import read_leaves
+from jostle.options.ranges.reading import careful_leaves, read_leaves
 from jostle.options.ranges.split_model import SPLITS, SplitModel
 from jostle.options.ranges.tree import chain_tree, halving_tree, least_squares, nonnegative
 from jostle.privacy.amounts import exact
+from jostle.tasks.ranges.workload import Workload
 
 EVEN = SplitModel(widths=(0.2,), kinds=[[0, 0, 1, 0]], handed_down=[[1]], first=[1])
 ONE_SIDED = SplitModel(widths=(0.2,), kinds=[[0.5, 0.5, 0, 0]], handed_down=[[1]], first=[1])
@@ -143,6 +145,55 @@ def test_below_the_leaves_that_are_read_counts_are_split_by_least_squares(monkey
     assert part.sum() == pytest.approx(whole.sum(), rel=0.02)
     # Least squares leaves the differences within a part of four cells as they were found.
     assert np.diff(part.reshape(4, 4), axis=1)[:, 0] == pytest.approx(np.diff(plain.reshape(4, 4), axis=1)[:, 0])
+
+
+def steps(generator: np.random.Generator) -> NDArray[np.float64]:
+    return np.repeat(generator.uniform(0, 40, 8), 32)
+
+
+def spikes(generator: np.random.Generator) -> NDArray[np.float64]:
+    return np.where(generator.uniform(size=256) < 0.05, generator.pareto(1, 256) * 100, 0)
+
+
+def bell(generator: np.random.Generator) -> NDArray[np.float64]:
+    middle, width = generator.uniform(60, 200), generator.uniform(8, 60)
+    heights: NDArray[np.float64] = 4000 / width * np.exp(-(((np.arange(256) - middle) / width) ** 2))
+    return heights
+
+
+def rough(generator: np.random.Generator) -> NDArray[np.float64]:
+    return generator.gamma(0.5, 40, 256)
+
+
+def comb(generator: np.random.Generator) -> NDArray[np.float64]:
+    return np.where(np.arange(256) % 3 == generator.integers(3), 60.0, 1.0)
+
+
+@pytest.mark.parametrize("kind", [steps, spikes, bell, rough, comb])
+@pytest.mark.parametrize("scale", [3.0, 30.0])
+def test_a_careful_reading_is_nowhere_much_worse_than_least_squares(
+    kind: Callable[[np.random.Generator], NDArray[np.float64]], scale: float
+) -> None:
+    """By 5% at most, over many grids of a kind, whether or not the model knows that kind; by ranges, not by cells."""
+    tree = halving_tree((256,))
+    workload = Workload.random_ranges((256,), 200, seed=1)
+    levels = {2, 5, 8}
+    careful, plain = [], []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        truth = generator.poisson(kind(generator))
+        counts = [
+            np.rint(np.add.reduceat(truth, starts) + generator.laplace(0, scale, len(starts)))
+            if level in levels
+            else None
+            for level, starts in enumerate(tree.starts)
+        ]
+        noise = [2 * scale**2 if level in levels else math.inf for level in range(len(tree.starts))]
+        wanted = workload.answers(truth)
+        careful.append(np.linalg.norm(workload.answers(careful_leaves(tree, counts, noise)) - wanted))
+        fitted = nonnegative(tree, *least_squares(tree, counts, noise))
+        plain.append(np.linalg.norm(workload.answers(fitted) - wanted))
+    assert np.mean(careful) <= 1.05 * np.mean(plain)
 
 
 def test_the_model_is_made_of_chances() -> None:

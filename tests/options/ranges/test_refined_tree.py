@@ -1,7 +1,9 @@
-"""RefinedTree: its partitions cover every cell once, and its fit is least squares over all that was counted."""
+"""RefinedTree: its partitions cover every cell once, and its estimate is of all that was counted."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +13,8 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle.errors import OptionError
-from jostle.options.ranges.refined_tree import CountedTree, RefinedTree, starts_of
-from jostle.options.ranges.tree import halving_tree
+from jostle.options.ranges.refined_tree import RAISED, CountedTree, RefinedTree, raised, starts_of
+from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.privacy.events import Laplace, in_turn
 from jostle.tables.table import Table
 from jostle.tasks.ranges.workload import Workload
@@ -70,6 +72,40 @@ def test_the_fit_is_least_squares_over_all_rounds(seed: int) -> None:
     np.testing.assert_allclose(leaves, expected, rtol=1e-6)
 
 
+def levels_of(tree: Tree, partition: list[np.ndarray]) -> np.ndarray:
+    """The level of each cell's region, in the tree's order."""
+    found = np.full(len(tree.order), -1)
+    for level, marks in enumerate(partition):
+        ends = np.append(tree.starts[level][1:], len(tree.order))
+        for node in np.flatnonzero(marks):
+            assert (found[tree.starts[level][node] : ends[node]] == -1).all(), "no cell is in two regions"
+            found[tree.starts[level][node] : ends[node]] = level
+    assert (found >= 0).all(), "every cell is in a region"
+    return found
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.sampled_from([(64,), (16, 16), (5, 13)]))
+def test_a_raised_partition_is_as_much_coarser_as_it_may_be(seed: int, least: int, shape: tuple[int, ...]) -> None:
+    """Each cell's region is its old one or one above it; it is cut exactly where a finer region inside asks for it."""
+    generator = np.random.default_rng(seed)
+    tree = halving_tree(shape)
+    cells = np.rint(generator.pareto(0.9, math.prod(shape)))
+    whole = [np.full(len(starts), level == len(tree.starts) - 1) for level, starts in enumerate(tree.starts)]
+    line = cells[tree.order]
+    known = CountedTree.nothing(tree).and_counts(whole, np.add.reduceat(line, starts_of(tree, whole)), 0.01)
+    fine = known.partition(float(generator.uniform(1, cells.sum() + 2)))
+    before, after = levels_of(tree, fine), levels_of(tree, raised(tree, fine, least))
+    assert (after <= before).all()
+    wanted = np.clip(before - RAISED, np.minimum(before, least), None)
+    for level, starts in enumerate(tree.starts):
+        for first, end in itertools.pairwise([*starts.tolist(), len(line)]):
+            inside = after[first:end]
+            if inside.max() > level and inside.min() >= level:
+                assert wanted[first:end].max() > level, "a node is cut only if a region in it is to be finer"
+            if (inside == level).all():
+                assert wanted[first:end].max() <= level, "a region is as fine as what is in it asks for"
+
+
 @pytest.mark.parametrize("shape", [(37,), (13, 7), (4, 5, 3)])
 def test_without_noise_to_speak_of_it_is_exact(shape: tuple[int, ...]) -> None:
     cells = np.random.default_rng(1).integers(0, 9, shape)
@@ -95,9 +131,27 @@ def test_few_records_are_not_told_apart_where_noise_would_tell_them_apart() -> N
 def test_each_round_is_charged_its_share() -> None:
     trace = Trace()
     db = jostle.rehearse(Table.from_grid(np.full((8, 8), 9)), epsilon=1, seed=1, trace=trace)
-    option = RefinedTree(first_share=Fraction(1, 5), second_share=Fraction(0))
+    option = RefinedTree(first_share=Fraction(2, 5), second_share=Fraction(0))
     assert option.cost(db.schema, Fraction(1)) == in_turn([Laplace(Fraction(1, 5)), Laplace(Fraction(4, 5))])
     option(db, epsilon=1)
     assert db.left == 0
+    rounds = [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]
+    assert RefinedTree().cost(db.schema, Fraction(1)) == in_turn([Laplace(each) for each in rounds])
     with pytest.raises(OptionError, match="leave nothing for the last round"):
-        RefinedTree(first_share=Fraction(1, 2), second_share=Fraction(1, 2))(db, epsilon=1)
+        RefinedTree(first_share=Fraction(4, 5), second_share=Fraction(3, 5))(db, epsilon=1)
+
+
+def test_with_plenty_of_records_coarse_counts_are_bought_as_well() -> None:
+    """So ranges over many cells are better known than by cells and a few large regions alone."""
+    cells = np.rint(np.random.default_rng(3).gamma(0.5, 4000, 1024)).astype(np.int64)
+    workload = Workload.random_ranges(1024, 300, seed=1)
+    truth = workload.answers(cells)
+
+    def off(option: jostle.options.Option) -> float:
+        found = [
+            option(jostle.rehearse(Table.from_grid(cells), seed=n), epsilon="1/10").answers(workload) for n in range(6)
+        ]
+        return float(np.mean([np.linalg.norm(each - truth) for each in found]))
+
+    assert off(RefinedTree()) < off(RefinedTree(second_share=Fraction(0)))
+    assert off(RefinedTree()) < 0.5 * off(jostle.options.get("Identity"))
