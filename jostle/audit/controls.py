@@ -24,6 +24,7 @@ from jostle.audit.pairs import (
     histograms_adjacent,
     key_pairs,
 )
+from jostle.audit.refining import COUNTS, AnotherCount, RefinedCount
 from jostle.audit.selections import GridChoice, NoisyMax, RunChoice, SmoothLeaf
 from jostle.audit.subjects import Fault, Subject, register
 from jostle.audit.thresholds import StopWithValue, ThresholdedAnswers, threshold_testing, threshold_testing_chances
@@ -46,6 +47,8 @@ _occupied = SparseHistogram(cells=4, threshold=2, empty_too=False)
 _greedy_leaf = OneLevelTree(leaf_share=Fraction(1))
 _shared_leaf = NoisyCounts(sensitivity=1, weight=3)
 _narrow = NoisyCounts(sensitivity=1, weight=-(2**31))
+_another = AnotherCount()
+_never_stays = RefinedCount(may_stay=False)
 _no_alpha = TwoLevelCell(first_share=Fraction(1), second_share=Fraction(1))
 
 
@@ -255,6 +258,30 @@ CONTROLS: tuple[Subject[Any], ...] = (
         pairs=answer_pairs(2, monotone=False),
         distribution=RunChoice(grain=Fraction(21, 20)).distribution,
         fault=Fault("costs that move by 2.1 steps move the threshold by 3 whole ones", "PickPartition of Jostle 0.1"),
+    ),
+    Subject(
+        name="RefinedWithFreshNoise",
+        module=__name__,
+        about="a count at half of epsilon, then at all of it with noise of its own, charged as one refined",
+        pairs=COUNTS,
+        sample=_another.sample,
+        distribution=_another.distribution,
+        fault=Fault(
+            "two answers with noise of their own cost 1.5 epsilon: their noise averages out",
+            "Koufogiannis, Han, Pappas, 2015, on what refining saves",
+        ),
+    ),
+    Subject(
+        name="RefinedNeverTheSame",
+        module=__name__,
+        about="a count at half of epsilon, then refined to all of it by noise that never stays as it was",
+        pairs=COUNTS,
+        sample=_never_stays.sample,
+        distribution=_never_stays.distribution,
+        fault=Fault(
+            "more noise is 0 with some chance: without that, the first answer is not made of the second",
+            "Gupte, Sundararajan, PODS 2010, for the noise that is added",
+        ),
     ),
 )
 """In the order of the auditor's table."""

@@ -25,6 +25,7 @@ from jostle.audit.outputs import as_keys
 from jostle.audit.subjects import Data, Exact, Sample, Sampler
 from jostle.errors import AuditError
 from jostle.privacy.amounts import Amount, exact
+from jostle.privacy.noise import Noise
 from jostle.privacy.reals import Chance, Ratio, RationalChance
 
 __all__ = ["Forks", "enumerated", "enumerated_runs", "permute_and_flip_chances"]
@@ -86,6 +87,10 @@ class Forks:
         values, chances, left = laplace_table(exact(scale, "scale"), self.cut)
         table = values.tolist(), chances.tolist(), left
         return np.array([self._take(*table) for _ in range(size)], dtype=np.int64)
+
+    def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
+        """Take the noise that noise was made of, by the code that draws it."""
+        return Noise.less_laplace(self, drawn, scale, less)  # type: ignore[arg-type]  # it draws like one
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
         """Take draws beyond the threshold, where noise is geometric."""

@@ -13,6 +13,7 @@ from jostle.audit.contingency import grid_pairs, table_pairs
 from jostle.audit.counting import NoisyCounts, OneLevelTree, SparseHistogram, TwoLevelCell
 from jostle.audit.forks import enumerated
 from jostle.audit.pairs import answer_pairs, histogram_pairs, key_pairs
+from jostle.audit.refining import COUNTS, RefinedCount
 from jostle.audit.selections import GridChoice, NoisyMax, PeelingRounds, RunChoice, SinglePick
 from jostle.audit.subjects import Subject, register
 from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
@@ -30,6 +31,7 @@ _select = SinglePick(monotone=False)
 _select_monotone = SinglePick(monotone=True)
 _peel = PeelingRounds(rounds=2, monotone=False)
 _peel_monotone = PeelingRounds(rounds=2, monotone=True)
+_refined = RefinedCount()
 _noisy_max = NoisyMax(factor=2)
 _sparse = SparseHistogram(cells=4, threshold=2)
 _standard = ThresholdedAnswers(threshold_share=balanced_share(2, monotone=False), query_noise=4, positives=2)
@@ -58,6 +60,14 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=histogram_pairs(3, "replace_one"),
         sample=_moved_counts.sample,
         distribution=_moved_counts.distribution,
+    ),
+    Subject(
+        name="RefinedCount",
+        module=__name__,
+        about="a count at half of epsilon, then refined to all of it: both are seen",
+        pairs=COUNTS,
+        sample=_refined.sample,
+        distribution=_refined.distribution,
     ),
     Subject(
         name="PermuteAndFlip",

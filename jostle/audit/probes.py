@@ -74,6 +74,11 @@ def _counts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
     return tuple(db.histogram("part", "value", epsilon=epsilon).ravel().tolist())
 
 
+def _refined(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    first = db.histogram("value", epsilon=epsilon / 2)
+    return (*first.ravel().tolist(), *first.refine(epsilon=epsilon).ravel().tolist())
+
+
 def _commonest(db: Probe, epsilon: Fraction) -> str:
     return db.commonest("value", epsilon)
 
@@ -131,6 +136,8 @@ def _subject(
 PROBES: tuple[Subject[Rows], ...] = (
     _subject("ProbeHistogram", "a probe's histogram, a row added", _counts, "add_remove"),
     _subject("ProbeHistogramReplaced", "a probe's histogram, a row replaced", _counts, "replace_one"),
+    _subject("ProbeRefined", "a probe's histogram, and the same refined", _refined, "add_remove"),
+    _subject("ProbeRefinedReplaced", "the same, a row replaced", _refined, "replace_one"),
     _subject("ProbeCommonest", "a probe's commonest value, a row added", _commonest, "add_remove"),
     _subject("ProbeCommonestReplaced", "a probe's commonest value, a row replaced", _commonest, "replace_one"),
     _subject("ProbeSparse", "a probe's sparse histogram, a row added", _sparse, "add_remove"),

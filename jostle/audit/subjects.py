@@ -49,6 +49,9 @@ class Sampler(Protocol):
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
         """Draws with P(x) proportional to exp(-|x|/scale)."""
 
+    def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
+        """Return the noise of a smaller scale that each of *drawn* was made of."""
+
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """Draws of G >= 0 with P(G >= g) = ratio**g."""
 

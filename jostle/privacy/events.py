@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 
 from attrs import evolve, field, frozen
 
 from jostle.errors import EventError
-from jostle.privacy.fields import TYPES, fraction, positive
+from jostle.privacy.fields import TYPES, fraction, fractions, positive
 from jostle.tables.closed import Closed
 from jostle.tables.fields import Component, Components, Within, listed, whole
 from jostle.tables.schema import Neighbours
@@ -26,6 +27,7 @@ __all__ = [
     "InTurn",
     "Laplace",
     "PermuteAndFlip",
+    "Refined",
     "Repeated",
     "Selected",
     "copied",
@@ -56,6 +58,19 @@ class Laplace(Event):
     """Exact discrete Laplace noise, of scale sensitivity / epsilon, on all numbers of one tally."""
 
     epsilon: Fraction = field(converter=positive)
+
+
+@frozen
+class Refined(Event):
+    """One tally with exact discrete Laplace noise, released again with less of it: a chain (see `chains`)."""
+
+    levels: tuple[Fraction, ...] = field(converter=fractions)
+    """The epsilon of each release. All together cost what the last one costs."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse levels that do not rise."""
+        if not self.levels or any(after <= before for before, after in pairwise((Fraction(0), *self.levels))):
+            raise EventError("a tally is released again at a larger epsilon each time", fix="levels that rise")
 
 
 @frozen
@@ -117,7 +132,7 @@ class Disjoint(Event):
 
 EVENTS = Closed(
     "event",
-    (AboveThreshold, Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Repeated, Selected),
+    (AboveThreshold, Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Refined, Repeated, Selected),
     why="what is not known to be cheap may cost everything",
     error=EventError,
     types=TYPES,
@@ -149,6 +164,8 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
     kind = type(event)
     if kind is AboveThreshold or kind is Allotment or kind is Laplace or kind is PermuteAndFlip:
         return event.epsilon  # type: ignore[attr-defined,no-any-return]  # all have one
+    if isinstance(event, Refined) and kind is Refined:
+        return event.levels[-1]
     if isinstance(event, InTurn) and kind is InTurn:
         return sum((price(each, neighbours) for each in event.events), Fraction(0))
     if isinstance(event, Repeated) and kind is Repeated:

@@ -113,13 +113,38 @@ class Ledger:
 
     def charge(self, event: Event, site: str) -> Fraction:
         """Charge an event here and with everyone above, or raise BudgetError and charge nobody. Return its price."""
-        price(event, self.neighbours)  # refuses what is unknown
-        event = copied(event)
-        kept = Charge(site, event, price(event, self.neighbours))
+        return fresh(self.enter(event, site).epsilon)
+
+    def enter(self, event: Event, site: str) -> Charge:
+        """Charge an event as `charge` does; return the line itself, which is for nobody outside the room."""
+        kept = self._line(event, site)
         with self._lock:
             self.pay(kept.epsilon, site)
             self._items.append(kept)
-        return fresh(kept.epsilon)
+        return kept
+
+    def extend(self, line: Charge, event: Event, site: str) -> Charge:
+        """Pay what an event costs beyond the one that it began as, whose line in this ledger becomes the event's.
+
+        Refuse a line of another ledger: what was begun on one budget is not carried on on another.
+        """
+        kept = self._line(event, line.site)
+        with self._lock:
+            place = next((place for place in reversed(range(len(self._items))) if self._items[place] is line), None)
+            if place is None:
+                raise BudgetError(
+                    f"{site} carries on what was bought from another budget",
+                    why="what the two cost together would stand in no one account",
+                    fix="carry it on where it began",
+                )
+            self.pay(kept.epsilon - line.epsilon, site)
+            self._items[place] = kept
+        return kept
+
+    def _line(self, event: Event, site: str) -> Charge:
+        price(event, self.neighbours)  # refuses what is unknown
+        event = copied(event)
+        return Charge(site, event, price(event, self.neighbours))
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Pass an amount on to the payer and count it as spent."""

@@ -7,20 +7,24 @@ number, since what noise it has is another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite, log10
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, shown
+from jostle.privacy.amounts import Amount
 from jostle.privacy.evidence import CountEvidence, Evidence
 
 __all__ = ["Measured", "MeasuredCells", "MeasuredCount", "MeasuredNumber", "MeasuredTop"]
 
+Answer = TypeVar("Answer")
+Refining = Callable[[Amount, str | None], Answer]
+"""How an answer is had with less noise: at an epsilon, charged to a site."""
 MOST_SHOWN = 40
 """Lines of a table that is printed."""
 
@@ -52,6 +56,17 @@ class Measured(ABC):
         With *population*, of a population that the rows were drawn from, one by one.
         """
 
+    def refine(self, *, epsilon: Amount, site: str | None = None) -> Self:  # noqa: ARG002 - refused, whatever they are
+        """Return the same answer with less noise, at a larger epsilon, of which only the difference is charged.
+
+        Of counts and histograms, in the process and by the probe that asked for them.
+        """
+        raise ProbeError(
+            "this answer cannot be refined",
+            why="noise is taken off in steps from counts and histograms alone, as the probe that was asked gave them",
+            fix="db.count(epsilon).refine(epsilon=...), or db.histogram(...).refine(epsilon=...)",
+        )
+
 
 class _Single(Measured):
     """A number with the evidence for it."""
@@ -77,11 +92,18 @@ class _Single(Measured):
 class MeasuredCount(int, _Single):
     """A count of rows: a whole number, which noise may take below 0."""
 
-    def __new__(cls, evidence: CountEvidence) -> Self:
+    _refined: Refining[MeasuredCount] | None
+
+    def __new__(cls, evidence: CountEvidence, refined: Refining[MeasuredCount] | None = None) -> Self:
         """Make one of its evidence."""
         made = super().__new__(cls, evidence.noisy)
         made.evidence = evidence
+        made._refined = refined
         return made
+
+    def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
+        """Return the same count with less noise, at a larger epsilon, of which only the difference is charged."""
+        return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
     @property
     def value(self) -> int:
@@ -123,6 +145,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
     _whole: bool
     _noise: Fraction
     _cost: Fraction
+    _refined: Refining[MeasuredCells] | None
 
     @classmethod
     def of(
@@ -133,10 +156,11 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         *,
         noise: Fraction,
         cost: Fraction,
+        refined: Refining[MeasuredCells] | None = None,
     ) -> MeasuredCells:
         """Make one of noisy counts."""
         made = counts.view(cls)
-        made.columns, made.labels = columns, labels
+        made.columns, made.labels, made._refined = columns, labels, refined  # noqa: SLF001 - it is of this class
         made._whole, made._noise, made._cost = True, noise, cost  # noqa: SLF001 - it is of this class
         return made
 
@@ -182,6 +206,11 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
             ends[count] = evidence.population(miss) if population else evidence.own(miss)
         found = np.array([ends[count] for count in self.value.ravel().tolist()], dtype=np.float64).reshape(-1, 2)
         return found[:, 0].reshape(self.shape), found[:, 1].reshape(self.shape)
+
+    def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCells:
+        """Return the same counts with less noise, at a larger epsilon, of which only the difference is charged."""
+        self._check_whole()
+        return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
     @property
     def noise(self) -> Fraction:

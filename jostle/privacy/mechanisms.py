@@ -15,7 +15,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ProbeError
+from jostle.errors import NoiseError, ProbeError, TableError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip
 from jostle.privacy.measurements import Measurement, measured
@@ -23,13 +23,23 @@ from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Nois
 from jostle.privacy.reals import Tail
 from jostle.privacy.score_lists import SCORES
 from jostle.privacy.scores import Score, pick_rate
+from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Within, whole
 from jostle.tables.kernel_list import DENSE_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 
-__all__ = ["AddNoise", "AddNoiseAbove", "Mechanism", "Pick", "SparseAnswer", "sensitivity"]
+__all__ = [
+    "AddNoise",
+    "AddNoiseAbove",
+    "Mechanism",
+    "Pick",
+    "SparseAnswer",
+    "check_scale",
+    "check_tally",
+    "sensitivity",
+]
 
 
 MOST_KEPT = 10**8
@@ -212,3 +222,25 @@ class Pick(Mechanism):
     def shown(self, answer: int) -> NDArray[np.int64]:
         """The index."""
         return np.array([answer], dtype=np.int64)
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuse before any charge what the samplers would refuse after it."""
+    if not 0 < scale <= LARGEST_SCALE:
+        raise NoiseError(
+            f"the noise would have scale {show_amount(scale)}, which must be above 0 and at most 2**52",
+            why="the scale is what a row can change, over epsilon",
+            fix="ask about at least one thing, with a larger epsilon",
+        )
+
+
+def check_tally(tally: Partial, kernel: Kernel, cells: int) -> None:
+    """Refuse a tally that is not of the kernel's cells: noise would be added to something else."""
+    if isinstance(tally, SparseTally):
+        fits = not isinstance(kernel, DenseKernel) and (
+            not tally.keys.size or bool(tally.keys[0] >= 0 and tally.keys[-1] < cells)
+        )
+    else:
+        fits = isinstance(kernel, DenseKernel) and tally.shape == (cells,) and tally.dtype == np.int64
+    if not fits:
+        raise TableError("a tally does not have the cells that its kernel declares")

@@ -15,6 +15,14 @@ Permute-and-flip (McKenna, Sheldon 2020) walks the candidates in random order an
 exp(-gap * rate) comes up; all coins may be thrown beforehand, and the first success in a random order is a uniform one
 among the successes. A coin of bias exp(-gap * rate) is the event G >= gap with ratio exp(-rate).
 
+Noise of scale t can be made of noise of a smaller scale s by adding more (see `chains`). Backwards: given noise z of
+scale t that was made so, `less_laplace` draws the noise y of scale s that it was made of. Let a = exp(-1/t) and
+b = exp(-1/s), r = a b and q = b / a, and turn z round if it is below 0. P(y | z) is proportional to b**|y| times
+(a**|z - y| + [y = z] (1 - a**2) q / ((1 - q) (1 - r))), and these weights, whatever z is, sum to (1 - b**2) a**z over
+(1 - q) (1 - r). Hence y is below 0 with chance r (1 - q) / (1 - b**2), and -1 - y is geometric with ratio r then; else
+a geometric G with ratio q is drawn, and y = G if G <= z; else y = z with chance (1 - a**2) / (1 - r), or y - z - 1 is
+geometric with ratio r. Both chances are that one geometric variable is no greater than another (`NoLater`).
+
 Values beyond 2**63 - 1 are given as 2**63 - 1. With the largest scale accepted, 2**52, noise reaches that with
 probability exp(-2048), which every claim of exactness here leaves out. Waits for a success may well be longer; for them
 2**63 - 1 says *at least* that, which is past the last trial there can be.
@@ -38,7 +46,7 @@ from numpy.typing import NDArray
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
-from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, Ratio, RationalChance
+from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
 
 __all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "forget", "geometric"]
 
@@ -128,6 +136,22 @@ class Noise:
         magnitude = self.geometric(ratio, size)
         magnitude ^= -negative
         return magnitude
+
+    def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
+        """Return the noise of scale *less* that each of *drawn*, of a larger *scale*, was made of by adding more."""
+        more, fewer = 1 / _checked_scale(scale), 1 / _checked_scale(less)
+        if fewer <= more:
+            raise NoiseError("noise is made of noise of a smaller scale alone")
+        between, both = Exponential(_checked_scale(1 / (fewer - more))), Exponential(1 / (fewer + more))
+        far = np.abs(drawn)
+        found = self.geometric(between, far.size)
+        beyond = np.flatnonzero(found > far)
+        found[beyond] = far[beyond]
+        further = beyond[~self.bernoulli(NoLater(Exponential(1 / (2 * more)), between), beyond.size)]
+        found[further] += np.minimum(self.geometric(both, further.size), LARGEST - 1 - far[further]) + 1
+        across = np.flatnonzero(~self.bernoulli(NoLater(both, between), far.size))
+        found[across] = -1 - self.geometric(both, across.size)
+        return np.where(drawn < 0, -found, found)
 
     def laplace_above(self, scale: Amount, threshold: int, size: int) -> NDArray[np.int64]:
         """*size* draws of discrete Laplace noise given that it exceeds *threshold* >= 0."""

@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import ExpressionError, ProbeError
+from jostle.errors import ExpressionError, ProbeError, shown
 from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
+from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key, ask, look, schema_of
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
@@ -29,6 +30,9 @@ from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen
 
 __all__ = ["Probe"]
+
+
+REFINABLE = "db.measure_refinable(kernel, epsilon), or answer.refine(epsilon=...) of a count or a histogram"
 
 
 class Probe:
@@ -141,6 +145,23 @@ class Probe:
         """
         answer: NDArray[np.int64] = self.perform(AddNoise(kernel), epsilon, site=site)
         return answer
+
+    def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
+        """Return a tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`."""
+        answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon_amount(epsilon), site)
+        return answer
+
+    def refine(self, answer: Refinable, epsilon: Amount, *, site: str = "refine") -> Refinable:
+        """Return the same tally with the noise of a larger epsilon, for the difference; it is no other tally.
+
+        The first answer is worth no more afterwards: it is this one with more noise.
+        """
+        if not isinstance(answer, Refinable):
+            raise ProbeError(
+                f"{shown(answer)} is to be refined", why="only what was bought to be refined can be", fix=REFINABLE
+            )
+        finer: Refinable = self._ask("refine", answer.number, epsilon_amount(epsilon), site)
+        return finer
 
     def measure_sparse(
         self, kernel: SparseCounts, epsilon: Amount, *, threshold: int, site: str = "measure_sparse"

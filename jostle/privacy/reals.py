@@ -15,7 +15,17 @@ from attrs import Attribute, field, frozen
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import show_amount
 
-__all__ = ["Chance", "Enclosure", "Exponential", "Miss", "Ratio", "RationalChance", "Tail", "enclose_exponential"]
+__all__ = [
+    "Chance",
+    "Enclosure",
+    "Exponential",
+    "Miss",
+    "NoLater",
+    "Ratio",
+    "RationalChance",
+    "Tail",
+    "enclose_exponential",
+]
 
 Enclosure = tuple[int, int]
 
@@ -138,6 +148,26 @@ class Tail:
         if self.threshold < 0:
             low, high = one - high, one - low
         return low >> GUARD, -(-high >> GUARD)
+
+
+@frozen
+class NoLater:
+    """The probability that of two geometric variables, the first is no greater than the second."""
+
+    first: Exponential
+    second: Exponential
+
+    def enclose(self, bits: int) -> Enclosure:
+        """Enclose (1 - x) / (1 - x y), x and y being the ratios."""
+        both = Exponential(1 / (1 / self.first.scale + 1 / self.second.scale))
+        # As many more places as 1 - x y has zeros at its beginning.
+        places = bits + GUARD + both.length.bit_length()
+        one = 1 << places
+        first_low, first_high = self.first.power(1, places)
+        both_low, both_high = both.power(1, places)
+        low = ((one - first_high) << bits) // (one - both_low)
+        high = -(-((one - first_low) << bits) // (one - both_high)) if both_high < one else 1 << bits
+        return low, min(1 << bits, high)
 
 
 @frozen

@@ -14,16 +14,16 @@ import numpy as np
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import BudgetError, NoiseError, ProbeError, TableError, VaultError
-from jostle.privacy.amounts import show_amount
+from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import Mechanism
-from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
+from jostle.privacy.noise import Noise
 from jostle.privacy.plain import plain
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
@@ -31,7 +31,7 @@ from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseTally
+from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
@@ -54,6 +54,8 @@ NOTES = Closed(
 QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
     {
         "perform": (MECHANISMS, positive, text),
+        "begin": (MECHANISMS, positive, text),
+        "refine": (whole, positive, text),
         "select": (SELECTIONS, positive, text),
         "allot": (positive, text),
         "narrowed": (name, wholes),
@@ -97,6 +99,8 @@ class Room:
     """Who may ask: in a forked copy of the process, the ledger would be a second one."""
     failures: list[bool] = field(factory=list)
     """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
+    chains: Chains = field(factory=Chains)
+    """What was released and may be released again with less noise."""
 
     @property
     def schema(self) -> Schema:
@@ -133,22 +137,58 @@ class Room:
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """A mechanism's answer: check, charge, tally, release, note, in this order."""
         MECHANISMS.check(mechanism)
-        return self._answer(mechanism, epsilon, site)
+        return self._answer(mechanism, epsilon, site).answer
 
-    def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
+    def begin(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Refinable:
+        """Return a noisy tally, as `perform` does, and keep what is needed to release it again with less noise."""
+        if type(mechanism) is not AddNoise:
+            raise ProbeError(
+                f"{type(mechanism).__name__} is not refined",
+                why="only noise that is added to every cell of a tally can be taken off in steps",
+                fix="AddNoise(kernel)",
+            )
+        first = self._answer(mechanism, epsilon, site)
+        chain = Chain(
+            mechanism, self.schema, first.tally.copy(), first.answer, (epsilon,), first.line, first.told, self.released
+        )
+        return chain.refinable(self.chains.add(chain))
+
+    def refine(self, number: int, epsilon: Fraction, site: str) -> Refinable:
+        """A noisy tally with less noise: check, charge the difference, draw, note, in this order."""
+        chain = self.chains.take(number)
+        try:
+            event, site = chain.event(epsilon), self.site(site)
+            for each in chain.scales(epsilon):
+                check_scale(each)
+            more = epsilon - chain.levels[-1]
+            line = self._spend(lambda: self.ledger.extend(chain.line, event, site), site, type(event).__name__, more)
+        except JostleError:
+            self.chains.put_back(number, chain)
+            raise
+        finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise))
+        found, released = finer.refinable(self.chains.add(finer)), finer.released
+        scale, _ = chain.scales(epsilon)
+        self.trace.add(Released(site, AddNoise.__name__, scale, released.size, shortened(released)), released)
+        # What was known by the first release is known better: both together would count its noise twice.
+        chain.known[:] = [*(each for each in chain.known if each not in chain.told), *finer.told]
+        return found
+
+    def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Answered:
+        """Return a mechanism's answer, the tally that it was made from, and the line in the ledger."""
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
         cells = kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon)
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
         for each in mechanism.scales(self.schema, epsilon):
-            _check_scale(each)
+            check_scale(each)
         site = self.site(site)
-        self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, epsilon)
-        answer, released = self._release(mechanism, epsilon, kernel, cells)
+        line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
+        answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)), released)
-        self.released.extend(mechanism.measured(answer, self.schema, epsilon))
-        return answer
+        told = mechanism.measured(answer, self.schema, epsilon)
+        self.released.extend(told)
+        return Answered(answer, tally, told, line)
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
         """The best-scored of a random number of candidate runs: check, charge once, run, release, note it.
@@ -196,6 +236,7 @@ class Room:
         neighbours, trace = self.ledger.neighbours, Trace()
         ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
+        inner = evolve(inner, chains=Chains())  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
@@ -207,12 +248,21 @@ class Room:
 
     def _release(
         self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
-    ) -> tuple[Any, NDArray[np.int64]]:
-        try:
+    ) -> tuple[Any, NDArray[np.int64], Partial]:
+        """Return a mechanism's answer, the numbers in it, and the tally that it was made from."""
+
+        def release() -> tuple[Any, NDArray[np.int64], Partial]:
             tally = self.source.tally(kernel, self.where)
-            _check_tally(tally, kernel, cells)
+            check_tally(tally, kernel, cells)
             answer = mechanism.release(tally, self.schema, epsilon, self.noise)
-            return answer, mechanism.shown(answer)
+            return answer, mechanism.shown(answer), tally
+
+        return self._among_rows("perform", release)
+
+    def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
+        """Return what is made of rows; if anything goes wrong there, close a private room, and say no more of it."""
+        try:
+            return work()
         except KeyboardInterrupt:  # whoever asks, interrupts
             raise
         except BaseException:
@@ -220,7 +270,7 @@ class Room:
             if not self.private:
                 raise
         # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
-        raise kept_back("perform")
+        raise kept_back(question)
 
     def allot(self, epsilon: Fraction, site: str) -> Room:
         """A room on the same rows with a budget of its own, spent here at once."""
@@ -244,7 +294,7 @@ class Room:
         IMITATIONS.check(imitation)
         if self.private:
             raise imitation.refusal()
-        return self._answer(imitation, epsilon, site)
+        return self._answer(imitation, epsilon, site).answer
 
     def known(self, kernel: Counts | Regions) -> tuple[Look | None, ...]:
         """What was released before this allotment of each group, or level, of a kernel; nothing is asked."""
@@ -314,29 +364,7 @@ def _quietly(run: Callable[[], Scored]) -> Scored:
         return run()
 
 
-def _check_scale(scale: Fraction) -> None:
-    """Refuse before any charge what the samplers would refuse after it."""
-    if not 0 < scale <= LARGEST_SCALE:
-        raise NoiseError(
-            f"the noise would have scale {show_amount(scale)}, which must be above 0 and at most 2**52",
-            why="the scale is what a row can change, over epsilon",
-            fix="ask about at least one thing, with a larger epsilon",
-        )
-
-
 def _checked_count(count: int) -> int:
     if count < 0:
         raise ProbeError(f"count is {count}, but must be at least 0")
     return count
-
-
-def _check_tally(tally: Partial, kernel: Kernel, cells: int) -> None:
-    """Refuse a tally that is not of the kernel's cells: noise would be added to something else."""
-    if isinstance(tally, SparseTally):
-        fits = not isinstance(kernel, DenseKernel) and (
-            not tally.keys.size or bool(tally.keys[0] >= 0 and tally.keys[-1] < cells)
-        )
-    else:
-        fits = isinstance(kernel, DenseKernel) and tally.shape == (cells,) and tally.dtype == np.int64
-    if not fits:
-        raise TableError("a tally does not have the cells that its kernel declares")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, shown
 from jostle.privacy.amounts import Amount, epsilon_amount, exact
+from jostle.privacy.chains import Refinable
 from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
 from jostle.privacy.mechanisms import sensitivity
@@ -46,6 +47,12 @@ class Asks(Protocol):
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> NDArray[np.int64]:
         """A tally with noise on every cell."""
 
+    def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> Refinable:
+        """Return a tally with noise on every cell, which may be had with less noise."""
+
+    def refine(self, answer: Refinable, epsilon: Amount, *, site: str) -> Refinable:
+        """Return the same tally with less noise."""
+
     def pick(self, score: Score, epsilon: Amount, *, site: str) -> int:
         """The index of a candidate with a high score."""
 
@@ -56,8 +63,15 @@ class Asks(Protocol):
 def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
     """How many rows there are."""
     kernel, cost = Counts.of(), epsilon_amount(epsilon)
-    (noisy,) = db.measure(kernel, cost, site=site).tolist()
-    return MeasuredCount(CountEvidence(noisy, sensitivity(kernel, db.schema) / cost, cost))
+    found = db.measure_refinable(kernel, cost, site=site)
+    most = sensitivity(kernel, db.schema)
+
+    def measured(found: Refinable) -> MeasuredCount:
+        (noisy,) = found.cells
+        evidence = CountEvidence(noisy, most / found.epsilon, found.epsilon)
+        return MeasuredCount(evidence, lambda more, place: measured(db.refine(found, more, site=place or site)))
+
+    return measured(found)
 
 
 def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
@@ -143,8 +157,19 @@ def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount,
     given = tuple(each for group in columns for each in names(group))
     kernel = Counts.of(*given)
     labels = tuple(schema[each].labels for each in given)
-    counts = db.measure(kernel, cost, site=site).reshape(tuple(map(len, labels)))
-    return MeasuredCells.of(counts, given, labels, noise=sensitivity(kernel, schema) / cost, cost=cost)
+    sides, most = tuple(map(len, labels)), sensitivity(kernel, schema)
+
+    def measured(found: Refinable) -> MeasuredCells:
+        return MeasuredCells.of(
+            np.array(found.cells, dtype=np.int64).reshape(sides),
+            given,
+            labels,
+            noise=most / found.epsilon,
+            cost=found.epsilon,
+            refined=lambda more, place: measured(db.refine(found, more, site=place or site)),
+        )
+
+    return measured(db.measure_refinable(kernel, cost, site=site))
 
 
 def top_k(db: Asks, column: str, most: int, epsilon: Amount, site: str) -> MeasuredTop:

@@ -26,6 +26,7 @@ from jostle.privacy.events import (
     InTurn,
     Laplace,
     PermuteAndFlip,
+    Refined,
     Repeated,
     Selected,
 )
@@ -379,6 +380,10 @@ def event_fields(kind: type) -> Callable[..., dict[str, Any]]:
     def make(chance: Chance, depth: int = 1) -> dict[str, Any]:
         if kind in {InTurn, Disjoint}:
             return {"events": [an_event(chance, max(depth, 0)) for _ in range(chance.randint(0, 3))]}
+        if kind is Refined:
+            return {
+                "levels": sorted(chance.sample(["1/10", 1, Fraction(1, 3), 10**9], chance.randint(1, 3)), key=Fraction)
+            }
         if kind is Repeated:
             return {"event": an_event(chance, max(depth, 0)), "times": chance.choice([0, 1, 7, 2**63 - 1])}
         if kind is Selected:

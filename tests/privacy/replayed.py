@@ -208,6 +208,8 @@ class Replay:
         self.first = first
         self.asked: list[Asked] = []
         self.problems: list[str] = []
+        self.finer: list[tuple[Integers, Integers]] = []
+        """Of each chain's step, the noise there was, and the noise there is."""
         self._plan: Plan | None = None
         self._draws = 0
         self._outside = 0
@@ -257,6 +259,16 @@ class Replay:
         """Return noise on both sides."""
         chance, draw = -np.expm1(-1 / float(scale)), self._generator()
         return self._planned("discrete_laplace", draw.geometric(chance, size) - draw.geometric(chance, size))
+
+    def less_laplace(self, drawn: Integers, scale: Amount, less: Amount) -> Integers:
+        """Return the noise that noise was made of: what gives the same answer as on the first table."""
+        chance, draw = -np.expm1(-1 / float(less)), np.random.default_rng((3, len(self.finer)))
+        found = draw.geometric(chance, drawn.size) - draw.geometric(chance, drawn.size)
+        if self.first is not None and len(self.finer) < len(self.first.finer):
+            before, after = self.first.finer[len(self.finer)]
+            found = after + drawn - before
+        self.finer.append((drawn, found))
+        return found
 
     def geometric(self, ratio: object, size: int) -> Integers:
         """Return noise on one side."""

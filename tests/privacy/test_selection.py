@@ -27,10 +27,12 @@ from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise as noise_module
 from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
+from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.selection import SELECTIONS, NumberOfRuns, Scored, Selection, best_of
 from jostle.reserved import reserve
 from jostle.sites import choose, record
+from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Chosen, Released, Trace
 
@@ -291,6 +293,24 @@ class Trial(Selection[Probe]):
     def run(self, db: Probe, place: int, each: Fraction) -> Scored:
         """Do what the test says."""
         return self.does(db)
+
+
+def test_candidates_leave_no_chain_behind() -> None:
+    """Numbers of chains that went up with the number of candidates would tell how many there were."""
+    owner = room(private=False, seed=2)
+    runs: list[Probe] = []
+
+    def does(db: Probe) -> Scored:
+        runs.append(db)
+        db.count("1/100").refine(epsilon="1/50")
+        return Scored(0, 0)
+
+    numbers = []
+    for _ in range(4):
+        owner.select(Trial(does), Fraction(1, 5), "try")
+        numbers.append(owner.begin(AddNoise(Counts.of()), Fraction(1, 100), "count").number)
+    assert len(runs) > 4
+    assert numbers == [1, 2, 3, 4]
 
 
 def test_a_selection_is_charged_once_and_shows_one_run() -> None:

@@ -375,6 +375,22 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.measure(Sums("size", (1, 2), 5), 1),
         lambda db: db.measure(Hits((Points(("ill",), np.zeros((2, 2), dtype=int)),)), 1),
     ),
+    "measure_refinable": (
+        lambda db: db.measure_refinable(Counts.of("odd"), 1),
+        lambda db: db.measure_refinable(SparseCounts(("odd",)), 1),
+        lambda db: db.allot(1).refine(db.measure_refinable(Counts.of("odd"), HALF), 1),
+    ),
+    "refine": (
+        lambda db: db.count(HALF).refine(epsilon=1).refine(epsilon=2, site="finer"),
+        lambda db: [part.histogram("odd", epsilon=HALF).refine(epsilon=1) for part in db.parts("ill")],
+        lambda db: (db.histogram("odd", "ill", epsilon=HALF), db.count(1))[0].refine(epsilon=3),
+        lambda db: (found := db.count(1), found.refine(epsilon=2), found.refine(epsilon=3)),
+        lambda db: db.count(1).refine(epsilon=1),
+        lambda db: db.count(1).refine(epsilon="1.0000000000000000000001"),
+        lambda db: db.top_k("odd", 2, epsilon=1)[0][1].refine(epsilon=2),
+        lambda db: db.mean("size", epsilon=1).refine(epsilon=2),
+        lambda db: db.refine(7, 1),
+    ),
     "measure_sparse": (
         lambda db: db.measure_sparse(SparseCounts(("size", "colour")), 1, threshold=1),
         lambda db: db.measure_sparse(SparseCounts(("size",)), 1, threshold=-1),
