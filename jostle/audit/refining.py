@@ -41,7 +41,7 @@ class RefinedCount:
     may_stay: bool = True
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return both noisy counts, per run."""
+        """Both noisy counts, per run."""
         scale, less = 1 / (self.share * epsilon), 1 / epsilon
         first = noise.discrete_laplace(scale, size)
         second = noise.less_laplace(first, scale, less)
@@ -52,7 +52,7 @@ class RefinedCount:
         return data[0] + np.column_stack([first, second])
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: the first count, then the second as the steps of its sampler have it."""
+        """The distribution: the first count, then the second as the steps of its sampler have it."""
         values, chances, left = laplace_table(1 / (self.share * epsilon), TAIL)
         firsts = (values + data[0]).tolist()
         seconds = {first: (self._second(int(first) - data[0], data[0], epsilon),) for first in firsts}
@@ -90,10 +90,10 @@ class AnotherCount:
     share: Fraction = Fraction(1, 2)
 
     def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Return both noisy counts, per run."""
+        """Both noisy counts, per run."""
         first = noise.discrete_laplace(1 / (self.share * epsilon), size)
         return data[0] + np.column_stack([first, noise.discrete_laplace(1 / epsilon, size)])
 
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """Return the distribution: both are independent."""
+        """The distribution: both are independent."""
         return independent(laplace(data[0], 1 / (self.share * epsilon)), laplace(data[0], 1 / epsilon))

@@ -50,7 +50,7 @@ class Sampler(Protocol):
         """Draws with P(x) proportional to exp(-|x|/scale)."""
 
     def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
-        """Return the noise of a smaller scale that each of *drawn* was made of."""
+        """The noise of a smaller scale that each of *drawn* was made of."""
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """Draws of G >= 0 with P(G >= g) = ratio**g."""

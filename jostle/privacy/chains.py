@@ -90,7 +90,7 @@ class Chain:
         return self.tally.size + LEAST_CELLS
 
     def event(self, epsilon: Fraction) -> Event:
-        """Return what the chain is with one more release; refuse one that says less than the last."""
+        """The event of the chain with one more release; refuse one that says less than the last."""
         if epsilon <= self.levels[-1]:
             raise BudgetError(
                 f"an answer at epsilon {show_amount(self.levels[-1])} is to be refined to {show_amount(epsilon)}",
@@ -135,7 +135,7 @@ class Chains:
             return self._last
 
     def take(self, number: int) -> Chain:
-        """Return a chain, which is kept no longer."""
+        """A chain, which is kept no longer."""
         with self._lock:
             chain = self._drop(number) if number in self._kept else None
         if chain is None:

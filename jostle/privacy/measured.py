@@ -57,7 +57,7 @@ class Measured(ABC):
         """
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> Self:  # noqa: ARG002 - refused, whatever they are
-        """Return the same answer with less noise, at a larger epsilon, of which only the difference is charged.
+        """The same answer with less noise, at a larger epsilon, of which only the difference is charged.
 
         Of counts and histograms, in the process and by the probe that asked for them.
         """
@@ -102,7 +102,7 @@ class MeasuredCount(int, _Single):
         return made
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCount:
-        """Return the same count with less noise, at a larger epsilon, of which only the difference is charged."""
+        """The same count with less noise, at a larger epsilon, of which only the difference is charged."""
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
     @property
@@ -208,7 +208,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         return found[:, 0].reshape(self.shape), found[:, 1].reshape(self.shape)
 
     def refine(self, *, epsilon: Amount, site: str | None = None) -> MeasuredCells:
-        """Return the same counts with less noise, at a larger epsilon, of which only the difference is charged."""
+        """The same counts with less noise, at a larger epsilon, of which only the difference is charged."""
         self._check_whole()
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 

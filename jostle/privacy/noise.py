@@ -138,7 +138,7 @@ class Noise:
         return magnitude
 
     def less_laplace(self, drawn: NDArray[np.int64], scale: Amount, less: Amount) -> NDArray[np.int64]:
-        """Return the noise of scale *less* that each of *drawn*, of a larger *scale*, was made of by adding more."""
+        """The noise of scale *less* that each of *drawn*, of a larger *scale*, was made of by adding more."""
         more, fewer = 1 / _checked_scale(scale), 1 / _checked_scale(less)
         if fewer <= more:
             raise NoiseError("noise is made of noise of a smaller scale alone")

@@ -147,12 +147,12 @@ class Probe:
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
-        """Return a tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`."""
+        """A tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`."""
         answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon_amount(epsilon), site)
         return answer
 
     def refine(self, answer: Refinable, epsilon: Amount, *, site: str = "refine") -> Refinable:
-        """Return the same tally with the noise of a larger epsilon, for the difference; it is no other tally.
+        """The same tally with the noise of a larger epsilon, for the difference; it is no other tally.
 
         The first answer is worth no more afterwards: it is this one with more noise.
         """

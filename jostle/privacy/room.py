@@ -140,7 +140,7 @@ class Room:
         return self._answer(mechanism, epsilon, site).answer
 
     def begin(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Refinable:
-        """Return a noisy tally, as `perform` does, and keep what is needed to release it again with less noise."""
+        """A noisy tally, as `perform` does, and keep what is needed to release it again with less noise."""
         if type(mechanism) is not AddNoise:
             raise ProbeError(
                 f"{type(mechanism).__name__} is not refined",
@@ -174,7 +174,7 @@ class Room:
         return found
 
     def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Answered:
-        """Return a mechanism's answer, the tally that it was made from, and the line in the ledger."""
+        """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
         cells = kernel.cells(self.schema)
@@ -249,7 +249,7 @@ class Room:
     def _release(
         self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
     ) -> tuple[Any, NDArray[np.int64], Partial]:
-        """Return a mechanism's answer, the numbers in it, and the tally that it was made from."""
+        """A mechanism's answer, the numbers in it, and the tally that it was made from."""
 
         def release() -> tuple[Any, NDArray[np.int64], Partial]:
             tally = self.source.tally(kernel, self.where)
@@ -260,7 +260,7 @@ class Room:
         return self._among_rows("perform", release)
 
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
-        """Return what is made of rows; if anything goes wrong there, close a private room, and say no more of it."""
+        """The result of work on rows; if anything goes wrong there, close a private room, and say no more of it."""
         try:
             return work()
         except KeyboardInterrupt:  # whoever asks, interrupts

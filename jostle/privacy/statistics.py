@@ -48,10 +48,10 @@ class Asks(Protocol):
         """A tally with noise on every cell."""
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> Refinable:
-        """Return a tally with noise on every cell, which may be had with less noise."""
+        """A tally with noise on every cell, which may be had with less noise."""
 
     def refine(self, answer: Refinable, epsilon: Amount, *, site: str) -> Refinable:
-        """Return the same tally with less noise."""
+        """The same tally with less noise."""
 
     def pick(self, score: Score, epsilon: Amount, *, site: str) -> int:
         """The index of a candidate with a high score."""
