@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from trees import EPSILONS, NAMES, read, split
+from trees import NAMES, read, split
 
 import jostle
 from jostle.choice.learning.cases import Cases
@@ -30,6 +30,7 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import Way, foresee
+from jostle.figures.accuracy import EPSILONS
 from jostle.options import get
 from jostle.options.base import Option
 from jostle.tasks import task_of

@@ -42,6 +42,12 @@ def example(task: str | Task[Any]) -> Instance:
     """Part of a public database to try things out on: of "classification", or "grid".
 
     It has a `table`, the `questions` that are asked beside it, and the `loss` of an answer.
+
+    Args:
+        task: a task, or its name.
+
+    Raises:
+        OptionError: there is no such task.
     """
     from jostle.tasks import task_of  # noqa: PLC0415 - for trying out only
 
@@ -50,7 +56,14 @@ def example(task: str | Task[Any]) -> Instance:
 
 
 def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: Any) -> float | None:
-    """Mean error of an Option on a public database with so many rows or records; None where it refuses."""
+    """Mean error of an Option on a public database with so many rows or records; None where it refuses.
+
+    Args:
+        option: what is tried.
+        database: what it is tried on.
+        scale: how many rows or records.
+        epsilon: the budget of a run.
+    """
     from jostle.choice.learning.rehearse import mean_error  # noqa: PLC0415 - for trying out only
 
     return mean_error(option, database, scale, Fraction(str(epsilon)))

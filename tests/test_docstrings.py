@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
+import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import jostle
+import jostle.advice
+import jostle.options
+import jostle.sklearn
 
 ROOT = Path(jostle.__file__).parent
 
@@ -26,3 +36,131 @@ def test_a_first_line_says_what_is_given_not_that_it_is_returned() -> None:
     assert len(lines) > 4000
     wrong = [f"{path}:{number} {line}" for path, number, line in lines if line.lower().startswith("return")]
     assert wrong == []
+
+
+# Public names
+
+MADE_ELSEWHERE = {
+    "jostle.Probe": "`protect` and `rehearse` make them",
+    "jostle.Table": "its class methods make them",
+    "jostle.expressions.Expression": "functions make them",
+    "jostle.options.Option": "those who write one make its parameters",
+    "jostle.advice.Advice": "`advise` makes them",
+}
+"""Public classes that nobody makes by calling them."""
+FOR_OPTIONS = {
+    f"jostle.{name}"
+    for name in (
+        "Probe.known",
+        "Probe.perform",
+        "Probe.measure_sparse",
+        "Probe.imitate",
+        "Probe.select",
+        "Probe.note_choice",
+        "Probe.below",
+        "Probe.shuffled",
+        "expressions.Expression.with_parts",
+        "expressions.Expression.known",
+        "expressions.Expression.value",
+    )
+}
+"""What Jostle's own Options and expressions call, with values of types that say themselves what they are."""
+REFUSES_NOTHING = {
+    "jostle.JostleError",
+    "jostle.SparseFeatures.bits_of",
+    "jostle.Trace.released",
+    "jostle.Trace.add",
+    "jostle.Trace.markup",
+    "jostle.expressions.Expression.coarsened",
+    "jostle.metafeature",
+    "jostle.options.Option.refuses",
+    "jostle.public.error_of",
+    "jostle.quickly",
+    "jostle.sklearn.PrivateFeatureSelector.get_feature_names_out",
+    "jostle.sklearn.PrivateFolds",
+    "jostle.sklearn.PrivateFolds.split",
+    "jostle.sklearn.PrivateFolds.get_n_splits",
+    "jostle.trees.Leaf",
+    "jostle.trees.prune",
+}
+"""Public names that raise no `JostleError`; what they are given wrong, Python refuses."""
+ERRORS = {kind.__name__ for kind in vars(jostle.errors).values() if isinstance(kind, type)}
+ENTRY = re.compile(r"^    (\*{0,2}\w+): \S", re.MULTILINE)
+
+
+def public(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a public name and all below it, with what is called by it."""
+    if inspect.ismodule(thing):
+        for each in thing.__all__:
+            yield from public(f"{name}.{each}", getattr(thing, each))
+    elif inspect.isclass(thing):
+        yield name, thing
+        for each, held in vars(thing).items():
+            method = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+            if not each.startswith("_") and inspect.isfunction(method):
+                yield f"{name}.{each}", method
+    elif inspect.isfunction(thing):
+        yield name, thing
+
+
+PUBLIC = {
+    name: thing
+    for module in (jostle, jostle.options, jostle.sklearn, jostle.advice)
+    for name, thing in public(module.__name__, module)
+}
+
+
+def parameters(thing: Any) -> list[str]:
+    """Return the parameters of what is called, as Args names them."""
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    return [
+        stars.get(each.kind, "") + each.name
+        for each in inspect.signature(thing).parameters.values()
+        if each.name not in {"self", "cls"}
+    ]
+
+
+def section(text: str, head: str) -> list[str]:
+    """Return what a section of a docstring names."""
+    _, _, rest = text.partition(f"{head}:\n")
+    return ENTRY.findall(rest.partition("\n\n")[0])
+
+
+def said_by_fields(thing: Any) -> list[str]:
+    """Return the fields of a class below which it stands what they are."""
+    if not inspect.isclass(thing):
+        return []
+    body = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    return [
+        above.target.id
+        for above, below in pairwise(body.body)
+        if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - MADE_ELSEWHERE.keys() - FOR_OPTIONS))
+def test_a_public_name_says_what_it_takes(name: str) -> None:
+    thing = PUBLIC[name]
+    named = section(inspect.getdoc(thing) or "", "Args")
+    if named or not inspect.isclass(thing):
+        assert named == parameters(thing)
+    else:
+        assert [each for each in parameters(thing) if each not in said_by_fields(thing)] == []
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - MADE_ELSEWHERE.keys() - FOR_OPTIONS))
+def test_a_public_name_says_what_it_refuses(name: str) -> None:
+    thing = PUBLIC[name]
+    if name in REFUSES_NOTHING or not parameters(thing):
+        return
+    text = inspect.getdoc(jostle.Probe if name.startswith("jostle.Probe.") else thing) or ""
+    raised = section(text, "Raises")
+    assert raised, "Raises, or a place in REFUSES_NOTHING"
+    assert set(raised) <= ERRORS
+
+
+def test_the_lists_name_what_is_there() -> None:
+    assert PUBLIC.keys() >= MADE_ELSEWHERE.keys() | FOR_OPTIONS | REFUSES_NOTHING
+    assert len(PUBLIC) > 110

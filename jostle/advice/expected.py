@@ -98,7 +98,14 @@ class Advice:
         return "\n".join([*parts, *self.notes])
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where."""
+        """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where.
+
+        Args:
+            path: a file to write it into: .png, .svg.
+
+        Raises:
+            ChoiceError: matplotlib is not installed.
+        """
         try:
             from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
         except ImportError:
@@ -141,6 +148,19 @@ def advise(
     Nothing is asked of a table: *rows* is about how many there are, and *commonest* about which share of them has the
     commonest class, where that is known from elsewhere; it makes bands half as wide. *loss* is wanted: the budget for
     it is said.
+
+    Args:
+        what: an Option, a maker, their name, or a program; what is shipped for the schema, if left out.
+        schema: the public facts about the table, or a TOML file of them.
+        rows: about how many rows there are.
+        epsilons: budgets.
+        loss: one that is wanted.
+        commonest: the share of the commonest class.
+
+    Raises:
+        ChoiceError: nothing can be said of such tables, or *rows* or a budget is none.
+        OptionError: there is no such Option.
+        SchemaError: the schema cannot be read.
     """
     schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
     records = _whole(rows)

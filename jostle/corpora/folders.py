@@ -150,6 +150,15 @@ def public(
 ) -> Corpus:
     """The public databases in a folder, or the one in a file.
 
+    Args:
+        path: a folder, or a file.
+        label: the column that is to be predicted, where a file does not say.
+        subfolders: whether folders in it are looked into.
+        groups: names of databases that share rows, by group.
+
+    Raises:
+        CorpusError: there is no such folder or file, or nothing in it can be read.
+
     >>> public("no/such/folder")
     Traceback (most recent call last):
     jostle.errors.CorpusError: there is no file or folder no/such/folder

@@ -64,7 +64,11 @@ def _tells(full: Training, maker: ChoiceMaker) -> bool:
 
 
 def quickly(maker: ChoiceMaker) -> ChoiceMaker:
-    """A maker that learns in a hurry where it has to learn from databases."""
+    """A maker that learns in a hurry where it has to learn from databases.
+
+    Args:
+        maker: as it was made; it is not changed.
+    """
     training = maker.trainer
     if not isinstance(training, Training) or training.corpus is None:
         return maker

@@ -268,7 +268,13 @@ def _narrowed(expression: Expression, path: list[TableValue]) -> Expression:
 
 @frozen
 class Leaf:
-    """A leaf of a decision tree."""
+    """A leaf of a decision tree.
+
+    Args:
+        pred: the class that is predicted.
+        size: how many rows it has, if known.
+        votes: rows by class.
+    """
 
     pred: Any
     size: Any = None

@@ -60,12 +60,24 @@ class Option(ABC, Generic[Answer]):
         return type(self).__name__ + (f"({', '.join(changed)})" if changed else "")
 
     def refuses(self, schema: Schema) -> str | None:  # noqa: ARG002 - most run on anything
-        """The reason why this cannot run on tables of this schema, or None."""
+        """The reason why this cannot run on tables of this schema, or None.
+
+        Args:
+            schema: of the table.
+        """
         return None
 
     @abstractmethod
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The event of one run."""
+        """The event of one run.
+
+        Args:
+            schema: of the table.
+            epsilon: what the run may spend.
+
+        Raises:
+            EventError: the budget is none.
+        """
 
     def learned(self) -> Mapping[str, Policy]:
         """The policies learned for the labelled choices inside it, beside what it brings itself."""
@@ -78,7 +90,18 @@ class Option(ABC, Generic[Answer]):
     def perform(
         self, db: Probe, epsilon: Amount, run: Callable[[Probe, Fraction], Answer], *, site: str | None = None
     ) -> Answer:
-        """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared."""
+        """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared.
+
+        Args:
+            db: the table.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            run: what asks, given an allotment and its budget.
+            site: its name in the trace; the Option's name if left out.
+
+        Raises:
+            OptionError: it does not run on such tables, or spends other than it declares.
+            BudgetError: less is left than *epsilon*.
+        """
         budget = epsilon_amount(epsilon)
         given: object = db
         if not isinstance(given, Probe):
@@ -134,7 +157,14 @@ _latest = [0]
 
 
 def option(given: Given) -> Given:
-    """Register an Option under its name; a name that another has is refused."""
+    """Register an Option under its name; a name that another has is refused.
+
+    Args:
+        given: the class, or an Option that is a function.
+
+    Raises:
+        OptionError: the name is taken.
+    """
     name, place = _place_of(given)
     holder = _registered.get(name)
     if holder is not None and _place_of(holder)[1] != place:

@@ -23,7 +23,14 @@ ENTRY_POINT = "jostle.options"
 
 
 def names(task: str | Task[Any] | None = None) -> tuple[str, ...]:
-    """Names of all registered Options, or of those of one task."""
+    """Names of all registered Options, or of those of one task.
+
+    Args:
+        task: a task, or its name; all tasks if left out.
+
+    Raises:
+        OptionError: there is no such task, or an installed package fails.
+    """
     wanted = None if task is None else task_of(task)
     _load()
     load_installed()
@@ -38,7 +45,14 @@ def built_in() -> tuple[type[Option], ...]:
 
 
 def options_for(task: str | Task[Any]) -> Iterator[Option]:
-    """Yield every registered Option of a task, with its default parameters."""
+    """Yield every registered Option of a task, with its default parameters.
+
+    Args:
+        task: a task, or its name.
+
+    Raises:
+        OptionError: there is no such task, or an installed package fails.
+    """
     return (get(name) for name in names(task))
 
 

@@ -72,7 +72,14 @@ def rows() -> Expression:
 
 
 def cells(*columns: str) -> Expression:
-    """The number of rows for each combination of the columns' codes, one axis per column."""
+    """The number of rows for each combination of the columns' codes, one axis per column.
+
+    Args:
+        *columns: names of columns.
+
+    Raises:
+        TableError: something is not the name of a column.
+    """
     return Tally(columns)
 
 
@@ -80,6 +87,15 @@ def sums(column: str, weights: Iterable[int], most: int, by: str | Iterable[str]
     """The sum of a public whole number per code of a column, for each combination of the codes in *by*.
 
     A row adds at most *most*, either way; what exceeds it is cut off.
+
+    Args:
+        column: a column of the schema.
+        weights: a whole number for each code.
+        most: the most that a row adds.
+        by: columns whose codes are told apart.
+
+    Raises:
+        ExpressionError: *most* or a weight is no whole number.
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise ExpressionError(f"most is {most!r}, but must be a whole number from 1 up", fix="most=10")
@@ -97,22 +113,53 @@ def _whole(weight: object) -> int:
 
 
 def total(of: Expression) -> Expression:
-    """The sum of all cells."""
+    """The sum of all cells.
+
+    Args:
+        of: numbers of cells.
+
+    Raises:
+        ExpressionError: it is no private expression.
+    """
     return Total(of)
 
 
 def largest(of: Expressions, *more: Expression) -> Expression:
-    """The largest of all cells of all that is given."""
+    """The largest of all cells of all that is given.
+
+    Args:
+        of: numbers of cells, or a list of such.
+        *more: further ones.
+
+    Raises:
+        ExpressionError: there are none, or something is no private expression.
+    """
     return Extreme(_listed(of, more), "max")
 
 
 def smallest(of: Expressions, *more: Expression) -> Expression:
-    """The smallest of all cells of all that is given."""
+    """The smallest of all cells of all that is given.
+
+    Args:
+        of: numbers of cells, or a list of such.
+        *more: further ones.
+
+    Raises:
+        ExpressionError: there are none, or something is no private expression.
+    """
     return Extreme(_listed(of, more), "min")
 
 
 def mean_of_cells(of: Expressions, *more: Expression) -> Expression:
-    """The mean of all cells of all that is given."""
+    """The mean of all cells of all that is given.
+
+    Args:
+        of: numbers of cells, or a list of such.
+        *more: further ones.
+
+    Raises:
+        ExpressionError: there are none, or something is no private expression.
+    """
     return Mean(_listed(of, more))
 
 
@@ -121,27 +168,68 @@ def _listed(of: Expressions, more: tuple[Expression, ...]) -> tuple[Expression, 
 
 
 def occupied(of: Expression, above: Amount = 0) -> Expression:
-    """How many cells are above a public threshold: with 0, how many are occupied."""
+    """How many cells are above a public threshold: with 0, how many are occupied.
+
+    Args:
+        of: numbers of cells.
+        above: the threshold.
+
+    Raises:
+        ExpressionError: it is no private expression.
+        AmountError: the threshold is no number.
+    """
     return Above(of, public_number(above))
 
 
 def along(of: Expression, how: Literal["sum", "max", "min"], axis: int) -> Expression:
-    """The sum, largest or smallest along an axis, which goes away."""
+    """The sum, largest or smallest along an axis, which goes away.
+
+    Args:
+        of: numbers of cells.
+        how: what is made of those along the axis.
+        axis: from 0.
+
+    Raises:
+        ExpressionError: it is no private expression.
+        TableError: there is no such way to put cells together.
+    """
     return Along(of, how, axis)
 
 
 def one_rule(attribute: str, label: str) -> Expression:
-    """How many rows the best rule from one attribute to the label gets right."""
+    """How many rows the best rule from one attribute to the label gets right.
+
+    Args:
+        attribute: the column that the rule goes by.
+        label: the column that it predicts.
+
+    Raises:
+        TableError: something is not the name of a column.
+    """
     return Total(Along(Tally((attribute, label)), "max", 1))
 
 
 def far_from_flat(of: Expression) -> Expression:
-    """The L1 distance from flat: the sum of how far each cell is from the mean of all."""
+    """The L1 distance from flat: the sum of how far each cell is from the mean of all.
+
+    Args:
+        of: numbers of cells.
+
+    Raises:
+        ExpressionError: it is no private expression.
+    """
     return FarFromFlat(of)
 
 
 def deviation(of: Expression) -> Expression:
-    """The population standard deviation of the cells, rounded down to a multiple of 2**-20."""
+    """The population standard deviation of the cells, rounded down to a multiple of 2**-20.
+
+    Args:
+        of: numbers of cells.
+
+    Raises:
+        ExpressionError: it is no private expression.
+    """
     return Deviation(of)
 
 

@@ -89,13 +89,24 @@ class Expression(ABC):
     # What may be written with it
 
     def where(self, column: str, *values: str | int) -> Expression:
-        """The same computed from the rows that have one of the values, or codes, in a column."""
+        """The same computed from the rows that have one of the values, or codes, in a column.
+
+        Args:
+            column: a column of the schema.
+            *values: its values, or their codes.
+
+        Raises:
+            TableError: the column is none that has a name.
+        """
         return self.with_parts(tuple(part.where(column, *values) for part in self.parts))
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
         """The same computed from coarser columns.
 
         For each column named, either a number that codes are divided by, rounding down, or the group of each code.
+
+        Args:
+            groups: by column.
         """
         return self.with_parts(tuple(part.coarsened(groups) for part in self.parts))
 
@@ -168,7 +179,15 @@ class Expression(ABC):
         return Absolute(self)
 
     def clamped(self, low: Amount, high: Amount) -> Expression:
-        """The same with what lies beyond public bounds moved to them."""
+        """The same with what lies beyond public bounds moved to them.
+
+        Args:
+            low: the least.
+            high: the largest.
+
+        Raises:
+            AmountError: a bound is no number.
+        """
         return Clamped(self, public_number(low), public_number(high))
 
     def _refuse_look(self, *_: object) -> NoReturn:

@@ -39,6 +39,13 @@ class Probe:
     """Answers questions about a table, each for a price, within a budget fixed beforehand.
 
     Get one from `protect` (private data) or `rehearse` (public data); which of the two it was, a probe does not tell.
+
+    Raises:
+        BudgetError: less is left than a question costs.
+        SchemaError: a column is unknown.
+        ProbeError: no probe answers that.
+        ExpressionError: what is asked cannot be computed on such tables.
+        TableError: the rows cannot be read, or have no numbers there.
     """
 
     __slots__ = ("__weakref__", "_key")
@@ -103,51 +110,118 @@ class Probe:
         return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
 
     def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
-        """The number of rows, noised."""
+        """The number of rows, noised.
+
+        Args:
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.count(self, epsilon, site)
 
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
-        """The sum of a column's numbers, noised."""
+        """The sum of a column's numbers, noised.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.number_sum(self, column, epsilon, site)
 
     def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
-        """The mean of a column's numbers, give or take noise."""
+        """The mean of a column's numbers, give or take noise.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.mean(self, column, epsilon, site)
 
     def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
-        """The variance of a column's numbers, give or take noise."""
+        """The variance of a column's numbers, give or take noise.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.variance(self, column, epsilon, site)
 
     def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
-        """The number that a share of a column's numbers is no greater than, give or take noise."""
+        """The number that a share of a column's numbers is no greater than, give or take noise.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            share: the share: 0.25 for the lower quartile.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.quantile(self, column, share, epsilon, site)
 
     def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
-        """The number that half of a column's numbers are no greater than, give or take noise."""
+        """The number that half of a column's numbers are no greater than, give or take noise.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.quantile(self, column, Fraction(1, 2), epsilon, site)
 
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
-        """The number of rows for each combination of the columns' codes, noised, one axis per column."""
+        """The number of rows for each combination of the columns' codes, noised, one axis per column.
+
+        Args:
+            *columns: names of columns, or a list of them.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.histogram(self, columns, epsilon, site)
 
     def crosstab(self, down: str, across: str, *, epsilon: Amount, site: str = "crosstab") -> MeasuredCells:
-        """The number of rows for each pair of two columns' values, noised."""
+        """The number of rows for each pair of two columns' values, noised.
+
+        Args:
+            down: the column whose values are rows.
+            across: the column whose values stand beside each other.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.histogram(self, (down, across), epsilon, site)
 
     def top_k(self, column: str, k: int, *, epsilon: Amount, site: str = "top_k") -> MeasuredTop:
-        """The k commonest values of a column with their counts, noised."""
+        """The k commonest values of a column with their counts, noised.
+
+        Args:
+            column: a column of the schema.
+            k: how many values.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return statistics.top_k(self, column, k, epsilon, site)
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> NDArray[np.int64]:
         """A tally with exact discrete-Laplace noise on every cell.
 
         The noise has scale (the most that one row changes, summed over cells) / epsilon.
+
+        Args:
+            kernel: what is counted.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
         """
         answer: NDArray[np.int64] = self.perform(AddNoise(kernel), epsilon, site=site)
         return answer
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str = "measure") -> Refinable:
-        """A tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`."""
+        """A tally with noise as `measure` does, which may be had with less noise afterwards: see `refine`.
+
+        Args:
+            kernel: what is counted.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         answer: Refinable = self._ask("begin", AddNoise(kernel), epsilon_amount(epsilon), site)
         return answer
 
@@ -155,6 +229,11 @@ class Probe:
         """The same tally with the noise of a larger epsilon, for the difference; it is no other tally.
 
         The first answer is worth no more afterwards: it is this one with more noise.
+
+        Args:
+            answer: what was bought to be refined.
+            epsilon: the larger one; the difference is what it costs.
+            site: its name in the trace.
         """
         if not isinstance(answer, Refinable):
             raise ProbeError(
@@ -171,7 +250,13 @@ class Probe:
         return answer
 
     def pick(self, score: Score, epsilon: Amount, *, site: str = "pick") -> int:
-        """The index of a candidate with a high score, by permute-and-flip."""
+        """The index of a candidate with a high score, by permute-and-flip.
+
+        Args:
+            score: how good each candidate is.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         answer: int = self.perform(Pick(score), epsilon, site=site)
         return answer
 
@@ -184,14 +269,27 @@ class Probe:
         return self._ask("select", selection, epsilon_amount(epsilon), site)
 
     def release(self, expression: Expression, epsilon: Amount, *, site: str = "release") -> float:
-        """The one number of a private expression, with exact noise for the sensitivity inferred for it."""
+        """The one number of a private expression, with exact noise for the sensitivity inferred for it.
+
+        Args:
+            expression: a number that is computed from rows.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         answer = self.release_cells(expression, epsilon, site=site, single=True)
         return float(answer[()])
 
     def release_cells(
         self, expression: Expression, epsilon: Amount, *, site: str = "release", single: bool = False
     ) -> NDArray[np.float64]:
-        """All numbers of a private expression, noised: together they cost epsilon."""
+        """All numbers of a private expression, noised: together they cost epsilon.
+
+        Args:
+            expression: numbers that are computed from rows.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+            single: whether it has to be one number.
+        """
         NODES.check(expression)
         if single and (shape := known_of(expression, self.schema).shape):
             raise ExpressionError(
@@ -202,33 +300,51 @@ class Probe:
         return answer.values
 
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
-        """The value that most rows have in a column, give or take noise."""
+        """The value that most rows have in a column, give or take noise.
+
+        Args:
+            column: a column of the schema.
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         labels = self.schema[column].labels
         return labels[self.pick(Fullest((column,)), epsilon, site=site)]
 
     def note_choice(self, choice: Chosen) -> None:
         """Leave a record of a choice in the trace: texts and numbers that the caller has anyway.
 
-        It gives no access to rows. Whoever calls this holds public facts and released values alone, so what is
-        recorded is made of these.
+        Whoever calls this holds public facts and released values alone, so what is recorded is made of these.
         """
         self._ask("note_choice", choice)
 
     # Probes on the same rows, or some of them
 
     def allot(self, epsilon: Amount, *, site: str = "allotment") -> Probe:
-        """A probe on the same rows with a budget of its own, spent here at once."""
+        """A probe on the same rows with a budget of its own, spent here at once.
+
+        Args:
+            epsilon: the new budget, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
 
     def only(self, *columns: str) -> Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.
 
         Features have names, such as "text=free", and become columns of 0 and 1.
+
+        Args:
+            *columns: names of attributes that stay.
         """
         return Probe(self._ask("only", tuple(columns)))
 
     def where(self, column: str, *values: str) -> Probe:
-        """A probe on the rows that have one of the values in a column, spending from this one's budget."""
+        """A probe on the rows that have one of the values in a column, spending from this one's budget.
+
+        Args:
+            column: a column of the schema.
+            *values: the values that its rows have.
+        """
         return Probe(self._ask("narrowed", column, self._codes(column, values)))
 
     def parts(self, column: str) -> tuple[Probe, ...]:
@@ -236,6 +352,9 @@ class Probe:
 
         They share no row, so together they cost what the dearest of them costs; under replace_one, where a row can
         move from one to another, what the two dearest cost.
+
+        Args:
+            column: a column of the schema.
         """
         return tuple(Probe(key) for key in self._ask("split", column))
 
@@ -263,8 +382,7 @@ class Probe:
         for value in values:
             if value not in labels:
                 raise ProbeError(
-                    f"column {column!r} has no value {value!r}",
-                    fix=f"one of {', '.join(map(repr, labels[:20]))}",
+                    f"column {column!r} has no value {value!r}", fix=f"one of {', '.join(map(repr, labels[:20]))}"
                 )
             codes.append(labels.index(value))
         return tuple(codes)

@@ -108,6 +108,16 @@ def choose(
     *informed_by* are public or released numbers. Without a handler that answers, *policy* does; without one, what
     `jostle train` learned for the Option that runs; and without that, the first alternative listed is taken.
 
+    Args:
+        label: the name of the choice, the same wherever the same is chosen.
+        among: the alternatives.
+        informed_by: public or released numbers, by name.
+        policy: what decides where no handler does.
+
+    Raises:
+        ChoiceError: the alternatives are no different names, or other ones than before; or a handler answers with
+            none.
+
     >>> choose("Size", among=("small", "large"), informed_by={"n": 3})
     'small'
     >>> from jostle.sites import force

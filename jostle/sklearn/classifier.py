@@ -53,6 +53,21 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
     has: what a `PrivateFeatureSelector` before it in a pipeline left.
     With *public*, anybody may see the rows: nothing is charged, noise comes from *random_state*, and scores are exact.
 
+    Args:
+        option: an Option for labels or its name; "auto" is the maker that came with Jostle.
+        epsilon: what a fit costs.
+        schema: the public facts about the rows, or a TOML file of them.
+        vault: a file that remembers what is spent.
+        promise: the budget, where nothing was promised before.
+        score_epsilon: what a score costs.
+        scored_by: "accuracy" or "auc".
+        columns: "declared", or "given" for those that the frame has.
+        public: whether anybody may see the rows.
+        random_state: an integer or a generator that noise comes from, for public rows.
+
+    Raises:
+        OptionError: settings do not fit together: when it is fitted.
+
     >>> import numpy as np
     >>> from jostle import Categorical, Schema
     >>> schema = Schema({"wet": Categorical([0, 1]), "ill": Categorical([0, 1])}, label="ill")
@@ -90,7 +105,19 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> PrivateClassifier:
-        """Learn from rows and their labels; *epsilon* is charged for it, unless they are public."""
+        """Learn from rows and their labels; *epsilon* is charged for it, unless they are public.
+
+        Args:
+            X: rows of attributes: a dataframe or an array.
+            y: a label for each.
+
+        Raises:
+            PrivateDataError: a scorer or a validation of scikit-learn asks, whose figures would have no noise.
+            BudgetError: less is left than a fit costs.
+            OptionError: settings do not fit together.
+            SchemaError: there is no schema, or none that fits.
+            TableError: the rows cannot be read by the schema.
+        """
         option, epsilon = self._option(), epsilon_amount(self.epsilon)
         self._in_parts = calling(VALIDATION) is not None
         db, labels = self._probe(X, y, epsilon)
@@ -99,7 +126,14 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, in the type of the labels it was fitted with."""
+        """The likeliest class of each row, in the type of the labels it was fitted with.
+
+        Args:
+            X: rows of attributes: a dataframe or an array.
+
+        Raises:
+            TableError: the rows have other columns than those it was fitted on.
+        """
         best = np.argmax(self.predict_proba(X), axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
@@ -109,6 +143,13 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
         What the model says of a row was paid for, whosever row it is. What is made of predictions together with rows
         or labels that are private is as private as these; so scikit-learn's scorers are refused.
+
+        Args:
+            X: rows of attributes: a dataframe or an array.
+
+        Raises:
+            PrivateDataError: one of scikit-learn's scorers asks.
+            TableError: the rows have other columns than those it was fitted on.
         """
         check_is_fitted(self)
         if not self.public:
@@ -124,6 +165,14 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         That is the share of rows predicted right or, *scored_by* "auc", the area under the ROC curve of two classes.
         For the share, one question counts the rows that are predicted right and those that are not, of which a row
         changes one by 1; not-a-number where noise leaves none of either.
+
+        Args:
+            X: rows of attributes: a dataframe or an array.
+            y: a label for each.
+
+        Raises:
+            BudgetError: less is left than a score costs.
+            TableError: the rows cannot be read by the schema.
         """
         check_is_fitted(self)
         if self.scored_by not in get_args(ScoredBy):

@@ -41,11 +41,23 @@ class PrivateFolds:
     """How many folds; each is held out once. They differ in size, as draws do."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - as scikit-learn calls it
-        """Yield the places of the rows to learn from and of those held out, for each fold."""
+        """Yield the places of the rows to learn from and of those held out, for each fold.
+
+        Args:
+            X: rows.
+            y: labels; they are not looked at.
+            groups: not looked at either.
+        """
         drawn = Noise().below(self.n_splits, _num_samples(X))
         for fold in range(self.n_splits):
             yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002 - as above
-        """How many folds there are."""
+        """How many folds there are.
+
+        Args:
+            X: not looked at.
+            y: not looked at.
+            groups: not looked at.
+        """
         return self.n_splits

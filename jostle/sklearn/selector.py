@@ -35,6 +35,18 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
     (`features=SparseFeatures("text", words=[...])`). Where nothing passes, nothing is kept, and scikit-learn says so.
     With *public*, anybody may see the rows: nothing is charged, and noise comes from *random_state*.
 
+    Args:
+        option: an Option that selects, or its name.
+        epsilon: what a fit costs.
+        schema: the public facts about the rows, or a TOML file of them.
+        vault: a file that remembers what is spent.
+        promise: the budget, where nothing was promised before.
+        public: whether anybody may see the rows.
+        random_state: an integer or a generator that noise comes from, for public rows.
+
+    Raises:
+        OptionError: settings do not fit together: when it is fitted.
+
     >>> import numpy as np
     >>> from jostle import Categorical, Schema
     >>> columns = {name: Categorical([0, 1]) for name in ("wet", "old", "ill")}
@@ -64,14 +76,32 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> PrivateFeatureSelector:
-        """Find the columns; *epsilon* is charged for it, unless the rows are public."""
+        """Find the columns; *epsilon* is charged for it, unless the rows are public.
+
+        Args:
+            X: rows of attributes: a dataframe, an array, or a sparse matrix.
+            y: a label for each.
+
+        Raises:
+            PrivateDataError: a scorer or a validation of scikit-learn asks, whose figures would have no noise.
+            BudgetError: less is left than a fit costs.
+            OptionError: settings do not fit together.
+            TableError: the rows cannot be read by the schema.
+        """
         option, epsilon = self._option(), epsilon_amount(self.epsilon)
         db = self._probe(X, y)
         self.selected_ = option(db, epsilon=epsilon)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The columns kept, as what X is: a dataframe's by name, those of an array or a sparse matrix in order."""
+        """The columns kept, as what X is: a dataframe's by name, those of an array or a sparse matrix in order.
+
+        Args:
+            X: rows as those it was fitted on.
+
+        Raises:
+            TableError: the rows have other columns than those it was fitted on.
+        """
         check_is_fitted(self)
         support = self.get_support()
         if self.schema is None:
@@ -88,7 +118,11 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         return array[:, np.flatnonzero(support)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns kept; words as the schema calls them."""
+        """Names of the columns kept; words as the schema calls them.
+
+        Args:
+            input_features: names of all columns, where they had none.
+        """
         check_is_fitted(self)
         schema = self.selected_.schema
         names: NDArray[np.object_] = (

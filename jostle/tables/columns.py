@@ -108,6 +108,9 @@ class Categorical:
     """A column with a declared list of values.
 
     A cell has a value if it is written the same or, failing that, is the same number: 1, 1.0 and "1.0" are.
+
+    Raises:
+        SchemaError: there are no values, or two that stand for the same.
     """
 
     values: tuple[str, ...] = field(converter=_texts)
@@ -164,7 +167,11 @@ class Categorical:
 
 @frozen
 class Numeric:
-    """A column of numbers with public bounds, cut into bins."""
+    """A column of numbers with public bounds, cut into bins.
+
+    Raises:
+        SchemaError: the bounds are no numbers, or bins do not fit between them.
+    """
 
     low: float = field(converter=_number)
     """The least value, as public knowledge has it."""
@@ -248,7 +255,14 @@ class Numeric:
         return finest_grain(self.low, self.high) if self.unit is None else grain_of(self.low, self.high, self.unit)
 
     def moment(self, number: float) -> datetime:
-        """The date or time that a number of this column stands for, such as its mean."""
+        """The date or time that a number of this column stands for, such as its mean.
+
+        Args:
+            number: in the units of the column.
+
+        Raises:
+            SchemaError: the column has no dates or times.
+        """
         if self.clock is None:
             raise SchemaError("these are numbers, not dates", fix='Dates("2020-01-01", "2024-12-31")')
         return self.clock.moment(number)
@@ -312,6 +326,17 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     missing: MissingPolicy = "outside",
 ) -> Numeric:
     """A column of dates or times from a public start to a public end, counted in whole units since the start.
+
+    Args:
+        start: the first one, which is public: "1920-01-01".
+        end: the last one.
+        unit: what is counted: "day", or a shorter one.
+        bins: how many bins of equal width.
+        outside: what becomes of one out of bounds: the nearest bin, one extra value ("other"), or its row is dropped.
+        missing: what becomes of an empty cell: one extra value ("value"), or as *outside* says.
+
+    Raises:
+        SchemaError: these are no dates, or do not follow each other.
 
     >>> born = Dates("1920-01-01", "2010-12-31", bins=9)
     >>> born.labels[0], born.moment(366)

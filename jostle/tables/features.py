@@ -66,6 +66,9 @@ class SparseFeatures:
 
     Of a sparse matrix (`Table.from_matrix`), *words* are what its columns are called.
 
+    Raises:
+        SchemaError: there are neither words nor buckets, or both.
+
     >>> SparseFeatures("text", words=["free", "win"]).names
     ('text=free', 'text=win')
     """
@@ -124,7 +127,11 @@ class SparseFeatures:
         return len(self.words) or self.buckets
 
     def bits_of(self, texts: Iterable[str | None]) -> Bits:
-        """Which features each text has; an empty one has none."""
+        """Which features each text has; an empty one has none.
+
+        Args:
+            texts: a text for each row.
+        """
         by_word = {word: place for place, word in enumerate(self.words)}
         found: list[int] = []
         ends = [0]

@@ -52,6 +52,18 @@ def infer_public(
     Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
     private, and `protect` refuses a table whose schema was read off that same table. Of a column of *texts*, the words
     that most of them have become a vocabulary: at most so many.
+
+    Args:
+        source: a dataframe, or a CSV or Parquet file.
+        label: the column that is to be predicted.
+        bins: how many bins of equal width numbers get.
+        texts: a column of texts.
+        words: how many words at most.
+
+    Raises:
+        PrivateDataError: the file is private, or a private one is open.
+        SchemaError: there are no rows, or none of the columns that are named.
+        TableError: the data cannot be read.
     """
     if any(kind.__module__.partition(".")[0] == "jostle" for kind in type(source).__mro__):
         raise SchemaError(

@@ -77,6 +77,9 @@ class Inference(Protocol):
 class Schema:
     """What everybody may know about a table before any budget is spent.
 
+    Raises:
+        SchemaError: columns are missing, have one name, or do not fit what else is said.
+
     >>> schema = Schema({"age": Numeric(0, 100, bins=10), "ill": Categorical(["no", "yes"])}, label="ill")
     >>> schema["age"].size, schema.attributes
     (10, ('age',))
@@ -214,7 +217,14 @@ class Schema:
         return self[self.label].labels
 
     def size(self, *names: str) -> int:
-        """How many combinations of codes the named columns have."""
+        """How many combinations of codes the named columns have.
+
+        Args:
+            *names: columns.
+
+        Raises:
+            SchemaError: there is no such column.
+        """
         product = 1
         for name in names:
             product *= self[name].size
@@ -241,7 +251,14 @@ class Schema:
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:
-        """The schema a TOML text declares."""
+        """The schema a TOML text declares.
+
+        Args:
+            text: as `to_toml` writes it.
+
+        Raises:
+            SchemaError: the text declares none.
+        """
         facts = SCHEMA.toml(text)
         columns = facts.pop("columns", None)
         if not isinstance(columns, dict):
@@ -258,18 +275,39 @@ class Schema:
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
-        """The schema in a TOML file."""
+        """The schema in a TOML file.
+
+        Args:
+            path: a file.
+
+        Raises:
+            SchemaError: the file cannot be read, or declares none.
+        """
         return cls.from_toml(SCHEMA.at(path).text())
 
     def write(self, path: str | Path) -> None:
-        """Write the schema to a TOML file."""
+        """Write the schema to a TOML file.
+
+        Args:
+            path: a file, which is made or written anew.
+
+        Raises:
+            SchemaError: the file cannot be written.
+        """
         try:
             Path(path).write_text(self.to_toml(), encoding="utf-8")
         except OSError as mistake:
             raise SchemaError(f"cannot write the schema {path}: {mistake.strerror}") from None
 
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
-        """The same facts under another neighbour relation."""
+        """The same facts under another neighbour relation.
+
+        Args:
+            neighbours: "add_remove" or "replace_one".
+
+        Raises:
+            SchemaError: there is no such relation.
+        """
         return evolve(self, neighbours=neighbours)
 
 

@@ -72,7 +72,15 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
-        """A table of a dataframe's rows: pandas, polars, Arrow, Dask and others, or a dict of columns."""
+        """A table of a dataframe's rows: pandas, polars, Arrow, Dask and others, or a dict of columns.
+
+        Args:
+            frame: the rows.
+            schema: the public facts about them.
+
+        Raises:
+            TableError: a column is missing, or the rows cannot be read.
+        """
         _check_schema(schema)
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
@@ -85,6 +93,14 @@ class Table:
         """A table of attributes, a dataframe or an array, with the labels that come apart from them.
 
         Of a schema with sparse features and nothing else but the label, they are a sparse matrix.
+
+        Args:
+            features: rows of attributes, in the order of the schema where they have no names.
+            labels: a label for each.
+            schema: the public facts about them.
+
+        Raises:
+            TableError: a column is missing, or the rows cannot be read.
         """
         _check_schema(schema)
         if schema.features is not None and feature_names(features) is None:
@@ -101,6 +117,16 @@ class Table:
 
         With *stream*, the file is read anew for every question, in batches, and may be larger than memory. With
         *engine* "dask://HOST:PORT", a cluster reads and tallies it.
+
+        Args:
+            path: the file.
+            schema: the public facts about the rows, or a TOML file of them.
+            engine: what tallies: "threads", or a Dask cluster.
+            stream: whether the rows stay in the file.
+
+        Raises:
+            TableError: the file cannot be read, or a column is missing.
+            SchemaError: the schema cannot be read.
         """
         schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
         _check_schema(schema)
@@ -120,6 +146,14 @@ class Table:
         """A table of a dataframe's rows, each with the features that a sparse matrix has in the same row.
 
         The schema declares one feature per column of the matrix. What is not 0 in the matrix counts as 1.
+
+        Args:
+            matrix: of scipy.sparse: a row per row, a column per feature.
+            frame: the other columns.
+            schema: the public facts about both.
+
+        Raises:
+            TableError: a column is missing, or the rows cannot be read.
         """
         _check_schema(schema)
         census = Census()
@@ -130,6 +164,14 @@ class Table:
         """A table of records that are cells of a grid: counts[x, y] of them at (x, y).
 
         The columns are called x, y, z, or axis0, axis1, ... where there are more; each has one bin per cell.
+
+        Args:
+            counts: how many records each cell has.
+            neighbours: what privacy hides.
+            rows: how many records there are, if that is public.
+
+        Raises:
+            TableError: counts are no whole numbers from 0 up.
         """
         grid = _checked_grid(counts)
         names = ("x", "y", "z")[: grid.ndim] if grid.ndim <= 3 else tuple(f"axis{axis}" for axis in range(grid.ndim))

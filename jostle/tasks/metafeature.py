@@ -147,6 +147,12 @@ def metafeature(
 ) -> Metafeature | Callable[[Measure], Metafeature]:
     """Make a function of a view a metafeature; *low* and *high* say in words what small and large values mean.
 
+    Args:
+        function: of a view of the table.
+        low: what a small value means.
+        high: what a large value means.
+        name: the function's own if left out.
+
     >>> @metafeature(low="few attributes", high="many attributes")
     ... def width(db: View) -> float:
     ...     return len(db.schema.attributes)

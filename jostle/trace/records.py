@@ -203,6 +203,13 @@ class Trace:
     the first record: what is refused before anything happens leaves none. Where it cannot be written any more, on a
     full disk say, the answer at hand is still given, since it is paid for; the next question is refused, before it
     costs anything (see `check`). All records are still in memory.
+
+    Args:
+        path: a file for its lines, which is made with the first record.
+        whole: whether all numbers of a release are kept.
+
+    Raises:
+        TableError: the file cannot be written, or is there already and no trace.
     """
 
     def __init__(self, path: str | Path | None = None, *, whole: bool = False) -> None:
@@ -226,7 +233,11 @@ class Trace:
         return len(self._records)
 
     def released(self, place: int) -> tuple[int, ...]:
-        """The numbers of the release with this place among the records: all of them, in a whole trace."""
+        """The numbers of the release with this place among the records: all of them, in a whole trace.
+
+        Args:
+            place: of the release among the records.
+        """
         record = self._records[place]
         kept = None if self._whole is None else self._whole.get(place)
         if kept is not None:
@@ -234,7 +245,12 @@ class Trace:
         return record.values if isinstance(record, Released) else ()
 
     def add(self, record: Record, released: NDArray[np.int64] | None = None) -> None:
-        """Append a record; of a release, perhaps with all that was released, which a whole trace keeps."""
+        """Append a record; of a release, perhaps with all that was released, which a whole trace keeps.
+
+        Args:
+            record: what happened.
+            released: all its numbers.
+        """
         line = b"" if self._path is None else f"{to_json(record)}\n".encode()
         with self._lock:
             if self._whole is not None and released is not None and released.size > MOST_VALUES:

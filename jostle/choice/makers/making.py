@@ -208,6 +208,14 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     two lists, the answers and the truth (see `jostle.choice.learning.judging`); otherwise the first of the task's
     judges does. It learns when it is first called, or beforehand with `jostle train`.
 
+    Args:
+        among: Options, their names or their classes.
+        informed_by: metafeatures that it may look at.
+        trained_on: what it learns from.
+        spending: the share of the budget for what it looks at.
+        judged_by: how bad an answer is.
+        label: its name in traces.
+
     Raises:
         OptionError: an Option is not known.
         ChoiceError: Options answer different questions, or what was learned before cannot be read.

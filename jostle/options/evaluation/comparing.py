@@ -128,6 +128,16 @@ def compare_models(
     """A ranking of models by how many rows they get right, for epsilon: all are counted in one tally.
 
     Models are called by their names in a mapping; in a list, by the Options that made them.
+
+    Args:
+        db: the rows, which no model should have been made from.
+        models: what is compared.
+        epsilon: what it costs, as it is written: 0.1, "1/3".
+        site: its name in the trace.
+
+    Raises:
+        OptionError: there are fewer than two models, or one is of another table.
+        BudgetError: less is left than *epsilon*.
     """
     named = dict(models) if isinstance(models, Mapping) else dict(zip(_names(models), models, strict=True))
     if not 2 <= len(named) <= MOST_RULES:

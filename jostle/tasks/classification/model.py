@@ -180,7 +180,14 @@ class Model(ABC):
 
 
 def load_model(path: str | Path) -> Model:
-    """The model that a file holds, whoever wrote it."""
+    """The model that a file holds, whoever wrote it.
+
+    Args:
+        path: a file that `Model.save` wrote.
+
+    Raises:
+        OptionError: the file holds no model.
+    """
     file = MODEL.at(path)
     return _read(file.text(), file)
 
