@@ -13,10 +13,11 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.fitted import Learner
 from jostle.choice.learning.gathering import budgets_of, cases_of
 from jostle.choice.learning.history import History, histories_of, read_history, to_json
 from jostle.choice.learning.judging import Loss, judge_of
-from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
+from jostle.choice.learning.learners import LEARNERS, PriorLearner
 from jostle.choice.learning.progress import Progress, shown_progress
 from jostle.choice.learning.rehearse import EPSILONS, Plan, judge_in, rehearse_all
 from jostle.choice.makers.kept import identity_of, keep, kept

@@ -13,7 +13,8 @@ import numpy as np
 from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases, Failed
-from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
+from jostle.choice.learning.fitted import Fitted, Learner, log_regret, losses_of
+from jostle.choice.learning.learners import LEARNERS, Predict, from_facts
 from jostle.choice.learning.regret import Figures, in_words
 from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
 from jostle.choice.makers.training import (
