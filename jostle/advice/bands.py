@@ -2,7 +2,8 @@
 
 On a scale on which losses differ by about as much everywhere, the loss is expected to be a bent line over the logarithm
 of records times epsilon, moved by how many classes there are, and by how common the commonest is where anybody knows.
-The band is as wide as what this misses by on databases that took no part in it, all groups counting the same.
+How far losses lie from it is a bent line of the same kind, since what is known of few records scatters more; the band
+is as many times that wide as it has to be on databases that took no part in it, all groups counting the same.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-__all__ = ["INSIDE", "Band", "Rehearsed", "Scale", "fit_band", "inputs_of", "left_out"]
+__all__ = ["INSIDE", "Band", "Rehearsed", "Scale", "fit_band", "inputs_of", "is_inside", "left_out"]
 
 Floats = NDArray[np.float64]
 Scale = Literal["share", "size"]
@@ -23,11 +24,13 @@ Scale = Literal["share", "size"]
 
 INSIDE = 0.8
 """Of all losses, what is to lie in the band."""
-BENDS = (5.0, 8.0, 11.0)
-"""Where the line bends, in logarithms of records times epsilon."""
+BENDS = (3.0, 5.0, 8.0, 11.0)
+"""Where lines bend, in logarithms of records times epsilon."""
 LEAST_SHARE, LEAST_SIZE = 0.005, 1e-9
 RIDGE = 0.02
 """How far slopes are drawn to 0: there are few groups to learn from."""
+LEAST_MISS = 0.01
+"""On the scale of losses; what is missed by less is as good as met."""
 
 
 def to_scale(losses: Floats, scale: Scale) -> Floats:
@@ -52,16 +55,24 @@ def inputs_of(records_epsilon: float, classes: int, commonest: float | None) -> 
 
 @frozen
 class Band:
-    """A line over inputs, and how far below and above it losses lie."""
+    """A line over inputs, and how far below and above it losses lie, in units of another line."""
 
     start: float
     slopes: tuple[float, ...]
     below: float
     above: float
+    spread_start: float
+    spread_slopes: tuple[float, ...]
+    """Of the logarithm of the unit: over records times epsilon alone."""
 
     def centre(self, inputs: Floats) -> float:
         """What is expected, on the scale."""
         return self.start + float(np.dot(self.slopes, inputs))
+
+    def ends(self, inputs: Floats) -> tuple[float, float]:
+        """How far below what is expected losses lie, and how far above it, on the scale."""
+        unit = math.exp(self.spread_start + float(np.dot(self.spread_slopes, inputs[: len(self.spread_slopes)])))
+        return self.below * unit, self.above * unit
 
 
 @frozen(eq=False)
@@ -83,13 +94,23 @@ def fit_band(rehearsed: Rehearsed) -> Band:
     missed = np.full(rehearsed.losses.shape, np.nan)
     for group in np.unique(rehearsed.groups):
         out = rehearsed.groups == group
-        start, slopes = _line(rehearsed.only(~out))
-        missed[out] = rehearsed.losses[out] - (start + rehearsed.inputs[out] @ slopes)[:, None]
+        missed[out] = _missed(rehearsed.only(out), *_line(rehearsed.only(~out)))
     start, slopes = _line(rehearsed)
     found = ~np.isnan(missed)
-    weights = np.broadcast_to((rehearsed.weights / found.sum(axis=1))[:, None], missed.shape)[found]
-    below, above = (_quantile(missed[found], weights, level) for level in ((1 - INSIDE) / 2, (1 + INSIDE) / 2))
-    return Band(start, tuple(map(float, slopes)), -below, above)
+    runs, _ = np.nonzero(found)
+    weights = (rehearsed.weights / found.sum(axis=1))[runs]
+    reach = rehearsed.inputs[runs, : 1 + len(BENDS)]
+    spread_start, spread_slopes = nearest(reach, np.log(np.abs(missed[found]) + LEAST_MISS), weights)
+    units = missed[found] / np.exp(spread_start + reach @ spread_slopes)
+    below, above = (_quantile(units, weights, level) for level in ((1 - INSIDE) / 2, (1 + INSIDE) / 2))
+    return Band(start, tuple(map(float, slopes)), -below, above, spread_start, tuple(map(float, spread_slopes)))
+
+
+def is_inside(band: Band, rehearsed: Rehearsed) -> Floats:
+    """Which losses lie in a band, runs by repeats; NaN where there was no run."""
+    missed = _missed(rehearsed, band.start, np.array(band.slopes))
+    ends = np.array([band.ends(each) for each in rehearsed.inputs])
+    return np.where(np.isnan(missed), np.nan, (missed >= -ends[:, :1]) & (missed <= ends[:, 1:]))
 
 
 def left_out(rehearsed: Rehearsed) -> dict[str, float]:
@@ -97,22 +118,29 @@ def left_out(rehearsed: Rehearsed) -> dict[str, float]:
     shares = {}
     for group in np.unique(rehearsed.groups).tolist():
         out = rehearsed.groups == group
-        band = fit_band(rehearsed.only(~out))
-        missed = rehearsed.losses[out] - np.array([band.centre(each) for each in rehearsed.inputs[out]])[:, None]
-        known = missed[~np.isnan(missed)]
-        shares[group] = float(np.mean((known >= -band.below) & (known <= band.above)))
+        shares[group] = float(np.nanmean(is_inside(fit_band(rehearsed.only(~out)), rehearsed.only(out))))
     return shares
 
 
+def _missed(rehearsed: Rehearsed, start: float, slopes: Floats) -> Floats:
+    """How far losses lie above a line."""
+    return np.asarray(rehearsed.losses - (start + rehearsed.inputs @ slopes)[:, None])
+
+
 def _line(rehearsed: Rehearsed) -> tuple[float, Floats]:
-    """Start and slopes of the line nearest to the mean losses, the squares of its slopes having a price."""
-    weights, means = rehearsed.weights / rehearsed.weights.sum(), np.nanmean(rehearsed.losses, axis=1)
-    middle = weights @ rehearsed.inputs
-    spread = rehearsed.inputs.std(axis=0)
+    """Start and slopes of the line nearest to the mean losses."""
+    return nearest(rehearsed.inputs, np.nanmean(rehearsed.losses, axis=1), rehearsed.weights)
+
+
+def nearest(inputs: Floats, values: Floats, weights: Floats) -> tuple[float, Floats]:
+    """Start and slopes of the line nearest to some values, the squares of its slopes having a price."""
+    shares = weights / weights.sum()
+    middle = shares @ inputs
+    spread = inputs.std(axis=0)
     spread[spread == 0] = 1.0
-    moved, mean = (rehearsed.inputs - middle) / spread, float(weights @ means)
-    square = moved.T @ (moved * weights[:, None]) + RIDGE * np.eye(moved.shape[1])
-    slopes = np.linalg.solve(square, moved.T @ (weights * (means - mean))) / spread
+    moved, mean = (inputs - middle) / spread, float(shares @ values)
+    square = moved.T @ (moved * shares[:, None]) + RIDGE * np.eye(moved.shape[1])
+    slopes = np.linalg.solve(square, moved.T @ (shares * (values - mean))) / spread
     return mean - float(middle @ slopes), slopes
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from jostle.advice.bands import Band, from_scale, inputs_of
+from jostle.advice.bands import Scale, from_scale, inputs_of
 from jostle.advice.kept import Expectations, OptionBands, kept_expectations
 from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import ChoiceError, shown
@@ -217,13 +217,13 @@ def _over(
     bands = known.options[option]
     told = bands.told if facts.commonest is not None else None
     band = told or bands.plain
-    centres = [band.centre(facts.inputs(each, known, told=told is not None)) for each in epsilons]
-    lowest = accumulate(centres, min)
-    return [_loss_between(each, band, known) for each in lowest]
+    inputs = [facts.inputs(each, known, told=told is not None) for each in epsilons]
+    lowest = accumulate(map(band.centre, inputs), min)
+    return [_loss_between(centre, band.ends(each), known.scale) for centre, each in zip(lowest, inputs, strict=True)]
 
 
-def _loss_between(centre: float, band: Band, known: Expectations) -> tuple[float, float, float]:
-    loss, low, high = (from_scale(number, known.scale) for number in (centre, centre - band.below, centre + band.above))
+def _loss_between(centre: float, ends: tuple[float, float], scale: Scale) -> tuple[float, float, float]:
+    loss, low, high = (from_scale(number, scale) for number in (centre, centre - ends[0], centre + ends[1]))
     return loss, low, high
 
 

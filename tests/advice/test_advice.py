@@ -13,7 +13,17 @@ from run_here import ran
 
 import jostle
 from jostle import Categorical, Numeric, Schema, advise
-from jostle.advice.bands import INSIDE, Rehearsed, fit_band, from_scale, inputs_of, left_out, to_scale, weights_by_group
+from jostle.advice.bands import (
+    INSIDE,
+    Rehearsed,
+    fit_band,
+    from_scale,
+    inputs_of,
+    is_inside,
+    left_out,
+    to_scale,
+    weights_by_group,
+)
 from jostle.advice.kept import kept_expectations
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import SHIPPED
@@ -26,15 +36,16 @@ LINE = Schema({"age": Numeric(0, 1024, bins=1024)})
 MAP = Schema({"x": Numeric(0, 64, bins=64), "y": Numeric(0, 64, bins=64)})
 
 
-def made_up_losses(groups: int, seed: int = 0) -> Rehearsed:
-    """Losses that fall by a line, with a number of each group's own and noise."""
+def made_up_losses(groups: int, seed: int = 0, *, scattered: float = 0.0) -> Rehearsed:
+    """Losses that fall by a line, with a number of each group's own and noise; more of both where records are few."""
     random = np.random.default_rng(seed)
     inputs, losses, names = [], [], []
     for group in range(groups):
         own = random.normal(0, 1)
         for reach in random.uniform(2, 12, 6):
+            unit = np.exp(scattered * (7 - reach))
             inputs.append(inputs_of(reach, 2, None))
-            losses.append(3 - 0.5 * reach + own + random.normal(0, 0.2, 3))
+            losses.append(3 - 0.5 * reach + unit * (own + random.normal(0, 0.2, 3)))
             names.append(f"{group:03}")
     losses[0][2] = np.nan  # a run that was not made
     return Rehearsed(np.array(inputs), np.array(losses), np.array(names), weights_by_group(names))
@@ -45,10 +56,18 @@ def test_a_band_holds_as_many_losses_of_groups_it_has_not_seen_as_it_says() -> N
     assert held == pytest.approx(INSIDE, abs=0.06)
     fresh = made_up_losses(400, seed=1)
     band = fit_band(made_up_losses(60))
-    missed = fresh.losses - np.array([band.centre(each) for each in fresh.inputs])[:, None]
-    assert np.nanmean((missed >= -band.below) & (missed <= band.above)) == pytest.approx(INSIDE, abs=0.1)
-    assert band.below > 0
-    assert band.above > 0
+    assert np.nanmean(is_inside(band, fresh)) == pytest.approx(INSIDE, abs=0.1)
+    assert min(band.ends(inputs_of(7, 2, None))) > 0
+
+
+def test_a_band_holds_as_many_where_records_are_few_as_where_they_are_many() -> None:
+    """Losses of few records scatter seven times as far as those of many: one width would be too narrow for them."""
+    band, fresh = fit_band(made_up_losses(60, scattered=0.2)), made_up_losses(400, seed=1, scattered=0.2)
+    inside, reach = is_inside(band, fresh), fresh.inputs[:, 0]
+    for part in (reach < 5, (reach > 5) & (reach < 9), reach > 9):
+        assert np.nanmean(inside[part]) == pytest.approx(INSIDE, abs=0.1)
+    few, many = (sum(band.ends(inputs_of(each, 2, None))) for each in (2.0, 12.0))
+    assert few > 4 * many
 
 
 def test_a_band_follows_the_line() -> None:
