@@ -37,11 +37,34 @@ from jostle.options.models.trees import TreeModel
 from jostle.parameters import choice, positive, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.probe import Probe
+from jostle.privacy.split_scores import Utility
+from jostle.sites import Choice, Decision, choose
 from jostle.tables.kernels import Counts
 from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
-__all__ = ["PooledTree", "pooled"]
+__all__ = ["SPLITS", "ByRows", "PooledTree", "pooled"]
+
+SPLITS = ("Max", "Gini", "random")
+"""How a tree's splits may come about: the alternatives of the choice `splits`."""
+
+
+@frozen
+class ByRows:
+    """The rule for `splits`, by rows times epsilon: it can be forced, followed by another, recorded and replayed."""
+
+    random_below: float
+    gini_from: float
+
+    def decide(self, choice: Choice) -> Decision:
+        """Random splits where there is next to nothing to pick them by, Gini where there is much, or else Max."""
+        support = float(choice.seen["rows_epsilon"][0])
+        if support < self.random_below:
+            return Decision(choice.everywhere("random"), f"rows times epsilon are below {self.random_below:g}")
+        if support >= self.gini_from:
+            return Decision(choice.everywhere("Gini"), f"rows times epsilon are at least {self.gini_from:g}")
+        between = f"rows times epsilon are from {self.random_below:g} to {self.gini_from:g}"
+        return Decision(choice.everywhere("Max"), between)
 
 
 @option
@@ -96,19 +119,23 @@ class PooledTree(Classifier):
 
     def _grow(self, db: Probe, grove: Grove, rows: float, rest: Fraction, epsilon: Fraction) -> None:
         """Grow the tree: by chance, by Max or by Gini, as so many rows at this budget make worthwhile."""
-        support, longest = rows * float(epsilon), longest_path(grove.schema, self.numeric)
-        if support < self.random_below:
+        longest = longest_path(grove.schema, self.numeric)
+        seen = {
+            "rows_epsilon": rows * float(epsilon),
+            "classes": len(grove.schema.classes),
+            "attributes": len(grove.schema.attributes),
+        }
+        rule = choose("splits", among=SPLITS, informed_by=seen, policy=ByRows(self.random_below, self.gini_from))
+        if rule == "random":
             grow(db, grove, min(self.random_depth, longest), AtRandom(), AtDepth(), ask_at_end=False)
             return
-        gini = support >= self.gini_from
-        deepest = self.most_gini_depth if gini else self.most_depth
+        deepest = self.most_gini_depth if rule == "Gini" else self.most_depth
         levels = min(worthwhile_depth(rows, float(epsilon), self.least_rows, deepest), longest)
         if not levels:
             return
         picks = rest * self.split_share
-        splitting = ByUtility(
-            utility="Gini" if gini else "Max", epsilon=picks / levels, handicap=self.handicap / float(rest - picks)
-        )
+        utility: Utility = "Gini" if rule == "Gini" else "Max"
+        splitting = ByUtility(utility=utility, epsilon=picks / levels, handicap=self.handicap / float(rest - picks))
         # A split by value makes more leaves than the two that the depth allows for: what is below it ends sooner.
         stopping = BySupport(rows=rows, least=2 * self.least_rows * (levels + 1) / float(epsilon))
         grow(db, grove, levels, splitting, stopping if levels > 1 else AtDepth(), ask_at_end=False)

@@ -15,16 +15,18 @@ from jostle import Schema
 from jostle.options import get
 from jostle.options.classification.noisy_numbers import averaged, noise_variance, pooled_shares, worthwhile_depth
 from jostle.options.classification.pooled_bayes import _drawn, _fitting_weight, _in_boxes, _ranges
+from jostle.options.classification.pooled_tree import SPLITS
 from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove
 from jostle.options.models.bayes_tree import BayesTreeModel
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.amounts import Amount
 from jostle.privacy.noise import Noise, SeededBits
+from jostle.sites import force
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model
-from jostle.trace.records import Charged, Trace
+from jostle.trace.records import Charged, Chosen, Trace
 
 NOISE_AWARE = ("PooledTree", "PooledBayes", "MarginalRegression")
 SIZES = np.array([3, 2], dtype=np.int64)
@@ -98,6 +100,22 @@ def test_splits_are_left_to_chance_where_rows_are_few(epsilon: str, sites: list[
     asked = [record.site.rpartition("/")[2] for record in trace.records if isinstance(record, Charged)]
     assert [site for site in asked if site.startswith("split")][:2] == sites
     assert db.spent == Fraction(epsilon)
+
+
+def test_how_splits_come_about_is_a_choice_that_is_traced_and_can_be_forced() -> None:
+    schema, rows = correlated(400)
+    for epsilon, rule in (("1/1000", "random"), ("3", "Max"), ("50", "Gini")):
+        trace = Trace()
+        db = jostle.rehearse(table_of(rows, schema), epsilon=epsilon, seed=6, trace=trace)
+        get("PooledTree")(db, epsilon=epsilon)
+        (chosen,) = [record for record in trace.records if isinstance(record, Chosen)]
+        assert (chosen.label, chosen.taken) == ("splits", ((rule, 1),))
+        assert "rows times epsilon" in chosen.why
+    for rule in SPLITS:
+        db = jostle.rehearse(table_of(rows, schema), epsilon=3, seed=6)
+        with force({"splits": rule}):
+            get("PooledTree")(db, epsilon=3)
+        assert db.spent == 3
 
 
 def test_gini_finds_what_moves_shares_and_not_the_commonest_class() -> None:
