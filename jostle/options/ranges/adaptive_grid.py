@@ -18,11 +18,10 @@ from jostle.options.ranges.base import (
     TreeCounts,
     count_tree,
     grid_shape,
-    known_levels,
     total_cost,
-    total_of,
 )
-from jostle.options.ranges.tree import Tree, tree_of_cuts
+from jostle.options.ranges.looks import known_cuts, known_levels, total_of
+from jostle.options.ranges.tree import Tree, least_squares, top_down, tree_of_cuts
 from jostle.options.ranges.uniform_grid import even_cuts, root_of
 from jostle.parameters import flag, positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -56,6 +55,22 @@ def cut_further(coarse: Tree, cuts: list[NDArray[np.int64]], parts: NDArray[np.i
     order = np.argsort(key, kind="stable").astype(np.int64)
     upper = tuple(_starts(level_of, order) for level_of in _labels(coarse))
     return Tree(shape, order, (*upper, _starts(key, order)))
+
+
+def cut_within(starts: NDArray[np.int64], side: int, parts: int) -> NDArray[np.int64]:
+    """Where intervals begin that cut a side into about so many nearly equal parts, and within given ones.
+
+    >>> cut_within(np.array([0, 5]), 10, 4).tolist(), cut_within(np.array([0]), 10, 3).tolist()
+    ([0, 2, 5, 7], [0, 3, 6])
+    """
+    each = max(1, round(parts / len(starts)))
+    lengths = np.diff(starts, append=side)
+    return np.concatenate([first + even_cuts(length, each) for first, length in zip(starts, lengths, strict=True)])
+
+
+def expected(counted: TreeCounts) -> Floats:
+    """The least-squares counts of a tree's leaves."""
+    return top_down(counted.tree, *least_squares(counted.tree, counted.counts, counted.noise))
 
 
 def _labels(tree: Tree) -> list[NDArray[np.int64]]:
@@ -124,14 +139,13 @@ class AdaptiveGrid(GridOption):
             math.ceil(root_of(100, axes) - 1e-9),
             math.ceil(root_of(total.records * float(left) / float(self.c), axes) / 4),
         )
-        cuts = [even_cuts(side, m1) for side in shape]
-        coarse = tree_of_cuts(shape, [[even_cuts(side, 1) for side in shape], cuts])
-        first = count_tree(db, coarse, [Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
-        counts = np.asarray(first.counts[1], dtype=np.float64)
+        whole, known = [even_cuts(side, 1) for side in shape], known_cuts(db, shape, m1**axes)
+        cuts = [cut_within(starts, side, m1) for starts, side in zip(known, shape, strict=True)]
+        coarse = tree_of_cuts(shape, [whole, known, cuts])
+        first = count_tree(db, coarse, [Fraction(0), Fraction(0), Fraction(1)], coarse_epsilon, site="coarse")
+        counts = expected(first.and_known(known_levels(db, coarse)))
         parts = np.ceil(np.maximum(counts * float(fine_epsilon) / float(self.c2), 0) ** (1 / axes)).astype(np.int64)
         fine = cut_further(coarse, cuts, np.maximum(parts, 1))
-        second = count_tree(db, fine, [Fraction(0), Fraction(0), Fraction(1)], fine_epsilon, site="fine")
-        both = TreeCounts(
-            fine, (None, first.counts[1], second.counts[-1]), (math.inf, first.noise[1], second.noise[-1])
-        )
+        second = count_tree(db, fine, [Fraction(0)] * 3 + [Fraction(1)], fine_epsilon, site="fine")
+        both = TreeCounts(fine, (*first.counts, second.counts[-1]), (*first.noise, second.noise[-1]))
         return both.and_known(known_levels(db, fine)).estimate(negative=self.negative)

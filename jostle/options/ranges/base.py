@@ -18,7 +18,7 @@ from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_dow
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
-from jostle.privacy.measurements import MOST_KEPT, Look, noise_variance, together
+from jostle.privacy.measurements import Look, noise_variance, together
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -33,10 +33,8 @@ __all__ = [
     "TreeCounts",
     "count_tree",
     "grid_shape",
-    "known_levels",
     "noise_variance",
     "total_cost",
-    "total_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -92,35 +90,6 @@ def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
     return () if schema.rows is not None else (Laplace(epsilon),)
 
 
-@frozen
-class GridTotal:
-    """The number of records as an Option comes to know it."""
-
-    records: int
-    """At least 0."""
-    variance: float
-    """Of the noise in it; 0 where it is declared."""
-    cost: Fraction
-    """What was spent on it: nothing where it was known."""
-
-
-def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal:
-    """The number of records: declared, or bought with *epsilon* and averaged with what is known of it.
-
-    What is known to a twentieth is not bought again, unless *always*.
-    """
-    if db.schema.rows is not None:
-        return GridTotal(db.schema.rows, 0.0, Fraction(0))
-    (known,) = db.known(Counts.of())
-    if known is None or db.rows is None or always:
-        noisy = db.count(epsilon, site="total")
-        bought = Look(np.array([noisy]), np.array([noise_variance(1 / epsilon)]))
-        known, cost = together([bought] if known is None else [known, bought]), epsilon
-    else:
-        cost = Fraction(0)
-    return GridTotal(max(0, round(known.counts[0])), float(known.variance[0]), cost)
-
-
 @frozen(eq=False)
 class TreeCounts:
     """Noisy counts of a tree's nodes, level by level; None for levels that were not counted."""
@@ -142,6 +111,14 @@ class TreeCounts:
         return TreeCounts(self.tree, tuple(counts), tuple(noise))
 
     @property
+    def looks(self) -> tuple[Look | None, ...]:
+        """What they tell of each level; None for levels that were not counted."""
+        return tuple(
+            None if counts is None else Look(counts, np.broadcast_to(noise, len(counts)))
+            for counts, noise in zip(self.counts, self.noise, strict=True)
+        )
+
+    @property
     def mean_noise(self) -> tuple[float, ...]:
         """Each level's noise variance, in the mean over its nodes."""
         return tuple(float(np.mean(each)) for each in self.noise)
@@ -158,16 +135,6 @@ class TreeCounts:
             (lambda workload: variances(tree, spread, workload)) if exact else None,
             linear=negative and exact,
         )
-
-
-def known_levels(db: Probe, tree: Tree) -> tuple[Look | None, ...]:
-    """What was known beforehand of a tree's nodes, level by level: each answer stands at one level alone."""
-    nothing = (None,) * len(tree.starts)
-    if db.known(Counts.of()) == (None,):
-        return nothing  # whatever is known, tells the total
-    levels = tuple(starts for starts in tree.starts if len(starts) <= MOST_KEPT)
-    looks = db.known(Regions(db.schema.names, tree.order, levels))
-    return (*looks, *nothing[len(looks) :])
 
 
 def count_tree(db: Probe, tree: Tree, shares: Sequence[Fraction], epsilon: Fraction, *, site: str) -> TreeCounts:

@@ -16,6 +16,7 @@ from attrs import frozen
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, grid_shape
 from jostle.options.ranges.hilbert import hilbert_order
+from jostle.options.ranges.looks import known_levels
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import reading_shares
 from jostle.options.ranges.split_model import SPLITS
@@ -81,5 +82,5 @@ class DAWA(GridOption):
         first = epsilon * self.partition_share
         tree = private_parts(db, first, epsilon - first, exact(self.penalty, "penalty"))
         shares = reading_shares(tree, workload or Workload.random_ranges(tree.shape), step=STEP, tilt=TILT)
-        counted = count_tree(db, tree, shares, epsilon - first, site="parts")
+        counted = count_tree(db, tree, shares, epsilon - first, site="parts").and_known(known_levels(db, tree))
         return Estimate(counted.tree.spread(read_leaves(counted.tree, counted.counts, counted.mean_noise)))

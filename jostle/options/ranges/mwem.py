@@ -22,9 +22,9 @@ from jostle.options.ranges.base import (
     grid_shape,
     noise_variance,
     total_cost,
-    total_of,
 )
-from jostle.options.ranges.tree import Tree
+from jostle.options.ranges.looks import GridTotal, known_levels, total_of
+from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.options.ranges.weights import Weights, cut_around
 from jostle.parameters import share, whole
 from jostle.privacy.events import Allotment, Event, in_turn
@@ -34,11 +34,15 @@ from jostle.tables.schema import Schema
 from jostle.tasks.ranges.estimate import Estimate
 from jostle.tasks.ranges.workload import Workload
 
-__all__ = ["MWEM", "suitable_rounds"]
+__all__ = ["MWEM", "begun", "suitable_rounds"]
 
 MOST_ROUNDS = 30
 LAST_REPLAYS = 60
 """How often all counts are replayed after the last round."""
+KNOWN_LEVELS = 9
+"""Of the tree of halvings, whose levels may be known before: the last of them has 256 parts."""
+UNKNOWN = 1e18
+"""Variance of what was not counted."""
 GROWTH = 1.8
 """By how much each round's part of epsilon is larger than that of the round before."""
 
@@ -86,6 +90,25 @@ def _partition(part: NDArray[np.int64], parts: int, shape: tuple[int, ...]) -> T
     return Tree(shape, order, (np.zeros(1, dtype=np.int64), starts.astype(np.int64)))
 
 
+def begun(db: Probe, total: GridTotal, firmness: float) -> Weights:
+    """Weights that know the total and what was known of coarse levels of the grid, as if rounds had bought it."""
+    whole = halving_tree(grid_shape(db.schema))
+    tree = whole.only(range(min(KNOWN_LEVELS, len(whole.starts))))
+    root, *finer = known_levels(db, tree)
+    doubt = total.variance
+    if any(finer):
+        # The total is the sum of what is taken in below as well: here, only what else it is known by counts.
+        precision = 1 / total.bought + (0.0 if root is None else 1 / float(root.variance[0]))
+        doubt = 1 / max(precision, 1 / UNKNOWN)
+    weights = Weights.flat(tree.shape, max(1, total.records), doubt, firmness)
+    for starts, look in zip(tree.starts[1:], finer, strict=True):
+        if look is not None:
+            part = np.empty(len(tree.order), dtype=np.int64)
+            part[tree.order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(tree.order)))
+            weights.learn(part, look.counts, float(look.variance.mean()))
+    return weights
+
+
 @option
 @frozen
 class MWEM(GridOption):
@@ -125,7 +148,7 @@ class MWEM(GridOption):
         total = total_of(db, epsilon * self.total_share)
         left = epsilon - total.cost
         signal = max(1, total.records) * float(left)
-        weights = Weights.flat(shape, max(1, total.records), total.variance, suitable_firmness(signal))
+        weights = begun(db, total, suitable_firmness(signal))
         known = 1 if schema.neighbours == "add_remove" else 2
         for part_of_left in round_shares(self.rounds or suitable_rounds(signal)):
             if len(weights.bought) > 1:

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
+from jostle.options.ranges.looks import look_first
 from jostle.options.ranges.reading import careful_leaves
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
+from jostle.privacy.measurements import Look
 from jostle.privacy.probe import Probe
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
@@ -74,6 +76,16 @@ class CountedTree:
         return CountedTree(
             self.tree, (rows * root, *self.weighted[1:]), (root, *self.precision[1:]), regions=self.regions
         )
+
+    def and_known(self, looks: Sequence[Look | None]) -> CountedTree:
+        """A copy with what was known of its levels before."""
+        weighted, precision, regions = list(self.weighted), list(self.precision), self.regions
+        for level, look in enumerate(looks):
+            if look is not None:
+                weighted[level] = weighted[level] + look.counts / look.variance
+                precision[level] = precision[level] + 1 / look.variance
+                regions = np.union1d(regions, self.tree.starts[level])
+        return CountedTree(self.tree, tuple(weighted), tuple(precision), regions)
 
     def and_counts(self, partition: Sequence[Marks], counts: NDArray[np.int64], variance: float) -> CountedTree:
         """A copy with noisy counts of a partition's regions, in the tree's order."""
@@ -177,7 +189,8 @@ class RefinedTree(GridOption):
     """Counts regions of a grid in rounds, cutting those that stand out of noise, and fits all rounds together.
 
     Privacy: `AddNoiseByLevel` over one partition in each round, with that round's share of epsilon: a record is in one
-    of its regions. Which partition is counted next depends on counts that are released.
+    of its regions. Which partition is counted next depends on counts that are released. A first round that was bought
+    before is not bought again.
     """
 
     version: ClassVar[int] = 2
@@ -212,20 +225,22 @@ class RefinedTree(GridOption):
         schema = db.schema
         tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL + len(tree.shape), (len(tree.starts) - 1) // 2)
-        partition = [np.full(len(starts), place == level) for place, starts in enumerate(tree.starts[: level + 1])]
         counted = CountedTree.nothing(tree)
         rows = schema.rows
         if rows is not None:
             counted = counted.and_rows(rows)
         budgets = self.budgets(schema, epsilon)
-        least = self.threshold * math.sqrt(noise_variance(1 / budgets[-1]))
-        for number, budget in enumerate(budgets):
-            if number:
-                partition = counted.partition(least)
-            if 0 < number < len(budgets) - 1:
+        first = look_first(db, tree, level, budgets[0], site="round 1")
+        counted = counted.and_known(first.looks)
+        # Where the first round was known, the others have its share.
+        more = (epsilon - first.cost) / (epsilon - budgets[0])
+        least = self.threshold * math.sqrt(noise_variance(1 / (budgets[-1] * more)))
+        for number, budget in enumerate([each * more for each in budgets[1:]], start=2):
+            partition = counted.partition(least)
+            if number < len(budgets):
                 partition = raised(tree, partition, 2 * level)
             kernel = Regions(schema.names, tree.order, (starts_of(tree, partition),))
             (scale,) = level_scales(kernel, ALL, schema, budget)
-            (noisy,) = db.perform(AddNoiseByLevel(kernel, ALL), budget, site=f"round {number + 1}")
+            (noisy,) = db.perform(AddNoiseByLevel(kernel, ALL), budget, site=f"round {number}")
             counted = counted.and_counts(partition, noisy, noise_variance(scale))
         return Estimate(counted.estimate())

@@ -43,7 +43,7 @@ DOUBT = 0.1
 """... less so much."""
 
 
-def evenness(counts: NDArray[np.int64], variance: float) -> float:
+def evenness(counts: NDArray[np.int64] | Floats, variance: float) -> float:
     """From 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
 
     It is the logarithm of how many nodes as heavy as the average record's would hold all records, over the most it can

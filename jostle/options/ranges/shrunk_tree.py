@@ -15,7 +15,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, TreeCounts, count_tree, grid_shape
+from jostle.options.ranges.base import GridOption, count_tree, grid_shape
+from jostle.options.ranges.looks import look_first
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.shares import coarseness, evenness, reading_shares
 from jostle.options.ranges.split_model import SPLITS
@@ -39,21 +40,6 @@ PUBLIC_DOUBT = 1e-3
 """Variance of a total that is known: so little that it never matters."""
 
 
-def _joined(first: TreeCounts, rest: TreeCounts) -> tuple[list[NDArray[np.int64] | Floats | None], list[float]]:
-    """Both counts of a tree as one, and their variances: averaged where a level was counted twice."""
-    counts: list[NDArray[np.int64] | Floats | None] = []
-    noise = []
-    for one, other, here, there in zip(first.counts, rest.counts, first.mean_noise, rest.mean_noise, strict=True):
-        if one is None or other is None:
-            counts.append(other if one is None else one)
-            noise.append(min(here, there))
-        else:
-            weight = there / (here + there)
-            counts.append(weight * one + (1 - weight) * other)
-            noise.append(weight * here)
-    return counts, noise
-
-
 @option
 @frozen
 class ShrunkTree(GridOption):
@@ -61,7 +47,7 @@ class ShrunkTree(GridOption):
 
     Privacy: `AddNoiseByLevel` over one level with a share of epsilon, then over a few levels with the rest: a record is
     in one node of each level. Which levels the rest goes to depends on the workload, the shape, epsilon and the first
-    counts, which are released.
+    counts, which are released. A first look that was bought before is not bought again.
     """
 
     version: ClassVar[int] = 3
@@ -83,16 +69,15 @@ class ShrunkTree(GridOption):
         tree = halving_tree(shape)
         depth = len(tree.starts) - 1
         level = min(FIRST_LEVEL, depth // 2)
-        look = [Fraction(int(each == level)) for each in range(depth + 1)]
-        first = count_tree(db, tree, look, epsilon * self.first_share, site="first look")
-        seen = np.asarray(first.counts[level])
+        first = look_first(db, tree, level, epsilon * self.first_share, site="first look")
+        seen = first.seen
         rows = db.schema.rows
-        records = rows if rows is not None else max(int(seen.sum()), 0)
-        evenly = evenness(seen, first.mean_noise[level])
+        records = rows if rows is not None else max(int(seen.counts.sum()), 0)
+        evenly = evenness(seen.counts, float(seen.variance.mean()))
         tilt = coarseness(records * float(epsilon), evenly)
-        shares = reading_shares(tree, wanted, step=STEP, tilt=tilt, bought=(level, float(self.first_share)))
-        rest = count_tree(db, tree, shares, epsilon * (1 - self.first_share), site="tree")
-        counts, noise = _joined(first, rest)
+        shares = reading_shares(tree, wanted, step=STEP, tilt=tilt, bought=(level, first.worth(epsilon)))
+        both = count_tree(db, tree, shares, epsilon - first.cost, site="tree").and_known(first.looks)
+        counts, noise = list(both.counts), list(both.mean_noise)
         if rows is not None:
             counts[0], noise[0] = np.array([float(rows)]), PUBLIC_DOUBT
         return Estimate(tree.spread(read_leaves(tree, counts, noise)))

@@ -12,7 +12,8 @@ from fractions import Fraction
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, counts_cost, grid_shape, total_of
+from jostle.options.ranges.base import GridOption, counts_cost, grid_shape
+from jostle.options.ranges.looks import total_of
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe

@@ -23,6 +23,7 @@ __all__ = [
     "axis_cuts",
     "chain_tree",
     "grid_tree",
+    "halving_cuts",
     "halving_tree",
     "least_squares",
     "nonnegative",
@@ -137,6 +138,11 @@ def grid_tree(shape: tuple[int, ...], branching: int) -> Tree:
 @lru_cache(maxsize=32)
 def halving_tree(shape: tuple[int, ...]) -> Tree:
     """The tree in which every level halves the nodes of the one above along one axis, where they are longest."""
+    return tree_of_cuts(shape, halving_cuts(shape))
+
+
+def halving_cuts(shape: tuple[int, ...]) -> list[list[Places]]:
+    """Per level of the tree of halvings and axis, where intervals begin whose products are its nodes."""
     cuts = [np.zeros(1, dtype=np.int64) for _ in shape]
     levels = [list(cuts)]
     while any(len(starts) < side for starts, side in zip(cuts, shape, strict=True)):
@@ -145,7 +151,7 @@ def halving_tree(shape: tuple[int, ...]) -> Tree:
         ends = np.append(cuts[axis][1:], shape[axis])
         cuts[axis] = np.unique(np.concatenate([cuts[axis], cuts[axis] + (ends - cuts[axis]) // 2]))
         levels.append(list(cuts))
-    return tree_of_cuts(shape, levels)
+    return levels
 
 
 def tree_of_cuts(shape: tuple[int, ...], levels: Sequence[Sequence[Places]]) -> Tree:

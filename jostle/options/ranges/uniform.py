@@ -9,7 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, grid_shape, total_cost, total_of
+from jostle.options.ranges.base import GridOption, grid_shape, total_cost
+from jostle.options.ranges.looks import total_of
 from jostle.privacy.events import Event, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema

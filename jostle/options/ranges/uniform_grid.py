@@ -19,9 +19,8 @@ from jostle.options.ranges.base import (
     count_tree,
     counts_cost,
     grid_shape,
-    known_levels,
-    total_of,
 )
+from jostle.options.ranges.looks import known_levels, total_of
 from jostle.options.ranges.tree import tree_of_cuts
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event
