@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from processes import LIMIT, ran, started
 
-from jostle.choice.learning.workers import interrupts_ignored, quiet_interrupts
+from jostle.choice.learning.workers import quiet_interrupts
+from jostle.interrupts import interrupts_ignored
 
 HERE = Path(__file__).parent
 STARTED = {"run", "call", "check_call", "check_output", "Popen"}

@@ -22,6 +22,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.programs import load_maker
 from jostle.tables.schema import Schema
 from jostle.tasks import Task
+from jostle.tasks.figure import new_figure
 from jostle.visible import aligned
 
 __all__ = ["Advice", "Expected", "Needed", "advise"]
@@ -104,13 +105,9 @@ class Advice:
             path: a file to write it into: .png, .svg.
 
         Raises:
-            ChoiceError: matplotlib is not installed.
+            OptionError: matplotlib is not installed.
         """
-        try:
-            from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-        except ImportError:
-            raise ChoiceError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
-        figure = Figure(figsize=(7, 4.5), layout="tight")
+        figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         for place, option in enumerate(self.options):
             of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)

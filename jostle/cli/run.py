@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show, undisturbed
+from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
+from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
@@ -91,7 +92,7 @@ def run(  # noqa: PLR0917 - a command's options
             tell=_tell_owner,
             forced=forced,
         )
-    with undisturbed():  # it was paid for: from here on, it is to be shown
+    with interrupts_ignored():  # it was paid for: from here on, it is to be shown
         _warn_of_choices(program, done, forced)
         problem = done.problem
         if problem is None and out is not None:

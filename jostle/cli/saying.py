@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -40,7 +37,6 @@ __all__ = [
     "show",
     "show_mistakes",
     "table",
-    "undisturbed",
     "with_progress",
 ]
 
@@ -160,19 +156,6 @@ def failure(problem: BaseException) -> tuple[dict[str, Any], int | None]:
     if isinstance(problem, JostleError):
         return {"error": problem.facts()}, status
     return {"error": {"title": f"a mistake of ours: {type(problem).__name__}", "why": None, "fix": "report it"}}, None
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Leave Ctrl-C unheard meanwhile."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def fail(text: str, status: int, *, as_json: bool, error: JostleError | None = None) -> NoReturn:

@@ -12,12 +12,12 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
-from jostle.errors import ChoiceError
 from jostle.figures.sources import Wanted, found_tables
 from jostle.options import get
 from jostle.privacy.opening import rehearse
 from jostle.tables.infer import infer_public
 from jostle.tables.table import Table
+from jostle.tasks.figure import new_figure
 
 __all__ = [
     "EPSILONS",
@@ -87,11 +87,7 @@ def measured(table: PublicTable, options: Sequence[str], trials: int = TRIALS) -
 
 def draw_accuracy(tables: Mapping[str, Accuracies], path: Path) -> None:
     """Draw accuracy over epsilon for the five published algorithms, a part for each table."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-    except ImportError:
-        raise ChoiceError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
-    figure = Figure(figsize=(4.6 * len(tables), 4.2), layout="constrained")
+    figure = new_figure(4.6 * len(tables), 4.2, layout="constrained")
     for axes, (name, cells) in zip(np.atleast_1d(figure.subplots(1, len(tables))), tables.items(), strict=True):
         at = sorted({epsilon for _, epsilon in cells})
         for option, label in FIVE.items():

@@ -13,12 +13,13 @@ from jostle.corpora.databases import PublicGrid
 from jostle.corpora.generators_grids import generated_grids
 from jostle.corpora.points import points_grid
 from jostle.corpora.resized import coarsened, drawn
-from jostle.errors import ChoiceError, CorpusError
+from jostle.errors import CorpusError
 from jostle.options import get, names
 from jostle.privacy.amounts import Amount
 from jostle.privacy.opening import rehearse
 from jostle.tables.table import Table
 from jostle.tasks import RANGES
+from jostle.tasks.figure import new_figure
 from jostle.tasks.ranges.metrics import scaled_l2
 from jostle.tasks.ranges.workload import Workload
 
@@ -53,12 +54,8 @@ def pictures_of(counts: NDArray[np.int64], epsilon: Amount, options: Sequence[st
 
 def draw_maps(pictures: Sequence[Picture], title: str, path: Path) -> None:
     """Draw maps in the same colours, on a logarithmic scale; the first axis goes up."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-    except ImportError:
-        raise ChoiceError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
     rows = -(-len(pictures) // ACROSS)
-    figure = Figure(figsize=(13, 3.5 * rows), layout="tight")
+    figure = new_figure(13, 3.5 * rows)
     parts = figure.subplots(rows, ACROSS, squeeze=False).ravel()
     brightest = float(np.log1p(pictures[0].cells.max()))
     for axes, picture in zip(parts, pictures, strict=False):

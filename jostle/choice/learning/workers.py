@@ -12,8 +12,9 @@ from types import FrameType
 from typing import TypeVar
 
 from jostle.errors import ChoiceError
+from jostle.interrupts import interrupts_ignored
 
-__all__ = ["in_processes", "interrupts_ignored"]
+__all__ = ["in_processes", "quiet_interrupts"]
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
@@ -99,16 +100,3 @@ def quiet_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if not interrupted.is_set():
             threading.excepthook = shown
-
-
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Let processes be started that ignore Ctrl-C: they inherit it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -36,9 +36,9 @@ from jostle.learned.policy import shipped_fitted_on, shipped_policies
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
-from jostle.options.growing.greedy import SURE, left_of
+from jostle.options.growing.greedy import SURE, bought_leaves
 from jostle.options.growing.grove import Frontier, Grove, NumericSplits, longest_path
-from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of, without_twigs
+from jostle.options.growing.leaves import shares_of, without_twigs
 from jostle.options.growing.pruning import pessimistic
 from jostle.options.growing.splitting import AtRandom
 from jostle.options.models.trees import TreeModel
@@ -106,9 +106,7 @@ class JostledTree(Classifier):
         grove = Grove(schema, self.trees, numeric=self.numeric)
         rows = None if budget.size else bought_rows(db, epsilon, budget.rows)
         _Growth(db, grove, budget, self._policies(), rows).grow()
-        routing = grove.routing()
-        noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
-        counts = add_upwards(grove, leaf_counts(routing, noisy, len(schema.classes)))
+        routing, counts = bought_leaves(db, grove)
         model = TreeModel(
             schema=schema,
             made_by=self.name,

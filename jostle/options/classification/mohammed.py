@@ -11,10 +11,10 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
-from jostle.options.growing.greedy import left_of
+from jostle.options.growing.greedy import bought_leaves
 from jostle.options.growing.grove import Grove, NumericSplits, longest_path
 from jostle.options.growing.grow import grow
-from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
+from jostle.options.growing.leaves import shares_of
 from jostle.options.growing.splitting import ByUtility
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
@@ -22,7 +22,6 @@ from jostle.parameters import choice, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
-from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
 __all__ = ["Mohammed"]
@@ -60,9 +59,7 @@ class Mohammed(Classifier):
         grove = Grove(schema, numeric=self.numeric)
         splitting = ByUtility(utility=self.utility, epsilon=query, rows_bound=rows + margin)
         grow(db, grove, levels, splitting, AtDepth(), ask_at_end=False)
-        routing = grove.routing()
-        noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
-        counts = add_upwards(grove, leaf_counts(routing, noisy, len(schema.classes)))
+        routing, counts = bought_leaves(db, grove)
         shares = shares_of(grove, counts)
         return TreeModel(schema=schema, made_by=self.name, epsilon=epsilon, routing=routing, shares=shares)
 

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
-from jostle.options.growing.greedy import left_of
+from jostle.options.growing.greedy import bought_leaves
 from jostle.options.growing.grove import Frontier, Grove, NumericSplits, longest_path
 from jostle.options.growing.grow import grow
-from jostle.options.growing.leaves import add_upwards, leaf_counts, shares_of
+from jostle.options.growing.leaves import shares_of
 from jostle.options.growing.stopping import AtDepth
 from jostle.options.models.trees import TreeModel
 from jostle.parameters import choice, whole
 from jostle.privacy.events import Event, Laplace, Repeated
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import SplitScore, Utility
-from jostle.tables.routes import LeafCounts, SplitCounts
+from jostle.tables.routes import SplitCounts
 from jostle.tables.schema import Schema
 
 __all__ = ["SuLQID3"]
@@ -86,9 +86,7 @@ class SuLQID3(Classifier):
         grove = Grove(schema, numeric=self.numeric)
         splitting = ByNoisyCounts(utility=self.utility, epsilon=epsilon / (levels + 1))
         grow(db, grove, levels, splitting, AtDepth(), ask_at_end=False)
-        routing = grove.routing()
-        noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
-        counts = add_upwards(grove, leaf_counts(routing, noisy, len(schema.classes)))
+        routing, counts = bought_leaves(db, grove)
         shares = shares_of(grove, counts)
         return TreeModel(schema=schema, made_by=self.name, epsilon=epsilon, routing=routing, shares=shares)
 

@@ -19,10 +19,10 @@ from jostle.options.models.trees import TreeModel
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
-from jostle.tables.routes import LeafCounts
+from jostle.tables.routes import LeafCounts, Routing
 from jostle.tables.schema import Schema
 
-__all__ = ["greedy_cost", "greedy_forest", "left_of", "query_epsilon"]
+__all__ = ["bought_leaves", "greedy_cost", "greedy_forest", "left_of", "query_epsilon"]
 
 SURE = 3
 """A bound on the rows that is bought lies so many scales of its noise above the noisy number."""
@@ -61,9 +61,7 @@ def greedy_forest(
     sizes = NoisySize(epsilon=query)
     splitting = _BoundedByRoot(sizes=sizes, utility=utility, epsilon=query)
     grow(db, grove, levels, splitting, sizes, ask_at_end=True)
-    routing = grove.routing()
-    noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
-    counts = add_upwards(grove, leaf_counts(routing, noisy, len(schema.classes)))
+    routing, counts = bought_leaves(db, grove)
     model = TreeModel(schema=schema, made_by=made_by, epsilon=epsilon, routing=routing, shares=shares_of(grove, counts))
     return without_twigs(model, pessimistic(grove, counts)) if prune else model
 
@@ -92,3 +90,10 @@ def left_of(db: Probe) -> Fraction:
     if db.left is None:
         raise OptionError("a tree is grown within an allotment", fix="option(db, epsilon=1)")
     return db.left
+
+
+def bought_leaves(db: Probe, grove: Grove) -> tuple[Routing, NDArray[np.float64]]:
+    """The way to the leaves of what was grown, and all nodes' noisy class counts; the leaves' cost what is left."""
+    routing = grove.routing()
+    noisy = db.measure(LeafCounts(routing), left_of(db), site="leaves")
+    return routing, add_upwards(grove, leaf_counts(routing, noisy, len(db.schema.classes)))

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from jostle.errors import OptionError
 from jostle.tables.routes import Routing
+from jostle.tasks.figure import new_figure
 
 __all__ = ["plot_tree"]
 
@@ -39,17 +40,13 @@ class Drawn(Protocol):
 
 def plot_tree(model: Drawn, tree: int = 0) -> Any:
     """A matplotlib figure: nodes from left to right by depth, leaves one below the other."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-    except ImportError:
-        raise OptionError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
     if not 0 <= tree < model.routing.trees:
         raise OptionError(f"there is no tree {tree}", fix=f"tree = 0 to {model.routing.trees - 1}")
     places: dict[int, tuple[int, float]] = {}
     edges: list[tuple[int, int, str]] = []
     leaves = _place(model, int(model.routing.roots[tree]), 0, [0], places, edges)
     depth = max(level for level, _ in places.values())
-    figure = Figure(figsize=(2.5 + 3.2 * depth, 0.8 + 0.32 * leaves), layout="tight")
+    figure = new_figure(2.5 + 3.2 * depth, 0.8 + 0.32 * leaves)
     axes = figure.add_subplot()
     axes.axis("off")
     axes.set_title(model.made_by)

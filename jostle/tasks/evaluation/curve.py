@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError
 from jostle.privacy.amounts import show_amount
 from jostle.tasks.evaluation.error_bars import population_interval, rows_interval
+from jostle.tasks.figure import new_figure
 
 __all__ = ["RocCurve"]
 
@@ -125,12 +126,8 @@ class RocCurve:
 
     def plot(self) -> Any:
         """A matplotlib figure of the curve."""
-        try:
-            from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-        except ImportError:
-            raise OptionError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
         low, high = self.interval()
-        figure = Figure(figsize=(4.6, 4.6), layout="tight")
+        figure = new_figure(4.6, 4.6)
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.8)
         axes.plot(self.false_positive_rates, self.true_positive_rates, marker="o", markersize=3, linewidth=1.4)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.tasks.figure import new_figure
 
 __all__ = ["plot_marginals"]
 
@@ -49,13 +49,9 @@ class DrawnData(Protocol):
 
 def plot_marginals(published: DrawnData) -> Any:
     """A matplotlib figure with a panel for each column."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-    except ImportError:
-        raise OptionError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
     count = len(published.columns)
     down = -(-count // ACROSS)
-    figure = Figure(figsize=(4.2 * min(count, ACROSS), 0.6 + 2.9 * down), layout="tight")
+    figure = new_figure(4.2 * min(count, ACROSS), 0.6 + 2.9 * down)
     figure.suptitle(published.made_by)
     for place, column in enumerate(published.columns):
         axes = figure.add_subplot(down, min(count, ACROSS), place + 1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError
 from jostle.tables.columns import Column, Numeric
 from jostle.tables.schema import Schema
+from jostle.tasks.figure import new_figure
 from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.units import edges_of
 
@@ -39,17 +40,13 @@ class DrawnGrid(Protocol):
 
 def plot_estimate(estimate: DrawnGrid) -> Any:
     """A matplotlib figure: counts as steps, with 95% intervals where they are known, or as a map."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - matplotlib is an extra
-    except ImportError:
-        raise OptionError("matplotlib is not installed", fix='pip install "jostle[report]"') from None
     schema, cells = estimate.columns, estimate.cells
     if cells.ndim > 2:
         raise OptionError(
             f"a grid of {cells.ndim} axes is not drawn",
             fix=f"estimate.marginal({', '.join(map(repr, schema.names[:2]))}).plot()",
         )
-    figure = Figure(figsize=(7, 4), layout="tight")
+    figure = new_figure(7, 4)
     axes = figure.add_subplot()
     edges = [_edges(schema[name]) for name in schema.names]
     if cells.ndim == 1:
