@@ -18,7 +18,7 @@ from attrs import fields
 
 from jostle.errors import AnswerError, OptionError
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
-from jostle.privacy.events import Allotment, Event, price
+from jostle.privacy.events import Allotment, Event, Reserved, price
 from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
 from jostle.sites import Policy, choices_noted
@@ -37,6 +37,8 @@ class Option(ABC, Generic[Answer]):
     version: ClassVar[int] = 1
     """Raised whenever its answers' distribution changes, so that what was learned of it is learned anew."""
     paper: ClassVar[str] = ""
+    settles: ClassVar[bool] = False
+    """Whether it may end before its budget is spent, and then costs what it spent: what it declares is a bound."""
     private: ClassVar[bool] = True
     """Whether it keeps its claim; one that does not runs on public data alone, and no maker chooses it."""
     fitted_on: ClassVar[Any] = ()
@@ -121,12 +123,16 @@ class Option(ABC, Generic[Answer]):
                 why="this is a mistake of Jostle's, and nothing was asked of the data",
                 fix="please report it, with the schema",
             )
-        allotted = db.allot(budget, site=site or self.name)
-        with asking(), choices_noted(allotted, self.learned):
-            answer = run(allotted, budget)
+        allotted = (db.reserve if self.settles else db.allot)(budget, site=site or self.name)
+        try:
+            with asking(), choices_noted(allotted, self.learned):
+                answer = run(allotted, budget)
+        finally:
+            if self.settles:
+                allotted.settle()
         # What is declared as an allotment is a bound: what is not used of it is spent all the same.
         spent = allotted.spent
-        if spent != declared and not (isinstance(event, Allotment) and spent < declared):
+        if spent != declared and not (isinstance(event, Allotment | Reserved) and spent < declared):
             raise OptionError(
                 f"{self.name} spent epsilon {show_amount(spent)}, but declared {show_amount(declared)}",
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",

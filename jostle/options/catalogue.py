@@ -1,6 +1,7 @@
 """The built-in Options; importing this registers them all."""
 
 from jostle.options.classification import (
+    accuracy_first,
     bayes_tree,
     fletcher_islam,
     friedman_schuster,
@@ -48,6 +49,7 @@ from jostle.options.selection import (
 )
 
 __all__ = [
+    "accuracy_first",
     "adaptive_grid",
     "ahp",
     "bayes_tree",

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 __all__ = ["ClassifierName", "GridName", "PublisherName", "SelectorName"]
 
 ClassifierName: TypeAlias = Literal[
+    "AccuracyFirst",
     "BayesTree",
     "FletcherIslam",
     "FriedmanSchuster",

@@ -118,8 +118,7 @@ def admit(room: Room) -> Key:
         return answer, error
 
     def look_in() -> Facts:
-        promise, spent = room.ledger.promise, room.ledger.spent
-        return Facts(room.public, room.rows, promise, spent, None if promise is None else promise - spent)
+        return Facts(room.public, room.rows, room.ledger.promise, room.ledger.spent, room.ledger.left)
 
     def look_up() -> Schema:
         return room.public

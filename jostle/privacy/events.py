@@ -29,6 +29,7 @@ __all__ = [
     "PermuteAndFlip",
     "Refined",
     "Repeated",
+    "Reserved",
     "Selected",
     "copied",
     "dearest",
@@ -95,6 +96,15 @@ class Allotment(Event):
 
 
 @frozen
+class Reserved(Event):
+    """What was spent of a budget that was held back; what was not is not spent."""
+
+    events: tuple[Event, ...] = field(converter=listed, validator=EVENTS_INSIDE)
+    """What it was spent on, on the same rows."""
+    at_most: Fraction = field(converter=positive)
+
+
+@frozen
 class InTurn(Event):
     """Several events on the same rows: their prices add up."""
 
@@ -132,7 +142,7 @@ class Disjoint(Event):
 
 EVENTS = Closed(
     "event",
-    (AboveThreshold, Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Refined, Repeated, Selected),
+    (AboveThreshold, Allotment, Disjoint, InTurn, Laplace, PermuteAndFlip, Refined, Repeated, Reserved, Selected),
     why="what is not known to be cheap may cost everything",
     error=EventError,
     types=TYPES,
@@ -166,7 +176,7 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
         return event.epsilon  # type: ignore[attr-defined,no-any-return]  # all have one
     if isinstance(event, Refined) and kind is Refined:
         return event.levels[-1]
-    if isinstance(event, InTurn) and kind is InTurn:
+    if isinstance(event, InTurn | Reserved) and kind in {InTurn, Reserved}:
         return sum((price(each, neighbours) for each in event.events), Fraction(0))
     if isinstance(event, Repeated) and kind is Repeated:
         return event.times * price(event.event, neighbours)
@@ -194,7 +204,7 @@ def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
 
 def copied(event: Event) -> Event:
     """An equal event that shares no part with this one, for those who must not reach the original."""
-    if isinstance(event, InTurn | Disjoint):
+    if isinstance(event, InTurn | Disjoint | Reserved):
         return evolve(event, events=tuple(map(copied, event.events)))
     if isinstance(event, Repeated):
         return evolve(event, event=copied(event.event))

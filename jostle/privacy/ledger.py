@@ -26,7 +26,7 @@ from attrs import frozen
 
 from jostle.errors import BudgetError
 from jostle.privacy.amounts import recordable, show_amount
-from jostle.privacy.events import Allotment, Event, copied, dearest, disjoint, in_turn, price
+from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price
 from jostle.tables.schema import Neighbours
 
 __all__ = ["Charge", "Ledger", "Payer", "fresh"]
@@ -74,7 +74,9 @@ class Ledger:
         # One lock for a whole tree of ledgers: a charge to a part and to all above it is a single step.
         self._lock = lock or threading.RLock()
         self._spent = Fraction(0)
-        self._items: list[Charge | _Group] = []
+        self._held = Fraction(0)
+        """Held back for what was reserved and is not spent yet: nobody else may spend it."""
+        self._items: list[Charge | _Group | _Reservation] = []
 
     @property
     def promise(self) -> Fraction | None:
@@ -89,7 +91,7 @@ class Ledger:
     @property
     def left(self) -> Fraction | None:
         """The budget that may still be spent; None for an odometer."""
-        return None if self._promise is None else self._promise - self._spent
+        return None if self._promise is None else self._promise - self._spent - self._held
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -158,6 +160,26 @@ class Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
         return Ledger(self.charge(Allotment(epsilon), site), self.neighbours)
 
+    def reserve(self, epsilon: Fraction, site: str) -> Ledger:
+        """Hold a budget back; return the ledger that may spend up to it, paid here as it is spent, until it settles."""
+        reservation = _Reservation(self, epsilon)
+        with self._lock:
+            self._check(epsilon, site)
+            self._held += epsilon
+            self._items.append(reservation)
+        return reservation.ledger
+
+    def settle(self) -> Ledger:
+        """End a reservation: what of it was not spent is nobody's any more; return the ledger that it was held in."""
+        if not isinstance(self._payer, _Reservation) or not self._payer.open:
+            raise BudgetError(
+                "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
+            )
+        with self._lock:
+            self._payer.close()
+            self._promise = fresh(self._spent)
+        return self._payer.above
+
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
         group = _Group(self, count, self._lock)
@@ -173,8 +195,8 @@ class Ledger:
                 requested=amount,
             )
         after = self._spent + amount
-        if self._promise is not None and after > self._promise:
-            left = self._promise - self._spent
+        if self._promise is not None and after + self._held > self._promise:
+            left = self._promise - self._spent - self._held
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
                 why=f"the promise, fixed before the run, is epsilon {show_amount(self._promise)}",
@@ -223,3 +245,34 @@ class _Part:
 
     def pay(self, amount: Fraction, site: str) -> None:
         self.group.pay(self.index, amount, site)
+
+
+class _Reservation:
+    """A budget held back in a ledger: every charge is paid there when it is made, out of what is held.
+
+    Nothing is given back, since nothing was spent beforehand. Ledgers above, and a vault, hold nothing back: where they
+    run out meanwhile, a charge is refused.
+    """
+
+    def __init__(self, above: Ledger, at_most: Fraction) -> None:
+        self.above = above
+        self._at_most = fresh(at_most)
+        self.ledger = Ledger(at_most, above.neighbours, payer=self, lock=above._lock)  # noqa: SLF001 - one tree
+        self.parts = (self.ledger,)
+        self.open = True
+
+    @property
+    def event(self) -> Event:
+        return Reserved((self.ledger.event,), self._at_most)
+
+    def pay(self, amount: Fraction, site: str) -> None:
+        self.above._held -= amount  # noqa: SLF001 - it is held for this
+        try:
+            self.above.pay(amount, site)
+        except BaseException:
+            self.above._held += amount  # noqa: SLF001
+            raise
+
+    def close(self) -> None:
+        self.above._held -= self._at_most - self.ledger.spent  # noqa: SLF001
+        self.open = False

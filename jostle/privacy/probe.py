@@ -328,6 +328,17 @@ class Probe:
         """
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
 
+    def reserve(self, epsilon: Amount, *, site: str = "reserved") -> Probe:
+        """A probe on the same rows that may spend up to a budget: held back here, and charged as it is spent.
+
+        For work that may end before all of it is spent. `settle` the probe when it is done.
+        """
+        return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
+
+    def settle(self) -> None:
+        """End what was reserved: what was not spent is free again, and this probe spends no more."""
+        self._ask("settle")
+
     def only(self, *columns: str) -> Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.
 

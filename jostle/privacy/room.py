@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
-from jostle.privacy.events import price
+from jostle.privacy.events import Reserved, price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
@@ -58,6 +58,8 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "refine": (whole, positive, text),
         "select": (SELECTIONS, positive, text),
         "allot": (positive, text),
+        "reserve": (positive, text),
+        "settle": (),
         "narrowed": (name, wholes),
         "split": (name,),
         "known": (PARTITIONS,),
@@ -281,6 +283,22 @@ class Room:
     def _released_so_far(self) -> tuple[Measurement, ...]:
         return (*self.before, *self.released)
 
+    def reserve(self, epsilon: Fraction, site: str) -> Room:
+        """A room on the same rows that may spend up to a budget, which is held back here until it settles."""
+        site = self.site(site)
+        try:
+            ledger = self.ledger.reserve(epsilon, site)
+        except BudgetError as refusal:
+            self.trace.add(Refused(site, refusal.title))
+            raise
+        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+
+    def settle(self) -> None:
+        """End a reservation, and note what was spent of it in all."""
+        above, spent = self.ledger.settle(), self.ledger.spent
+        if spent:
+            self.trace.add(Charged(self.path, Reserved.__name__, spent, above.spent, above.left))
+
     def only(self, columns: tuple[str, ...]) -> Room:
         """A room on the same rows of which these columns, and features by name, are known, and the label."""
         label = self.schema.label
@@ -308,8 +326,7 @@ class Room:
         except (BudgetError, VaultError) as refusal:
             self.trace.add(Refused(site, refusal.title))
             raise
-        promise, spent = self.ledger.promise, self.ledger.spent
-        self.trace.add(Charged(site, kind, epsilon, spent, None if promise is None else promise - spent))
+        self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
         return result
 
     def note_choice(self, choice: Chosen) -> None:

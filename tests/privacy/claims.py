@@ -22,7 +22,7 @@ from jostle.audit.exact import privacy_loss
 from jostle.audit.forks import enumerated_runs, permute_and_flip_chances
 from jostle.options.base import Option
 from jostle.parameters import is_parameter
-from jostle.privacy.events import Disjoint, InTurn, Refined, Repeated, Selected, price
+from jostle.privacy.events import Disjoint, InTurn, Refined, Repeated, Reserved, Selected, price
 from jostle.privacy.expressions import known_of
 from jostle.privacy.feature_tests import FindAbove
 from jostle.privacy.mechanisms import AddNoiseAbove
@@ -342,7 +342,7 @@ def hold_expression(expression: Any, schema: Schema) -> None:
 
 def priced(event: Any, relation: Neighbours) -> Fraction:
     """Return what an event costs, worked out by its definition."""
-    if isinstance(event, InTurn):
+    if isinstance(event, InTurn | Reserved):
         return sum((priced(each, relation) for each in event.events), Fraction(0))
     if isinstance(event, Refined):
         return max(event.levels)

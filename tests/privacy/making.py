@@ -28,6 +28,7 @@ from jostle.privacy.events import (
     PermuteAndFlip,
     Refined,
     Repeated,
+    Reserved,
     Selected,
 )
 from jostle.privacy.expressions import NODES, known_of
@@ -378,8 +379,9 @@ def event_fields(kind: type) -> Callable[..., dict[str, Any]]:
     """Return what makes the fields of an event up, its parts nested so deep at most."""
 
     def make(chance: Chance, depth: int = 1) -> dict[str, Any]:
-        if kind in {InTurn, Disjoint}:
-            return {"events": [an_event(chance, max(depth, 0)) for _ in range(chance.randint(0, 3))]}
+        if kind in {InTurn, Disjoint, Reserved}:
+            at_most = {"at_most": chance.choice([1, "1/3"])} if kind is Reserved else {}
+            return {"events": [an_event(chance, max(depth, 0)) for _ in range(chance.randint(0, 3))], **at_most}
         if kind is Refined:
             return {
                 "levels": sorted(chance.sample(["1/10", 1, Fraction(1, 3), 10**9], chance.randint(1, 3)), key=Fraction)

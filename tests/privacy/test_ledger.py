@@ -82,6 +82,71 @@ def test_any_tree_of_charges_allotments_and_parts_agrees_with_the_slow_way(
         assert len(top.charges) == leaves(all_of_it)
 
 
+@settings(max_examples=80)
+@given(
+    RELATIONS, st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["reserve", "settle", "charge", "part"]), AMOUNTS))
+)
+def test_a_reservation_costs_what_was_spent_of_it_and_holds_the_rest_back_until_it_settles(
+    neighbours: Neighbours, steps: list[tuple[int, str, Fraction]]
+) -> None:
+    promise = Fraction(2)
+    top = Ledger(promise, neighbours)
+    open_ones: list[tuple[Ledger, Fraction]] = []
+    settled: list[Ledger] = []
+    own = Fraction(0)
+    for index, step, amount in steps:
+        held = sum((most - each.spent for each, most in open_ones), Fraction(0))
+        left = promise - own - sum((each.spent for each, _ in open_ones), Fraction(0)) - held
+        left -= sum((each.spent for each in settled), Fraction(0))
+        assert top.left == left
+        assert top.spent == promise - left - held == price(top.event, neighbours)
+        if step == "reserve":
+            if amount <= left:
+                open_ones.append((top.reserve(amount, "aside"), amount))
+            else:
+                with pytest.raises(BudgetError):
+                    top.reserve(amount, "aside")
+        elif step == "charge":
+            if amount <= left:
+                own += top.charge(Laplace(amount), "here")
+            else:
+                with pytest.raises(BudgetError):
+                    top.charge(Laplace(amount), "here")
+        elif open_ones and step == "settle":
+            inner, _ = open_ones.pop(index % len(open_ones))
+            assert inner.settle() is top
+            assert inner.left == 0
+            settled.append(inner)
+            for again in (inner.settle, partial(inner.charge, Laplace("1/1000"), "late")):
+                with pytest.raises(BudgetError):
+                    again()
+        elif open_ones:
+            inner, most = open_ones[index % len(open_ones)]
+            spender = inner.split(2)[0] if index % 2 else inner
+            if inner.spent + amount <= most:
+                spender.charge(Laplace(amount), "inside")
+            else:
+                with pytest.raises(BudgetError):
+                    spender.charge(Laplace(amount), "inside")
+    with pytest.raises(BudgetError, match="nothing is reserved"):
+        top.settle()
+
+
+def test_a_reservation_whose_vault_runs_out_is_refused_and_holds_no_more_than_it_did() -> None:
+    class Empty:
+        def pay(self, amount: Fraction, site: str) -> None:
+            raise BudgetError(f"{site} asks for {amount}, but 0 is left")
+
+    top = Ledger(Fraction(2), "add_remove", payer=Empty())
+    inner = top.reserve(Fraction(1), "aside")
+    with pytest.raises(BudgetError, match="0 is left"):
+        inner.charge(Laplace(1), "inside")
+
+    assert (top.left, top.spent, inner.spent, inner.left) == (1, 0, 0, 1)
+    inner.settle()
+    assert top.left == 2
+
+
 def leaves(slow: Slow) -> int:
     """Return how many charges there were."""
     return sum(1 if isinstance(item, Fraction) else sum(map(leaves, item)) for item in slow.items)

@@ -375,6 +375,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.measure(Sums("size", (1, 2), 5), 1),
         lambda db: db.measure(Hits((Points(("ill",), np.zeros((2, 2), dtype=int)),)), 1),
     ),
+    "reserve": (
+        lambda db: (inner := db.reserve(2), inner.count(1), inner.settle(), inner.spent, inner.left),
+        lambda db: (db.reserve(2).count(3),),
+        lambda db: (db.reserve(2), db.reserve(10**6)),
+        lambda db: (inner := db.reserve(2), inner.settle(), inner.count(1)),
+    ),
+    "settle": (lambda db: db.settle(), lambda db: (inner := db.reserve(1), inner.settle(), inner.settle())),
     "measure_refinable": (
         lambda db: db.measure_refinable(Counts.of("odd"), 1),
         lambda db: db.measure_refinable(SparseCounts(("odd",)), 1),

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
@@ -20,7 +21,7 @@ from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Schema
 
-__all__ = ["NaiveBayes"]
+__all__ = ["NaiveBayes", "counts_of", "model_of"]
 
 
 @option
@@ -36,15 +37,24 @@ class NaiveBayes(Classifier):
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """Log-odds per value."""
-        schema = db.schema
-        label = schema.label or ""
-        noisy = db.measure(Counts([(label,), *((name, label) for name in schema.attributes)]), epsilon, site="counts")
-        classes = len(schema.classes)
-        smoothed = np.log(np.maximum(noisy, 0) + 1.0).reshape(-1, classes)
-        counted = (np.maximum(noisy, 0) + 1.0).reshape(-1, classes)
-        terms, place = [], 1
-        for name in schema.attributes:
-            rows = slice(place, place + schema[name].size)
-            terms.append(Term((name,), smoothed[rows] - np.log(counted[rows].sum(axis=0))))
-            place = rows.stop
-        return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=smoothed[0], terms=tuple(terms))
+        noisy = db.measure(counts_of(db.schema), epsilon, site="counts")
+        return model_of(noisy, db.schema, made_by=self.name, epsilon=epsilon)
+
+
+def counts_of(schema: Schema) -> Counts:
+    """What is counted: rows by class, and by value and class for every attribute."""
+    label = schema.label or ""
+    return Counts([(label,), *((name, label) for name in schema.attributes)])
+
+
+def model_of(noisy: NDArray[np.int64], schema: Schema, *, made_by: str, epsilon: Fraction) -> AdditiveModel:
+    """The model that these counts make, with noise."""
+    classes = len(schema.classes)
+    smoothed = np.log(np.maximum(noisy, 0) + 1.0).reshape(-1, classes)
+    counted = (np.maximum(noisy, 0) + 1.0).reshape(-1, classes)
+    terms, place = [], 1
+    for name in schema.attributes:
+        rows = slice(place, place + schema[name].size)
+        terms.append(Term((name,), smoothed[rows] - np.log(counted[rows].sum(axis=0))))
+        place = rows.stop
+    return AdditiveModel(schema=schema, made_by=made_by, epsilon=epsilon, start=smoothed[0], terms=tuple(terms))
