@@ -142,7 +142,7 @@ def test_a_reservation_whose_vault_runs_out_is_refused_and_holds_no_more_than_it
     with pytest.raises(BudgetError, match="0 is left"):
         inner.charge(Laplace(1), "inside")
 
-    assert (top.left, top.spent, inner.spent, inner.left) == (1, 0, 0, 1)
+    assert [top.left, top.spent, inner.spent, inner.left] == [1, 0, 0, 1]
     inner.settle()
     assert top.left == 2
 

@@ -100,4 +100,4 @@ class AccuracyFirst(Classifier):
         wanted, sensitivity = float(self.accuracy), 1 if db.neighbours == "add_remove" else 2
         miss = 2 * float(self.miss) / (self.steps - 1)  # one way only
         beyond = combined_reach([1 - wanted, wanted], sensitivity / float(epsilon), min(1.0, miss))
-        return (1 - wanted) * right - wanted * wrong > beyond
+        return bool((1 - wanted) * right - wanted * wrong > beyond)
