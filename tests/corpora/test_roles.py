@@ -46,7 +46,13 @@ def test_nothing_that_ships_was_rehearsed_on_what_is_judged_by(task: Task[Any]) 
 def test_models_that_ship_were_fitted_on_databases_for_that_alone() -> None:
     """Whatever a built-in Option carries that was fitted."""
     fitted = {kind.__name__: marks_of(kind().fitted_on) for kind in built_in()}
-    assert {name for name, marks in fitted.items() if marks} >= {"AHP", "DAWA", "JostledTree", "ShrunkTree"}
+    assert {name for name, marks in fitted.items() if marks} >= {
+        "AHP",
+        "DAWA",
+        "JostledTree",
+        "RefinedTree",
+        "ShrunkTree",
+    }
     for name, marks in fitted.items():
         assert {_role_of(mark) for mark in marks} <= {"tune"}, name
 

@@ -26,6 +26,7 @@ from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
 from jostle.options.ranges.looks import look_first
 from jostle.options.ranges.reading import careful_leaves
+from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -194,6 +195,7 @@ class RefinedTree(GridOption):
     """
 
     version: ClassVar[int] = 2
+    fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
 
     first_share: Fraction = share("1/3")
     """Part of epsilon, over the number of axes, that buys the first round, of one coarse level.
