@@ -57,7 +57,7 @@ class PublicFiles:
         Refuse, naming the file, whatever is private: the private file itself under any name, a copy of it, its rows in
         another format or order, a file that has a vault beside it, a link that leads out of the folders.
         """
-        given = [Path(each) for each in paths]
+        given = [Path(path) for path in paths]
         look = _Look(tuple(map(real_path, given)), private)
         for each in given:
             if each.is_dir():

@@ -152,8 +152,8 @@ def _list(kind: Any) -> Read:
         found: list[Any] = []
         items = _items(data)
         try:
-            for each in items:
-                found.append(read(each))  # noqa: PERF401 - how many there are says where it went wrong
+            for item in items:
+                found.append(read(item))  # noqa: PERF401 - how many there are says where it went wrong
         except DamageError as damage:
             raise damage.inside(len(found)) from None
         return tuple(found)
@@ -170,8 +170,8 @@ def _row(kinds: tuple[Any, ...]) -> Read:
             raise DamageError(f"is not a list of {len(reads)}")
         found: list[Any] = []
         try:
-            for each, read in zip(items, reads, strict=True):
-                found.append(read(each))
+            for item, read in zip(items, reads, strict=True):
+                found.append(read(item))
         except DamageError as damage:
             raise damage.inside(len(found)) from None
         return tuple(found)
@@ -276,6 +276,6 @@ def _put_together(make: Callable[..., Any], *parts: Any, **named_parts: Any) -> 
 def _fields(kind: type[Any]) -> tuple[dict[str, tuple[str, Read]], tuple[str, ...]]:
     """A reader of each field of a class, and which have to be there: when asked, as it may hold itself."""
     attrs.resolve_types(kind, include_extras=True)
-    known = [each for each in attrs.fields(kind) if each.init]
+    known = [field for field in attrs.fields(kind) if field.init]
     reads = {each.name: (each.alias, _reader(each.type)) for each in known}
     return reads, tuple(each.name for each in known if each.default is attrs.NOTHING)

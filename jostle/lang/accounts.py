@@ -105,14 +105,14 @@ class PartedAccount:
             found += _group_total(group, times)
         for ways in self.choices:
             most = NONE
-            for each in ways:
-                most = most.most(each.total(times))
+            for way in ways:
+                most = most.most(way.total(times))
             found += most
         return found
 
     def choose(self, ways: Sequence[PartedAccount]) -> None:
         """Note what is spent here on one of several ways, the dearest of which counts."""
-        if any(each.parts or each.choices for each in ways):
+        if any(way.parts or way.choices for way in ways):
             self.choices.append(tuple(ways))
             return
         most = NONE
@@ -151,8 +151,8 @@ class PartedAccount:
                 if each.chosen_by != loop:
                     each.repeat(loop, count, before)
         for ways in self.choices[len(known.choices) :]:
-            for each in ways:
-                each.repeat(loop, count, before)
+            for way in ways:
+                way.repeat(loop, count, before)
 
     def as_it_is(self) -> PartedAccount:
         """A copy of it as it is now, which does not change, with the same parts."""

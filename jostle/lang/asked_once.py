@@ -93,8 +93,12 @@ class _Count:
         first, after = body[0], self.of_body(body[1:])
         match first:
             case nodes.If():
-                conditions = sum(self.light(each.condition) for each in first.branches if each.condition is not None)
-                ways = [self.of_body(each.body) + (0 if _returns(each.body) else after) for each in first.branches]
+                conditions = sum(
+                    self.light(branch.condition) for branch in first.branches if branch.condition is not None
+                )
+                ways = [
+                    self.of_body(branch.body) + (0 if _returns(branch.body) else after) for branch in first.branches
+                ]
                 return conditions + max(after, *ways)
             case nodes.For():
                 return self.light(first.iterable) + _many(self.of_body(first.body)) + after
@@ -130,7 +134,11 @@ class _Count:
         known, arguments = self._known(node), _arguments(node)
         if known in KEEPING:
             return sum(map(self.of, arguments))
-        given = 0 if known else sum(isinstance(each, nodes.Name) and each.name == self.name for each in arguments)
+        given = (
+            0
+            if known
+            else sum(isinstance(argument, nodes.Name) and argument.name == self.name for argument in arguments)
+        )
         return given + self.light(node.function) + sum(map(self.light, arguments))
 
     def light(self, node: nodes.Node) -> int:
@@ -140,7 +148,7 @@ class _Count:
     def _of_comprehension(self, node: Comprehension) -> int:
         outside = self.light(node.clauses[0].iterable)
         inside = sum(map(self.of, _made(node)))
-        inside += sum(self.light(each) for clause in node.clauses for each in clause.conditions)
+        inside += sum(self.light(condition) for clause in node.clauses for condition in clause.conditions)
         inside += sum(self.light(clause.iterable) for clause in node.clauses[1:])
         part = self._part_by_value(node) if inside == 1 and len(node.clauses) == 1 else None
         if part is None:
@@ -176,7 +184,7 @@ def _made(node: Comprehension) -> tuple[nodes.ExpressionNode, ...]:
 
 
 def _arguments(call: nodes.Call) -> tuple[nodes.ExpressionNode, ...]:
-    return (*call.arguments, *(each.value for each in call.keywords))
+    return (*call.arguments, *(keyword.value for keyword in call.keywords))
 
 
 def _returns(body: Sequence[nodes.Statement]) -> bool:

@@ -60,8 +60,8 @@ def _arranged(option: Option, given: Sequence[Any], named: Mapping[str, Any]) ->
     explicit = [name for place, name in enumerate(values) if place < len(given) or name in named]
     leading = [name for place, name in enumerate(values) if explicit[: place + 1] == list(values)[: place + 1]]
     arranged = [values[name] for name in leading], {name: values[name] for name in explicit if name not in leading}
-    for each in others:  # whichever is chosen
-        _bound(each, *arranged)
+    for other in others:  # whichever is chosen
+        _bound(other, *arranged)
     return arranged
 
 

@@ -85,7 +85,7 @@ class Builder:
 
     def _import_statement(self, pieces: list[Piece]) -> nodes.Import:
         module, *names = _tokens(pieces, "NAME")
-        imported = tuple(nodes.ImportedName(each.text, span=each.span) for each in names)
+        imported = tuple(nodes.ImportedName(name.text, span=name.span) for name in names)
         return nodes.Import(module.text, imported, module_span=module.span, **self._place(pieces))
 
     def _assign(self, pieces: list[Piece]) -> nodes.Assign | nodes.ExpressionStatement:
@@ -154,7 +154,7 @@ class Builder:
         return nodes.ParameterNode(pieces[0].text, default, name_span=pieces[0].span, span=_around(pieces))
 
     def _targets(self, pieces: list[Piece]) -> nodes.Name | nodes.Tuple:
-        names = tuple(nodes.Name(each.text, span=each.span) for each in _tokens(pieces, "NAME"))
+        names = tuple(nodes.Name(token.text, span=token.span) for token in _tokens(pieces, "NAME"))
         if len(names) == 1 and len(pieces) == 1:
             return names[0]
         return nodes.Tuple(names, span=_around(pieces))
@@ -247,7 +247,7 @@ class Builder:
         return nodes.Comparison(pieces[0], tuple(pieces[1::2]), tuple(pieces[2::2]), span=_around(pieces))
 
     def _comparator(self, pieces: list[Piece]) -> str:
-        return " ".join(each.text for each in pieces)
+        return " ".join(piece.text for piece in pieces)
 
     def _binary(self, pieces: list[Piece]) -> nodes.BinaryOperation:
         sign = "**" if pieces[1].kind == "POWER" else pieces[1].text

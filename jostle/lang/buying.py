@@ -44,7 +44,11 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
     """The item of a domain whose utility is the largest, nearly."""
     candidates = list(items(domain, "the domain of `noisyMax`"))
     if isinstance(utilities, dict):
-        scores = [utilities[each] for each in candidates if isinstance(each, Hashable) and each in utilities]
+        scores = [
+            utilities[candidate]
+            for candidate in candidates
+            if isinstance(candidate, Hashable) and candidate in utilities
+        ]
     else:
         scores = list(items(utilities))
     if not candidates or len(candidates) != len(scores):
@@ -54,14 +58,14 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
             f"there are {len(candidates)} items and {len(scores)} utilities",
             "U = [maxScore(a, clss, D) for a in atts]",
         )
-    if all(isinstance(each, SplitScoreOf) for each in scores):
+    if all(isinstance(score, SplitScoreOf) for score in scores):
         return frame.program.bought(site, candidates[_pick_split(frame, site, scores, epsilon)])
-    scores = [numbered(each) for each in scores]
-    if all(isinstance(each, PrivateNumber) for each in scores):
+    scores = [numbered(score) for score in scores]
+    if all(isinstance(score, PrivateNumber) for score in scores):
         table, expressions = common(scores)
         picked = table.probe.perform(PickLargest(tuple(expressions)), _epsilon(frame, epsilon), site=site)
         return frame.program.bought(site, candidates[int(picked)])
-    if any(isinstance(each, Private) for each in scores):
+    if any(isinstance(score, Private) for score in scores):
         raise Stop(
             "J504", "`noisyMax` over utilities of different kinds", "they are not compared", "use one of them for all"
         )
@@ -71,7 +75,7 @@ def noisy_max(frame: Frame, site: str, domain: Any, utilities: Any, epsilon: Any
 def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: Any) -> int:
     first = scores[0]
     table, kind, label = first.table, first.kind, first.label
-    if any(each.table is not table or each.kind != kind or each.label != label for each in scores):
+    if any(score.table is not table or score.kind != kind or score.label != label for score in scores):
         raise Stop(
             "J504", "`noisyMax` over scores of different kinds", "they are not compared", "one score, for one table"
         )
@@ -79,7 +83,7 @@ def _pick_split(frame: Frame, site: str, scores: list[SplitScoreOf], epsilon: An
         return any_of(table.probe, len(scores))
     schema = table.schema
     budget = _epsilon(frame, epsilon)
-    names, attributes = [each.attribute for each in scores], schema.attributes
+    names, attributes = [score.attribute for score in scores], schema.attributes
     if kind == "maxScore" and (label != schema.label or len(set(names)) < len(names)):
         rules = PickLargest(tuple(one_rule(name, label) for name in names))
         return int(table.probe.perform(rules, budget, site=site))

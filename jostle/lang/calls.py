@@ -50,8 +50,8 @@ def signature_of(function: Callable) -> Signature:
         case LibraryOption():
             asked = function.asked
             return Signature(function.name, asked, asked[:1], len(asked), frozenset({EPSILON}), function.head, None)
-    names = tuple(each.name for each in function.parameters)
-    needed = tuple(each.name for each in function.parameters if each.default is None)
+    names = tuple(parameter.name for parameter in function.parameters)
+    needed = tuple(parameter.name for parameter in function.parameters if parameter.default is None)
     shown = ", ".join(each.name if each.default is None else f"{each.name}=..." for each in function.parameters)
     if isinstance(function, nodes.Lambda):
         return Signature("lambda", names, needed, len(names), frozenset(), f"lambda {shown}", function.span)
@@ -129,7 +129,7 @@ def _written(keyword: nodes.Keyword) -> str:
 
 def gives_parameters(call: nodes.Call, option: LibraryOption) -> bool:
     """Whether a call of an Option gives it parameters, and asks nothing of a database."""
-    return option.is_given_parameters(len(call.arguments), {each.name for each in call.keywords})
+    return option.is_given_parameters(len(call.arguments), {keyword.name for keyword in call.keywords})
 
 
 def _parameters_again(call: nodes.Call, option: LibraryOption, name: str) -> Iterator[Diagnostic]:

@@ -108,7 +108,7 @@ def _functions(module: nodes.Module) -> Iterator[nodes.FunctionDefinition]:
 
 
 def _locals(function: nodes.FunctionDefinition) -> set[str]:
-    return {each.name for each in function.parameters} | {name for name, _, _ in defined_in(function.body)}
+    return {parameter.name for parameter in function.parameters} | {name for name, _, _ in defined_in(function.body)}
 
 
 def _check_metafeatures(
@@ -119,7 +119,7 @@ def _check_metafeatures(
             continue
         function = functions[item.name]
         others = (Label(function.name_span, "defined here"),)
-        needed = [each for each in function.parameters if each.default is None]
+        needed = [parameter for parameter in function.parameters if parameter.default is None]
         if function.is_option:
             why = "a metafeature is a function from a database to a number"
             yield Diagnostic("J408", f"`{item.name}` is an Option", item.span, why, "name a metafeature", others=others)
@@ -156,7 +156,7 @@ def _check_judge(
         return
     function = functions[judge.name]
     others = (Label(function.name_span, "defined here"),)
-    needed = sum(each.default is None for each in function.parameters)
+    needed = sum(parameter.default is None for parameter in function.parameters)
     most = 2 if task is None or not task.sure else 3
     if function.is_option:
         fix = "name a plain function of two lists"

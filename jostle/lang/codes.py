@@ -111,7 +111,7 @@ def _families() -> str:
     """The first and the last code of each family, in words."""
     found = []
     for start, name in FAMILIES.items():
-        known = [each for each in codes() if each[:2] == start]
+        known = [code for code in codes() if code[:2] == start]
         found.append(f"{known[0]} to {known[-1]} ({name})")
     return ", ".join(found)
 

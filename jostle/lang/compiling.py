@@ -59,7 +59,7 @@ class Compiler:
 
     def function(self, definition: nodes.FunctionDefinition) -> Go:
         """A step that runs the body of a function."""
-        parameters = [each.name for each in definition.parameters]
+        parameters = [parameter.name for parameter in definition.parameters]
         given = [name for name, _, _ in defined_in(definition.body)]
         unchanging = frozenset(parameters).difference(given)
         scope = Scope(
@@ -135,7 +135,7 @@ class Compiler:
 
     def store(self, target: nodes.Name | nodes.Tuple, scope: Scope) -> Callable[[Frame, Any], None]:
         """An action that gives a value to a name, or the items of one to several names."""
-        slots = [scope.slots.get(each.name, each.name) for each in target_names(target)]
+        slots = [scope.slots.get(name.name, name.name) for name in target_names(target)]
         if isinstance(target, nodes.Name):
             slot = slots[0]
 
@@ -157,8 +157,11 @@ class Compiler:
     def _if(self, statement: nodes.If, scope: Scope) -> Go:
         always: Callable[[Frame], bool] = lambda _: True  # noqa: E731 - what `else` asks
         branches = [
-            (always if each.condition is None else self.condition(each.condition, scope), self.body(each.body, scope))
-            for each in statement.branches
+            (
+                always if branch.condition is None else self.condition(branch.condition, scope),
+                self.body(branch.body, scope),
+            )
+            for branch in statement.branches
         ]
 
         def run(frame: Frame) -> Any:

@@ -36,8 +36,8 @@ def call(compiler: Compiler, node: nodes.Call, scope: Scope) -> Go:
     known = function.name if isinstance(function, nodes.Name) else ""
     if known in BUILTINS and known not in scope.slots and known not in compiler.own:
         return _builtin(compiler, node, BUILTINS[known], scope)
-    named = {each.name: compiler.expression(each.value, scope) for each in node.keywords}
-    given = [compiler.expression(each, scope) for each in node.arguments]
+    named = {keyword.name: compiler.expression(keyword.value, scope) for keyword in node.keywords}
+    given = [compiler.expression(argument, scope) for argument in node.arguments]
     site = scope.site(node, text_of(function))
     value = compiler.expression(function, scope)
     if named:
@@ -86,8 +86,8 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
     name, span = builtin.name, node.span
     plain = [each for each in builtin.parameters if not each.startswith("*")]
     given = compiler.expression if name in KEEPING else compiler.operand
-    ordered: list[Go | None] = [given(each, scope) for each in node.arguments]
-    named = {each.name: given(each.value, scope) for each in node.keywords}
+    ordered: list[Go | None] = [given(argument, scope) for argument in node.arguments]
+    named = {keyword.name: given(keyword.value, scope) for keyword in node.keywords}
     for place, parameter in enumerate(plain):
         if parameter in named:
             ordered.extend([None] * (place + 1 - len(ordered)))
@@ -101,7 +101,7 @@ def _builtin(compiler: Compiler, node: nodes.Call, builtin: Builtin, scope: Scop
         )
     if name in BUYING:
         return _bought(compiler, BUYING[name], scope.site(node, name), parts, span)
-    variables = [slot for each in node.arguments if (slot := scope.slot(each)) is not None]
+    variables = [slot for argument in node.arguments if (slot := scope.slot(argument)) is not None]
     if len(variables) == len(parts) > 1 and name not in KEEPING:
         return _of_variables(compiler, PLAIN[name], variables, parts, span)
     return _of_values(compiler, PLAIN[name], parts, span)

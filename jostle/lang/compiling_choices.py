@@ -45,8 +45,8 @@ def make_choice_maker(compiler: Compiler, node: nodes.MakeChoiceMaker, scope: Sc
 def choose(compiler: Compiler, node: nodes.Choose, scope: Scope) -> Go:
     """A step that makes a labelled choice."""
     alternatives = _items_of(node.among)
-    names = tuple(each.name for each in alternatives if isinstance(each, nodes.Name))
-    values = [compiler.expression(each, scope) for each in alternatives]
+    names = tuple(alternative.name for alternative in alternatives if isinstance(alternative, nodes.Name))
+    values = [compiler.expression(alternative, scope) for alternative in alternatives]
     informed = () if node.informed_by is None else _items_of(node.informed_by)
     seen = [(_seen_name(each), compiler.expression(each, scope)) for each in informed]
     label = node.label

@@ -31,7 +31,7 @@ Comprehension = nodes.ListComprehension | nodes.SetComprehension | nodes.DictCom
 
 def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope: Scope) -> Go:
     """A step that puts values together as written."""
-    parts = [compiler.expression(each, scope) for each in node.items]
+    parts = [compiler.expression(item, scope) for item in node.items]
     if isinstance(node, nodes.Tuple):
         return lambda frame: tuple([part(frame) for part in parts])
     if isinstance(node, nodes.Set):
@@ -41,7 +41,7 @@ def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope
 
 def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
     """A step that makes a dictionary as written."""
-    entries = [(_key(compiler, each.key, scope), compiler.expression(each.value, scope)) for each in node.entries]
+    entries = [(_key(compiler, entry.key, scope), compiler.expression(entry.value, scope)) for entry in node.entries]
     return lambda frame: {key(frame): value(frame) for key, value in entries}
 
 
@@ -81,9 +81,11 @@ def _rounds_of(compiler: Compiler, node: Comprehension, outside: Scope, inner: S
     clauses: list[_Clause] = []
     for clause in node.clauses:
         iterated = compiler.listed(clause.iterable, inner if clauses else outside)
-        inner = inner.inner([each.name for each in target_names(clause.target)])
+        inner = inner.inner([name.name for name in target_names(clause.target)])
         store = compiler.store(clause.target, inner)
-        clauses.append(_Clause(iterated, store, [compiler.condition(each, inner) for each in clause.conditions]))
+        clauses.append(
+            _Clause(iterated, store, [compiler.condition(condition, inner) for condition in clause.conditions])
+        )
     target = node.clauses[0].target
     alone = len(clauses) == 1 and not clauses[0].conditions and isinstance(target, nodes.Name)
     slot = inner.slots[target.name] if alone and isinstance(target, nodes.Name) else None
@@ -202,11 +204,11 @@ def _hashable(value: Any) -> Any:
 
 def _distinct(values: list[Any]) -> list[Any]:
     found: list[Any] = []
-    for each in values:
-        if isinstance(each, Private):
+    for value in values:
+        if isinstance(value, Private):
             raise Stop("J208", "a private value in a set", "items of a set are compared, and that shows", "use a list")
-        if each not in found:
-            found.append(each)
+        if value not in found:
+            found.append(value)
     return found
 
 
@@ -269,17 +271,19 @@ def _whole(index: Any, length: int) -> int:
 
 def function(compiler: Compiler, node: nodes.Lambda, scope: Scope) -> Go:
     """A step that makes a function of an expression and the variables around it."""
-    inner = scope.inner([each.name for each in node.parameters])
-    slots = {each.name: inner.slots[each.name] for each in node.parameters}
+    inner = scope.inner([parameter.name for parameter in node.parameters])
+    slots = {parameter.name: inner.slots[parameter.name] for parameter in node.parameters}
     defaults = {
-        each.name: compiler.expression(each.default, scope) for each in node.parameters if each.default is not None
+        parameter.name: compiler.expression(parameter.default, scope)
+        for parameter in node.parameters
+        if parameter.default is not None
     }
     body = compiler.expression(node.body, inner)
 
     def made(frame: Frame) -> LambdaValue:
         # What it holds are the values that the names have here: what is given to them later was not checked.
         kept = Frame(frame.program, dict(frame.names), frame.epsilon, frame.depth)
-        return LambdaValue(slots, {name: each(frame) for name, each in defaults.items()}, body, kept)
+        return LambdaValue(slots, {name: default(frame) for name, default in defaults.items()}, body, kept)
 
     return made
 

@@ -162,7 +162,7 @@ def opposite(compiler: Compiler, node: nodes.Not, scope: Scope) -> Go:
 
 def boolean(compiler: Compiler, node: nodes.BooleanOperation, scope: Scope) -> Go:
     """Whether all of several truths hold, or one of them; those after the one that settles it do not run."""
-    operands = [compiler.condition(each, scope) for each in node.operands]
+    operands = [compiler.condition(operand, scope) for operand in node.operands]
     settled = node.operator == "or"
 
     def run(frame: Frame) -> bool:

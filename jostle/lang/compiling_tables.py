@@ -95,7 +95,8 @@ def part(compiler: Compiler, node: nodes.Part, scope: Scope) -> Go:
     table, span = compiler.operand(node.table, scope), node.span
     remembered = id(node) not in scope.once.parts
     conditions = [
-        (_column(compiler, each.attribute, scope), compiler.operand(each.value, scope)) for each in node.conditions
+        (_column(compiler, condition.attribute, scope), compiler.operand(condition.value, scope))
+        for condition in node.conditions
     ]
 
     def run(frame: Frame) -> Any:
@@ -155,7 +156,7 @@ def select(compiler: Compiler, node: nodes.Select, scope: Scope) -> Go:
     conjuncts: tuple[nodes.ExpressionNode, ...] = () if node.where is None else (node.where,)
     if isinstance(node.where, nodes.BooleanOperation) and node.where.operator == "and":
         conjuncts = node.where.operands
-    where = [_of_columns(compiler, each, scope) for each in conjuncts]
+    where = [_of_columns(compiler, conjunct, scope) for conjunct in conjuncts]
     groupby = [_of_columns(compiler, each, scope) for each in node.groupby]
     aggregate = node.aggregate
 

@@ -81,7 +81,7 @@ def _at(source: Source, written: str, line: int, schema: Schema | None) -> Itera
             and definition.span.line <= line <= definition.span.end_line
         ):
             yield Completion(EPSILON, "name", "what the caller allotted")
-            yield from (Completion(each.name, "name", "a parameter") for each in definition.parameters)
+            yield from (Completion(parameter.name, "name", "a parameter") for parameter in definition.parameters)
             yield from (Completion(name, "name") for name, _, _ in defined_in(definition.body))
     yield from (Completion(name, "name") for name, _, _ in defined_in(module.body))
     yield from (Completion(each.name, "function", f"{each.head}: {each.meaning}") for each in BUILTINS.values())

@@ -80,7 +80,7 @@ def column_facts(name: str, schema: Schema | None) -> str | None:
 
 
 def _price(module: nodes.Module, node: nodes.FunctionDefinition, schema: Schema | None) -> str | None:
-    found = next((each for each in roots(module) if each.definition is node), None)
+    found = next((root for root in roots(module) if root.definition is node), None)
     if found is None:
         found = Root(node.name, node, table_parameters(module, node))
     return price_of(module, found, schema)[0].text if found.tables and found.priced else None
@@ -99,8 +99,8 @@ def _gone_through(module: nodes.Module, schema: Schema | None) -> _Known:
 def _found(module: nodes.Module, schema: Schema | None) -> _Known:
     seen: dict[Span, list[Any]] = {}
     paid: dict[Span, Amount] = {}
-    for each in roots(module):
-        price_of(module, each, schema, Pricer(module, schema, seen=seen, paid=paid))
+    for root in roots(module):
+        price_of(module, root, schema, Pricer(module, schema, seen=seen, paid=paid))
     return _Known(checked_worlds(module).worlds, seen, paid)
 
 
@@ -113,7 +113,7 @@ def _said(world: World | None, seen: Sequence[Any], node: nodes.Node, schema: Sc
         return None
     if world is not None and private and kinds == ["a private value"]:
         kinds = [_kind_of_world(world)]
-    moved = _moved(seen, node, schema) if any(each.startswith(MOVED) for each in kinds) else ""
+    moved = _moved(seen, node, schema) if any(kind.startswith(MOVED) for kind in kinds) else ""
     return " or ".join(kinds) + moved
 
 

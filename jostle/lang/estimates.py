@@ -19,7 +19,7 @@ def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
     """An estimate for a workload, of cells in row-major order; a single number stands for each cell."""
     if not isinstance(queries, Workload):
         raise Stop("J501", f"the queries are {kind_of(queries)}", "they are a workload", "def Flat(db, queries):")
-    numbers = [each for each in cells if is_number(each)]
+    numbers = [cell for cell in cells if is_number(cell)]
     if len(numbers) < len(cells) or not numbers:
         raise Stop("J501", "an estimate is not made of numbers", "each cell has one", "queries over [total / size]")
     count = int(np.prod(queries.shape))
@@ -30,5 +30,5 @@ def estimate_of(queries: Any, cells: Sequence[Any]) -> Estimate:
             "each cell has one, or all have the same",
             "queries over [x]",
         )
-    values = np.array([float(each) for each in numbers])
+    values = np.array([float(number) for number in numbers])
     return Estimate(np.full(queries.shape, values[0]) if len(values) == 1 else values.reshape(queries.shape))

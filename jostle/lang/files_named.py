@@ -51,7 +51,7 @@ def check_files(module: nodes.Module, files: PublicFiles | None) -> Iterator[Dia
 
 def _path(call: nodes.Call) -> tuple[nodes.ExpressionNode, str | None]:
     """The expression in place of a path in a call, and the path, if it is written there."""
-    given = [*call.arguments, *(each.value for each in call.keywords)]
+    given = [*call.arguments, *(keyword.value for keyword in call.keywords)]
     if len(given) == 1:
         return given[0], given[0].value if isinstance(given[0], nodes.String) else None
     return call, None
@@ -63,10 +63,10 @@ def _own_names(module: nodes.Module) -> set[Any]:
     for node in nodes.walk(module):
         match node:
             case nodes.FunctionDefinition():
-                found.update(each.name for each in node.parameters)
+                found.update(parameter.name for parameter in node.parameters)
                 found.update(name for name, _, _ in defined_in(node.body))
             case nodes.Lambda():
-                found.update(each.name for each in node.parameters)
+                found.update(parameter.name for parameter in node.parameters)
             case nodes.ComprehensionClause():
                 found.update(each.name for each in target_names(node.target))
             case _:

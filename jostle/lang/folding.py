@@ -49,5 +49,5 @@ def _computed(
     name = node.function.name if isinstance(node.function, nodes.Name) else ""
     if name not in NUMERIC or name in scope.slots or name in own or node.keywords:
         return UNKNOWN
-    given = [folded(each, scope, own) for each in node.arguments]
+    given = [folded(argument, scope, own) for argument in node.arguments]
     return UNKNOWN if any(each is UNKNOWN for each in given) else NUMERIC[name](*given)

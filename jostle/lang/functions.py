@@ -56,10 +56,10 @@ def bound(
         if each not in parameters or parameters.index(each) < len(given):
             raise _misfit(name, parameters, f"`{each}` does not fit")
         values[each] = value
-    missing = [each for each in parameters if each not in values]
+    missing = [parameter for parameter in parameters if parameter not in values]
     if missing:
         raise _misfit(name, parameters, f"`{missing[0]}` is missing")
-    return {each: values[each] for each in parameters}
+    return {parameter: values[parameter] for parameter in parameters}
 
 
 def _misfit(name: str, parameters: Sequence[str], why: str) -> Stop:

@@ -160,7 +160,7 @@ class Library:
     def of(cls, tasks: tuple[LibraryTask, ...], options: Mapping[str, LibraryOption]) -> Library:
         """The library that has these."""
         of_tasks = {
-            module: tuple(name for name, each in options.items() if each.task == task.name)
+            module: tuple(name for name, option in options.items() if option.task == task.name)
             for task in tasks
             for module in task.modules
         }

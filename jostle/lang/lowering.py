@@ -212,11 +212,11 @@ def _summed(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expressio
         )
     name = _known(schema, value.columns[0])
     numbers = [0 if each is None else each for each in _each_code(schema, value, name)]
-    if not all(is_number(each) for each in numbers):
+    if not all(is_number(number) for number in numbers):
         raise Stop(
             "J504", f"`{value.text}` is no number", f"the values of `{name}` are texts", "count rows: select count()"
         )
-    exact = [Fraction(each).limit_denominator(MOST_WEIGHT_DIGITS) for each in numbers]
+    exact = [Fraction(number).limit_denominator(MOST_WEIGHT_DIGITS) for number in numbers]
     scale = 1
     for each in exact:
         scale = min(MOST_WEIGHT_DIGITS, scale * each.denominator // _gcd(scale, each.denominator))
@@ -248,7 +248,7 @@ def _of_cells(
         raise Stop(
             "J504", f"`{query.value.text}` is not `values`", "only plain counts of cells are aggregated", "values"
         )
-    cut = [_threshold(each) for each in on_cells]
+    cut = [_threshold(cell) for cell in on_cells]
     every = cells(*schema.names)
     if query.aggregate == "sum" and not cut:
         return _tallied(groups)

@@ -76,7 +76,7 @@ class _Resolver:
         for statement in self.module.body:
             if not isinstance(statement, nodes.Import):
                 continue
-            if any(each.name not in modules().get(statement.module, ()) for each in statement.names):
+            if any(name.name not in modules().get(statement.module, ()) for name in statement.names):
                 look_among_installed()
             if statement.module not in modules():
                 self._unknown_module(statement)

@@ -27,11 +27,11 @@ def _print(frame: Frame, site: str, *values: Any) -> None:  # noqa: ARG001 - as 
     for each in values:
         if holds_private(each):
             raise Stop("J204", "a private value is printed", "it would be seen without noise", "print({{ ... }})")
-    frame.program.say(" ".join(shown(each) for each in values))
+    frame.program.say(" ".join(shown(value) for value in values))
 
 
 def _map(frame: Frame, site: str, function: Any, items_: Any) -> list[Any]:
-    return [frame.program.call(frame, site, function, [each]) for each in items(items_)]
+    return [frame.program.call(frame, site, function, [item]) for item in items(items_)]
 
 
 def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001 - as called

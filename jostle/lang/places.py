@@ -21,7 +21,7 @@ def check_places(module: nodes.Module) -> Iterator[Diagnostic]:
 
 def _looks_like_a_part(index: nodes.ExpressionNode) -> bool:
     if isinstance(index, nodes.BooleanOperation):
-        return any(_looks_like_a_part(each) for each in index.operands)
+        return any(_looks_like_a_part(operand) for operand in index.operands)
     return isinstance(index, nodes.Comparison) and "==" in index.operators
 
 

@@ -84,7 +84,7 @@ def _round(x: Any, digits: Any = 0) -> Any:
 
 def _range(start: Any, stop: Any = None, step: Any = 1) -> range:
     ends = [0, start, 1] if stop is None else [start, stop, step]
-    whole = [int(each) for each in ends if is_number(each) and each == int(each)]
+    whole = [int(end) for end in ends if is_number(end) and end == int(end)]
     if len(whole) < 3 or whole[2] == 0:
         raise Stop("J501", "`range` is not given whole numbers", "it counts by whole steps", "range(10)")
     found = range(*whole)

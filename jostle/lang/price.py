@@ -57,7 +57,7 @@ def prices(module: nodes.Module, schema: Schema | None = None) -> Mapping[str, P
 
 def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
     """Report functions that spend more than they are allotted, and what would be refused whatever the database."""
-    found = {(each.code, each.span): each for each in _amounts(module)}
+    found = {(amount.code, amount.span): amount for amount in _amounts(module)}
     for each, price, mistakes in _priced(module, None):
         for mistake in mistakes:
             found.setdefault((mistake.code, mistake.span), mistake)
@@ -128,7 +128,7 @@ _LATEST: list[tuple[nodes.Module, Schema | None, tuple[_One, ...]]] = []
 def _priced(module: nodes.Module, schema: Schema | None) -> tuple[_One, ...]:
     """The functions that are called from outside, what each spends, and what would be refused in it."""
     if not (_LATEST and _LATEST[0][0] is module and _LATEST[0][1] == schema):
-        found = tuple((each, *price_of(module, each, schema)) for each in roots(module))
+        found = tuple((root, *price_of(module, root, schema)) for root in roots(module))
         _LATEST[:] = [(module, schema, found)]
     return _LATEST[0][2]
 

@@ -96,13 +96,15 @@ class Pricer:
         The schema is that of the first of them.
         """
         names: Names = {}
-        for place, each in enumerate(definition.parameters):
+        for place, parameter in enumerate(definition.parameters):
             if place in tables:
                 known = None if self.schema is None or place != min(tables) else _table(self.schema)
-                names[each.name] = Rows(self.root, place, known)
+                names[parameter.name] = Rows(self.root, place, known)
             else:
-                names[each.name] = UNKNOWN if each.default is None else self.value(each.default, self.globals)
-            self.note(each.name_span, names[each.name])
+                names[parameter.name] = (
+                    UNKNOWN if parameter.default is None else self.value(parameter.default, self.globals)
+                )
+            self.note(parameter.name_span, names[parameter.name])
         self.run(definition.body, names)
         return self.root.total(self.times)
 
@@ -186,7 +188,7 @@ class Pricer:
         self.paid[span] = self.paid.get(span, NONE).most(spent)
         # Where the rows were lost sight of, they are some of all.
         accounts = [each for private in private_in(value) for each in accounts_of(private)] or [self.root]
-        paths = [each.path() for each in accounts]
+        paths = [account.path() for account in accounts]
         depth = 0
         while all(len(path) > depth and path[depth] is paths[0][depth] for path in paths):
             depth += 1
@@ -235,14 +237,16 @@ class Pricer:
         """The facts known of what a function gives."""
         definition = self.functions[name]
         names: Names = {}
-        for place, each in enumerate(definition.parameters):
+        for place, parameter in enumerate(definition.parameters):
             if place < len(given):
-                names[each.name] = given[place]
-            elif each.name in named:
-                names[each.name] = named[each.name]
+                names[parameter.name] = given[place]
+            elif parameter.name in named:
+                names[parameter.name] = named[parameter.name]
             else:
-                names[each.name] = UNKNOWN if each.default is None else self.value(each.default, self.globals)
-            self.note(each.name_span, names[each.name])
+                names[parameter.name] = (
+                    UNKNOWN if parameter.default is None else self.value(parameter.default, self.globals)
+                )
+            self.note(parameter.name_span, names[parameter.name])
         with self.deeper(span):
             found = self.run(definition.body, names)
         return None if found is NEVER else found

@@ -127,8 +127,8 @@ def _without(left: list[Any], right: Any) -> Any:
         names = {each.name for each in given[len(left) :]}
         return [each for each in left if each.name not in names]
     columns = [each for each in left if isinstance(each, Column)]
-    counts = [each.count for each in columns]
-    most = None if None in counts or not counts else max(each for each in counts if each is not None)
+    counts = [column.count for column in columns]
+    most = None if None in counts or not counts else max(count for count in counts if count is not None)
     return Unknown(Column("", most) if columns else UNKNOWN, len(left))
 
 
@@ -211,7 +211,7 @@ def plain(pricer: Pricer, span: Span, name: str, given: list[Any]) -> Any:
     """The value of a function of public values, or that it is not known."""
     check_given(pricer, span, name, given)
     numbers = given[0] if len(given) == 1 and isinstance(given[0], list) else given
-    if not numbers or not all(is_number(each) for each in numbers):
+    if not numbers or not all(is_number(number) for number in numbers):
         return UNKNOWN
     functions: dict[str, Callable[[list[Any]], Any]] = {
         "max": max,

@@ -41,7 +41,7 @@ def check_asked(pricer: Pricer, node: nodes.Call, callee: Callee, given: Sequenc
         return
     asked, handed = ((DATABASE,), ()) if known is None else (known.asked, known.handed)
     places = dict(zip(asked, zip(given, node.arguments, strict=True), strict=False))
-    places |= {each.name: (named[each.name], each.value) for each in node.keywords}
+    places |= {keyword.name: (named[keyword.name], keyword.value) for keyword in node.keywords}
     for name, (value, written) in places.items():
         if name in handed and value is None:
             continue

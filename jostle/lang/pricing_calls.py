@@ -48,8 +48,8 @@ PRIVATE = {"abs", "max", "mean", "min", "stddev", "sum", "maxScore", "gini", "in
 def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
     """The facts known of what a call gives."""
     callee = pricer.value(node.function, names)
-    given = [pricer.value(each, names) for each in node.arguments]
-    named = {each.name: pricer.value(each.value, names) for each in node.keywords}
+    given = [pricer.value(argument, names) for argument in node.arguments]
+    named = {keyword.name: pricer.value(keyword.value, names) for keyword in node.keywords}
     if isinstance(callee, Callee) and callee.kind in OPTIONS:
         check_asked(pricer, node, callee, given, named)
     return _called(pricer, node.span, callee, given, named)
@@ -89,7 +89,8 @@ def _called_lambda(  # noqa: PLR0917 - as it is called
     pricer: Pricer, span: Span, node: nodes.Lambda, around: Names, given: list[Any], named: Names
 ) -> Any:
     values = {
-        each.name: UNKNOWN if each.default is None else pricer.value(each.default, around) for each in node.parameters
+        parameter.name: UNKNOWN if parameter.default is None else pricer.value(parameter.default, around)
+        for parameter in node.parameters
     }
     values |= dict(zip(list(values), given, strict=False))
     values |= {name: value for name, value in named.items() if name in values}

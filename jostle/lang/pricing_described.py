@@ -43,10 +43,10 @@ def described(pricer: Pricer, node: nodes.Select, names: Names, table: TableValu
         return None
     good = True
     where = []
-    for each in conditions:
-        asked.check_compared(each)
-        where.append(asked.function(each, asked.stand_in))
-        good &= attempt(pricer, each.span, lower, Query("count", None, (where[-1],), ()), table) is not None
+    for condition in conditions:
+        asked.check_compared(condition)
+        where.append(asked.function(condition, asked.stand_in))
+        good &= attempt(pricer, condition.span, lower, Query("count", None, (where[-1],), ()), table) is not None
     groups = []
     for each in node.groupby:
         asked.check_compared(each)
@@ -85,7 +85,7 @@ class _Asked:
 
     def columns_are_there(self, node: nodes.ExpressionNode) -> bool:
         """Report columns that the table does not have; return whether it has all."""
-        missing = [each for each in self.columns(node) if not self._has(each.name)]
+        missing = [column for column in self.columns(node) if not self._has(column.name)]
         for each in missing:
             no_column(self.pricer, each.name, each.span, self.schema)
         return not missing
@@ -97,14 +97,14 @@ class _Asked:
     def is_large(self, node: nodes.ExpressionNode) -> bool:
         """Whether a column of it has too many values to go through."""
         return any(
-            each.name in self.schema and self.schema[each.name].size > MOST_VALUES for each in self.columns(node)
+            column.name in self.schema and self.schema[column.name].size > MOST_VALUES for column in self.columns(node)
         )
 
     def function(
         self, node: nodes.ExpressionNode, stand_in: Callable[[Mapping[str, OneValue]], Any] | None = None
     ) -> OfColumns:
         """An expression as a function of its columns, as running programs have it."""
-        pricer, columns = self.pricer, tuple(each.name for each in self.columns(node))
+        pricer, columns = self.pricer, tuple(column.name for column in self.columns(node))
 
         def compute(row: Mapping[str, OneValue]) -> Any:
             # Values of columns are few, and nothing is bought: neither steps nor what was seen is kept.
@@ -150,7 +150,7 @@ class _Asked:
 
     def _column(self, node: nodes.ExpressionNode) -> str | None:
         """The column of the table that an expression is."""
-        known = isinstance(node, nodes.Name) and [each.name for each in self.columns(node)] == [node.name]
+        known = isinstance(node, nodes.Name) and [column.name for column in self.columns(node)] == [node.name]
         return node.name if known and isinstance(node, nodes.Name) and node.name in self.schema else None
 
     def _known(self, node: nodes.ExpressionNode) -> Any:
@@ -204,7 +204,7 @@ def _names_in(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
         case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
             bound |= {each.name for clause in node.clauses for each in target_names(clause.target)}
         case nodes.Lambda():
-            bound |= {each.name for each in node.parameters}
+            bound |= {parameter.name for parameter in node.parameters}
         case nodes.Call(function=nodes.Name(name=name)) if name in BUILTINS:
             for each in (*node.arguments, *(keyword.value for keyword in node.keywords)):
                 yield from _names_in(each, bound)

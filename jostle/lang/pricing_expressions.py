@@ -36,11 +36,11 @@ def value_of(pricer: Pricer, node: nodes.ExpressionNode, names: Names) -> Any:  
         case nodes.String() | nodes.Constant():
             return node.value
         case nodes.Tuple() | nodes.List():
-            return [pricer.value(each, names) for each in node.items]
+            return [pricer.value(item, names) for item in node.items]
         case nodes.Set():
-            return distinct([pricer.value(each, names) for each in node.items])
+            return distinct([pricer.value(item, names) for item in node.items])
         case nodes.Dict():
-            return keyed([(pricer.value(each.key, names), pricer.value(each.value, names)) for each in node.entries])
+            return keyed([(pricer.value(entry.key, names), pricer.value(entry.value, names)) for entry in node.entries])
         case nodes.ListComprehension() | nodes.SetComprehension() | nodes.DictComprehension():
             return comprehension(pricer, node, names)
         case nodes.BinaryOperation():
@@ -82,7 +82,7 @@ def value_of(pricer: Pricer, node: nodes.ExpressionNode, names: Names) -> Any:  
             return over(pricer, node, names)
         case _:
             given = [
-                pricer.value(each, names) for each in nodes.children(node) if isinstance(each, nodes.ExpressionNode)
+                pricer.value(child, names) for child in nodes.children(node) if isinstance(child, nodes.ExpressionNode)
             ]
             return combined(given) if combined(given).accounts else UNKNOWN
 
@@ -117,8 +117,8 @@ def _named(node: nodes.ExpressionNode, value: Any, names: Names) -> Any:
 def _boolean(pricer: Pricer, node: nodes.BooleanOperation, names: Names) -> Any:
     decisive = node.operator == "or"
     result: Any = not decisive
-    for each in node.operands:
-        found = truth_of(pricer.value(each, names))
+    for operand in node.operands:
+        found = truth_of(pricer.value(operand, names))
         if found is decisive:
             return decisive
         if not isinstance(found, bool):

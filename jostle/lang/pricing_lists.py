@@ -111,7 +111,7 @@ def seen_by(value: Any, loop: int | None, by: Any) -> Any:  # noqa: PLR0911 - on
         case Unknown() if value.item is not None:
             return evolve(value, item=seen_by(value.item, loop, by))
         case Some():
-            return Some(tuple(seen_by(each, loop, by) for each in value.items))
+            return Some(tuple(seen_by(item, loop, by) for item in value.items))
         case Mapped():
             return evolve(value, item=seen_by(value.item, loop, by), known=seen_by(value.known, loop, by))
     return value
@@ -223,9 +223,9 @@ class _Making:
         rounds = [self.round(number, clause, each) for each in (listed.items if isinstance(listed, Some) else listed)]
         if any(isinstance(more, Unknown) for more, _ in rounds):
             parts = [_as_unknown(more) for more, _ in rounds]
-            counts = [each.count for each in parts]
+            counts = [part.count for part in parts]
             count = None if None in counts else sum(each for each in counts if each is not None)
-            return Unknown(_together([each.single for each in parts]), count)
+            return Unknown(_together([part.single for part in parts]), count)
         made = [one for more, _ in rounds for one in (more.items if isinstance(more, Some) else more)]
         certain = certain and all(isinstance(more, list) and sure for more, sure in rounds)
         return made if certain else Some(tuple(made))
@@ -253,7 +253,7 @@ def mapped(pricer: Pricer, value: Any, call: Callable[[Any], Any]) -> Any:
     if isinstance(listed, list):
         return [call(each) for each in listed]
     if isinstance(listed, Some):
-        return Some(tuple([call(each) for each in listed.items]))
+        return Some(tuple([call(item) for item in listed.items]))
     found, loop = pricer.rounds(listed, call)
     return Unknown(found, listed.count, loop)
 

@@ -47,8 +47,8 @@ def mixed(pricer: Pricer, span: Span, values: Sequence[Any]) -> None:
     """Report private values of two databases that are put together."""
     owners = {
         next(iter(databases))
-        for each in values
-        for private in private_in(each)
+        for value in values
+        for private in private_in(value)
         if len(databases := combined([private]).databases) == 1
     }
     if len(owners) > 1:
@@ -72,7 +72,7 @@ def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
         return plain(pricer, span, operation, values)
     if pricer.schema is None or len(found.databases) > 1:
         return evolve(found, moves=moved(operation, values), kind=_kind(operation, values))
-    if not found.exact and sum(1 for each in values for _ in private_in(each)) > 1:
+    if not found.exact and sum(1 for value in values for _ in private_in(value)) > 1:
         return found
     from jostle.lang.pricing_schema import operated  # noqa: PLC0415 - only with a schema
 
@@ -80,7 +80,7 @@ def made(pricer: Pricer, span: Span, operation: str, values: list[Any]) -> Any:
 
 
 def _kind(operation: str, values: Sequence[Any]) -> str:
-    if operation in CELL_BY_CELL and any(isinstance(each, Bought) and each.kind == GROUPS for each in values):
+    if operation in CELL_BY_CELL and any(isinstance(value, Bought) and value.kind == GROUPS for value in values):
         return GROUPS
     return KINDS.get(operation, "a private number")
 
@@ -93,7 +93,7 @@ def moved(operation: str, values: Sequence[Any]) -> Fraction | None:  # noqa: PL
     one that changes most, and so no more than all of them together. A size is no further from another than what it is
     of. A number that is added to each of several groups would change all of them: of that, nothing is said.
     """
-    if len({each.kind == GROUPS for each in values if isinstance(each, Bought)}) > 1:
+    if len({value.kind == GROUPS for value in values if isinstance(value, Bought)}) > 1:
         return None
     listed = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     if operation in {"len", "maxScore"}:
@@ -163,7 +163,7 @@ def released(value: Any) -> Any:
 
 
 def _are_keys(candidates: Sequence[Any], utilities: Any) -> bool:
-    return is_keyed(utilities) and all(isinstance(each, str) or is_number(each) for each in candidates)
+    return is_keyed(utilities) and all(isinstance(candidate, str) or is_number(candidate) for candidate in candidates)
 
 
 def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
@@ -173,7 +173,7 @@ def picked_by(pricer: Pricer, span: Span, domain: Any, utilities: Any) -> None:
     scores = list(utilities.values()) if is_keyed(utilities) else utilities
     given = scores
     if isinstance(candidates, list) and _are_keys(candidates, utilities):
-        given = [each for each in candidates if each in utilities]
+        given = [candidate for candidate in candidates if candidate in utilities]
     if isinstance(candidates, list) and isinstance(given, list) and len(candidates) != len(given):
         pricer.report(
             Diagnostic(

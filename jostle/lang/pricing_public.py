@@ -78,7 +78,7 @@ def _as_running(value: Any) -> Any:  # noqa: PLR0911 - one per kind
         case Column():
             return KnownAttribute(value.name, value.values or ())
         case Some():
-            return [_as_running(each) for each in value.items]
+            return [_as_running(item) for item in value.items]
         case Mapped():
             return {}
         case Grouped():
@@ -99,7 +99,7 @@ def _say(pricer: Pricer, span: Span, work: Callable[..., Any], values: Sequence[
 
 def check_computed(pricer: Pricer, span: Span, operator: str, values: Sequence[Any], *, failed: bool = False) -> None:
     """Report operands that an operator does not take, or, where it failed, what it has to say of them."""
-    kinds = [_kind(each) for each in values]
+    kinds = [_kind(value) for value in values]
     if None in kinds:
         return
     fits = (

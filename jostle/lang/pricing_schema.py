@@ -112,8 +112,8 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
     except NotKnownError:
         return None
     except (Stop, JostleError) as mistake:
-        for each in placed(mistake, Source("", ""), span).diagnostics:
-            pricer.report(each)
+        for diagnostic in placed(mistake, Source("", ""), span).diagnostics:
+            pricer.report(diagnostic)
     except ArithmeticError:
         pass
     return None
@@ -170,7 +170,7 @@ def part_of(
 def operated(pricer: Pricer, span: Span, operation: str, values: Sequence[Any]) -> Private | None:
     """A private value that is made of others, where all are known."""
     try:
-        given = [real(each) for each in values]
+        given = [real(value) for value in values]
     except NotKnownError:
         return None
     work: Callable[..., Any]
@@ -249,17 +249,17 @@ def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
 def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
     """Report utilities that cannot be compared with each other."""
     try:
-        scores = [real(each) for each in utilities]
+        scores = [real(utility) for utility in utilities]
     except NotKnownError:
         return
-    if not scores or all(isinstance(each, SplitScoreOf) for each in scores):
+    if not scores or all(isinstance(score, SplitScoreOf) for score in scores):
         return
-    scores = [numbered(each) for each in scores]
-    if all(isinstance(each, PrivateNumber) for each in scores):
+    scores = [numbered(score) for score in scores]
+    if all(isinstance(score, PrivateNumber) for score in scores):
         found = attempt(pricer, span, common, scores)
         if found is not None:
             attempt(pricer, span, PickLargest(tuple(found[1])).check, found[0].schema, PLENTY)
-    elif any(isinstance(each, PrivateNumber | SplitScoreOf) for each in scores):
+    elif any(isinstance(score, PrivateNumber | SplitScoreOf) for score in scores):
         why = "they are not compared"
         title = "`noisyMax` over utilities of different kinds"
         pricer.report(Diagnostic("J504", title, span, why, "use one of them for all"))

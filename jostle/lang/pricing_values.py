@@ -252,7 +252,7 @@ def is_keyed(value: Any) -> bool:
 
 def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
     """The facts known of a value that is one of these."""
-    given = [each for each in values if each is not NEVER]
+    given = [value for value in values if value is not NEVER]
     if not given:
         return NEVER
     first = given[0]
@@ -276,7 +276,7 @@ def either(values: Sequence[Any]) -> Any:  # noqa: PLR0911 - one case per kind
 
 
 def _most(counts: Sequence[int | None]) -> int | None:
-    return None if None in counts else max(each for each in counts if each is not None)
+    return None if None in counts else max(count for count in counts if count is not None)
 
 
 def whole_list(value: list[Any] | Some) -> Unknown:

@@ -127,7 +127,7 @@ def _show(statement: nodes.Statement, depth: int) -> list[str]:  # noqa: ARG001 
 
 @_show.register
 def _(statement: nodes.Import, depth: int) -> list[str]:
-    names = ", ".join(each.name for each in statement.names)
+    names = ", ".join(name.name for name in statement.names)
     return _lines(f"from {statement.module} import {names}", statement.trivia, depth)
 
 

@@ -38,9 +38,9 @@ def show_expression(node: nodes.ExpressionNode) -> str:
 
 def show_parameters(parameters: Sequence[nodes.ParameterNode]) -> str:
     """Parameters as they stand in a function's head."""
-    defaults = [each.default for each in parameters]
+    defaults = [parameter.default for parameter in parameters]
     shown = [f"={text}" if default else "" for default, text in zip(defaults, _items(defaults), strict=True)]
-    return ", ".join(each.name + default for each, default in zip(parameters, shown, strict=True))
+    return ", ".join(parameter.name + default for parameter, default in zip(parameters, shown, strict=True))
 
 
 def show_clauses(node: nodes.ExpressionNode) -> list[str]:
@@ -225,7 +225,7 @@ def _(node: nodes.Part) -> str:
 
 @_show.register
 def _(node: nodes.Call) -> str:
-    values = _items([*node.arguments, *(each.value for each in node.keywords)])
+    values = _items([*node.arguments, *(keyword.value for keyword in node.keywords)])
     plain, named = values[: len(node.arguments)], values[len(node.arguments) :]
     keywords = [f"{each.name}={value}" for each, value in zip(node.keywords, named, strict=True)]
     return f"{_at(node.function, POSTFIX)}({', '.join([*plain, *keywords])})"

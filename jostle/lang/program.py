@@ -255,8 +255,8 @@ class Program:
         top = Frame(self, self.globals, None, 0)
         match statement:
             case nodes.Import():
-                for each in statement.names:
-                    self.globals[each.name] = self._imported(statement, each)
+                for name in statement.names:
+                    self.globals[name.name] = self._imported(statement, name)
             case nodes.FunctionDefinition():
                 function = self._function(statement, top)
                 made = function if not statement.is_option else ProgramOption(self, statement.name, function, None)
@@ -276,11 +276,11 @@ class Program:
 
     def _function(self, definition: nodes.FunctionDefinition, top: Frame) -> Function:
         defaults = {
-            each.name: self._compiler.expression(each.default, Scope())(top)
-            for each in definition.parameters
-            if each.default is not None
+            parameter.name: self._compiler.expression(parameter.default, Scope())(top)
+            for parameter in definition.parameters
+            if parameter.default is not None
         }
-        parameters = tuple(each.name for each in definition.parameters)
+        parameters = tuple(parameter.name for parameter in definition.parameters)
         return Function(definition.name, definition, parameters, defaults, self._compiler.function(definition))
 
     def _class(self, definition: nodes.ClassDefinition, top: Frame) -> ProgramOption:
@@ -368,13 +368,13 @@ class SentProgram:
 @contextmanager
 def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
     """Let what was spent be told where a run breaks off by a mistake of ours."""
-    before = sum(each.spent for each in probes)
+    before = sum(probe.spent for probe in probes)
     try:
         yield
     except ProgramError as mistake:
-        if not any(each.code == BROKEN_OFF for each in mistake.diagnostics):
+        if not any(diagnostic.code == BROKEN_OFF for diagnostic in mistake.diagnostics):
             raise
-        spent = sum((each.spent for each in probes), Fraction(0)) - before
+        spent = sum((probe.spent for probe in probes), Fraction(0)) - before
         words = f"epsilon {show_amount(spent)} was spent by then, and what it bought is in the trace" if spent else ""
         told = [evolve(each, why=f"{each.why}; {words or 'nothing was spent'}") for each in mistake.diagnostics]
         raise ProgramError(mistake.source, told) from None

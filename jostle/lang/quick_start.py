@@ -76,4 +76,4 @@ def quickly(maker: ChoiceMaker) -> ChoiceMaker:
 
 
 def _shared(training: Training) -> dict[str, Any]:
-    return {str(each.alias): getattr(training, each.name) for each in fields(Training)}
+    return {str(field.alias): getattr(training, field.name) for field in fields(Training)}

@@ -50,12 +50,12 @@ def metafeatures(module: nodes.Module) -> frozenset[str]:
     marked = {
         each.name for each in module.body if isinstance(each, nodes.FunctionDefinition) and "Metafeature" in each.marks
     }
-    return frozenset(marked) | _named_in(module, [each.informed_by for each in _makers(module)])
+    return frozenset(marked) | _named_in(module, [maker.informed_by for maker in _makers(module)])
 
 
 def judges(module: nodes.Module) -> frozenset[str]:
     """The functions that choice makers are judged by: they see answers and the truth of public databases."""
-    return _named_in(module, [each.judged_by for each in _makers(module)])
+    return _named_in(module, [maker.judged_by for maker in _makers(module)])
 
 
 def _makers(module: nodes.Module) -> list[nodes.MakeChoiceMaker]:
@@ -70,7 +70,7 @@ def _named_in(module: nodes.Module, expressions: Iterable[nodes.ExpressionNode |
         if isinstance(statement, nodes.Assign) and isinstance(statement.target, nodes.Name):
             assigned.setdefault(statement.target.name, []).append(statement.value)
     found: set[str] = set()
-    waiting = [each for each in expressions if each is not None]
+    waiting = [expression for expression in expressions if expression is not None]
     while waiting:
         for node in nodes.walk(waiting.pop()):
             if isinstance(node, nodes.Name):

@@ -185,8 +185,8 @@ def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, 
 
 def ready(program: Program) -> None:
     """Let the makers learn that a run may call, before any data are opened."""
-    for each in program.makers.values():
-        _ = each.trained
+    for maker in program.makers.values():
+        _ = maker.trained
 
 
 def _needed(target: Any) -> int:

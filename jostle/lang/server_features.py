@@ -27,7 +27,7 @@ def checked(
 ) -> None:
     """Publish the mistakes of a text that was opened or changed."""
     found, _ = check_named(_source(server, params.text_document.uri))
-    diagnostics = [_diagnostic(server, found, each, params.text_document.uri) for each in found.diagnostics]
+    diagnostics = [_diagnostic(server, found, diagnostic, params.text_document.uri) for diagnostic in found.diagnostics]
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, diagnostics))
 
 

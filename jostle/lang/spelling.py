@@ -14,4 +14,4 @@ def near(name: str, known: Iterable[str]) -> str | None:
     matches = get_close_matches(name, candidates, n=1, cutoff=0.7)
     if matches:
         return matches[0]
-    return next((each for each in candidates if each.lower() == name.lower()), None)
+    return next((candidate for candidate in candidates if candidate.lower() == name.lower()), None)

@@ -91,7 +91,7 @@ def _places(  # noqa: C901 - one case per kind
             yield from node.arguments[:1]
         case nodes.Call(function=nodes.Name(name=name)):
             arguments = list(node.arguments)
-            named = {each.name: each.value for each in node.keywords}
+            named = {keyword.name: keyword.value for keyword in node.keywords}
             if name in functions and not functions[name].is_option:
                 wanted = [each.name for each in functions[name].parameters]
                 for parameter, value in [*zip(wanted, arguments, strict=False), *named.items()]:

@@ -35,7 +35,7 @@ def column_values(column: Column) -> tuple[Any, ...]:
         return (*shown, *(None for _ in labels[len(shown) :]))
     plain = [None if label in {OTHER, MISSING} else label for label in labels]
     numbers = [None if label is None else _number(label) for label in plain]
-    known = [each for each in numbers if each is not None]
+    known = [number for number in numbers if number is not None]
     # Categories that are the same number, 1 and 01, can only be told apart as texts.
     if len(known) < sum(each is not None for each in plain) or len(set(known)) < len(known):
         return tuple(plain)

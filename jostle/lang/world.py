@@ -111,8 +111,8 @@ def text() -> World:
 def joined(worlds: Iterable[World]) -> World:
     """The facts that hold of any of these."""
     found = NOTHING
-    for each in worlds:
-        found = found.join(each)
+    for world in worlds:
+        found = found.join(world)
     return found
 
 

@@ -21,7 +21,7 @@ def check_fits(checker: Checker, node: nodes.Call, callee: World) -> None:
     """Report a call that nothing of what may be called there takes."""
     if not callee.functions or callee.functions & UNKNOWN:
         return
-    found = [tuple(_misfits(checker, each, node)) for each in sorted(callee.functions)]
+    found = [tuple(_misfits(checker, function, node)) for function in sorted(callee.functions)]
     if all(found):
         for each in found[0]:
             checker.found.setdefault((each.code, each.span), each)
@@ -37,7 +37,7 @@ def first_parameter(checker: Checker, name: str) -> str:
 def _option(checker: Checker, name: str) -> nodes.FunctionDefinition | LibraryOption | None:
     """The Option that a name at the top of the program stands for."""
     definitions = (each for defined, _, each in defined_in(checker.module.body) if defined == name)
-    return next((callable_of(name, each) for each in definitions), None)
+    return next((callable_of(name, definition) for definition in definitions), None)
 
 
 def _misfits(checker: Checker, name: str, node: nodes.Call) -> Iterator[Diagnostic]:

@@ -22,8 +22,8 @@ def call(checker: Checker, node: nodes.Call, place: Place) -> World:
     inner = evolve(place, in_query=False) if place.in_query else place
     plain = isinstance(node.function, nodes.Name) and node.function.name not in place.names
     callee = checker.value(node.function, inner) if plain else checker.value(node.function, place)
-    given = [checker.value(each, place) for each in node.arguments]
-    named = {each.name: checker.value(each.value, place) for each in node.keywords}
+    given = [checker.value(argument, place) for argument in node.arguments]
+    named = {keyword.name: checker.value(keyword.value, place) for keyword in node.keywords}
     if place.in_query:
         for world, written in [*zip(given, node.arguments, strict=True)]:
             if world.holds_private:
@@ -90,7 +90,7 @@ def _option(  # noqa: PLR0917 - a clause each
     buys(checker, node.span, place, f"`{name}`")
     asked = [
         *zip(given, node.arguments, strict=True),
-        *((named[each.name], each.value) for each in node.keywords if each.name != EPSILON),
+        *((named[keyword.name], keyword.value) for keyword in node.keywords if keyword.name != EPSILON),
     ]
     if not given:  # the database may stand anywhere, by its name
         database = first_parameter(checker, name)
@@ -106,7 +106,7 @@ def _option(  # noqa: PLR0917 - a clause each
                 BUY_FIRST,
             )
     if EPSILON in named:
-        budget(checker, named[EPSILON], next(each.value for each in node.keywords if each.name == EPSILON))
+        budget(checker, named[EPSILON], next(keyword.value for keyword in node.keywords if keyword.name == EPSILON))
     if asked and asked[0][0].is_private and "table" not in asked[0][0].kinds:
         checker.report(
             "J219",

@@ -126,7 +126,7 @@ class Checker:
     ) -> None:
         """Go through a function that is called from outside; *tables* are the places of its databases."""
         given = [private("table") if place in tables else PUBLIC for place in range(len(definition.parameters))]
-        names = {each.name: world for each, world in zip(definition.parameters, given, strict=True)}
+        names = {parameter.name: world for parameter, world in zip(definition.parameters, given, strict=True)}
         self.reached.add(definition.name)
         for written, world in self._through(definition, names, mode):
             if world.holds_private and not may_return:
@@ -234,15 +234,15 @@ class Checker:
         """The facts known of the value of one of the program's functions."""
         definition = self.functions[name]
         self.reached.add(name)
-        names = {each.name: PUBLIC for each in definition.parameters}
-        names.update(zip([each.name for each in definition.parameters], given, strict=False))
+        names = {parameter.name: PUBLIC for parameter in definition.parameters}
+        names.update(zip([parameter.name for parameter in definition.parameters], given, strict=False))
         names.update({key: world for key, world in named.items() if key in names})
         return self._variant(definition, f"f {name}", {}, names, span, mode)
 
     def called_lambda(self, number: int, given: list[World], named: dict[str, World], span: Span, mode: Mode) -> World:
         """The facts known of the value of a function without a name."""
         known = self.lambdas[number]
-        names = {each.name: PUBLIC for each in known.node.parameters}
+        names = {parameter.name: PUBLIC for parameter in known.node.parameters}
         names.update(zip(names, given, strict=False))
         names.update({key: world for key, world in named.items() if key in names})
         return self._variant(known.node, f"l {number}", known.around, names, span, mode)

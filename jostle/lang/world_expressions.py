@@ -27,9 +27,9 @@ def value_of(checker: Checker, node: nodes.ExpressionNode, place: Place) -> Worl
         case nodes.Number() | nodes.Percent() | nodes.Constant():
             return PUBLIC
         case nodes.Tuple() | nodes.List():
-            return container([checker.value(each, place) for each in node.items], fixed=True)
+            return container([checker.value(item, place) for item in node.items], fixed=True)
         case nodes.Set():
-            return container([checker.key(each, place) for each in node.items])
+            return container([checker.key(item, place) for item in node.items])
         case nodes.Dict():
             for entry in node.entries:
                 checker.key(entry.key, place)
@@ -50,8 +50,8 @@ def value_of(checker: Checker, node: nodes.ExpressionNode, place: Place) -> Worl
             checker.truth(node.operand, place)
             return PUBLIC
         case nodes.BooleanOperation():
-            for each in node.operands:
-                checker.truth(each, place)
+            for operand in node.operands:
+                checker.truth(operand, place)
             return PUBLIC
         case nodes.Conditional():
             checker.truth(node.condition, place)

@@ -119,4 +119,4 @@ def written(node: nodes.Call, name: str, place: int) -> nodes.ExpressionNode:
     if place < len(node.arguments):
         return node.arguments[place]
     parameter = BUILTINS[name].parameters[min(place, len(BUILTINS[name].parameters) - 1)]
-    return next((each.value for each in node.keywords if each.name == parameter), node)
+    return next((keyword.value for keyword in node.keywords if keyword.name == parameter), node)

@@ -59,7 +59,7 @@ def make_choice_maker(checker: Checker, node: nodes.MakeChoiceMaker, place: Plac
     for child in (node.among, node.informed_by, node.trained_on, node.judged_by, node.spending):
         if child is not None and checker.value(child, place).holds_private:
             checker.report("J220", "a choice maker is given a private value", child, "it is learned in public", "db")
-    number = next((key for key, each in enumerate(checker.makers) if each is node), len(checker.makers))
+    number = next((key for key, maker in enumerate(checker.makers) if maker is node), len(checker.makers))
     if number == len(checker.makers):
         checker.makers.append(node)
     return function(f"m {number}")
