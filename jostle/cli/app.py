@@ -5,6 +5,7 @@ Every command has --json, and ends with 0 (good), 1 (a mistake), 2 (usage) or 3 
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from copy import copy
@@ -26,6 +27,8 @@ from jostle.visible import visible
 __all__ = ["main"]
 
 
+OBJECTS = 50_000
+"""New ones after which Python looks for garbage."""
 COMMANDS = (
     "train",
     "evaluate",
@@ -126,6 +129,8 @@ def _wants_json(words: Sequence[str]) -> bool:
 
 def main() -> None:
     """Run a command; whatever goes wrong becomes a sentence and an exit status."""
+    # What is loaded stays: to look through it for garbage again and again would take a twentieth of a short command.
+    gc.set_threshold(OBJECTS)
     as_json = _wants_json(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # what it cannot write is written as \\u2603: it may have been paid for

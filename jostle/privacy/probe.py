@@ -332,6 +332,10 @@ class Probe:
         """A probe on the same rows that may spend up to a budget: held back here, and charged as it is spent.
 
         For work that may end before all of it is spent. `settle` the probe when it is done.
+
+        Args:
+            epsilon: the most that it may spend, as it is written: 0.1, "1/3".
+            site: its name in the trace.
         """
         return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
 
