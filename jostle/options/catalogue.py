@@ -21,7 +21,7 @@ from jostle.options.classification import (
     sulq_id3,
 )
 from jostle.options.evaluation import pri_roc
-from jostle.options.publishing import privbayes, privpfc, projected_histogram
+from jostle.options.publishing import diffgen, privbayes, privpfc, projected_histogram
 from jostle.options.ranges import (
     adaptive_grid,
     ahp,
@@ -55,6 +55,7 @@ __all__ = [
     "bayes_tree",
     "cluster_selection",
     "dawa",
+    "diffgen",
     "fletcher_islam",
     "friedman_schuster",
     "greedy_h",

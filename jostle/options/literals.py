@@ -47,6 +47,7 @@ GridName: TypeAlias = Literal[
     "UniformGrid",
 ]
 PublisherName: TypeAlias = Literal[
+    "DiffGen",
     "PrivBayes",
     "PrivPfC",
     "ProjectedHistogram",

@@ -10,6 +10,7 @@ from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
 from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
+from jostle.privacy.majorities_below import MajoritiesBelow
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.quantile_score import QuantileScore
@@ -23,7 +24,17 @@ WHY = "a score sees un-noised tallies, so only those proved beforehand may be us
 
 SCORES = Closed(
     "score",
-    (Dependence, Discernibility, FeatureDiscernibility, FeatureScore, Fullest, GridQuality, Misfit, QuantileScore),
+    (
+        Dependence,
+        Discernibility,
+        FeatureDiscernibility,
+        FeatureScore,
+        Fullest,
+        GridQuality,
+        MajoritiesBelow,
+        Misfit,
+        QuantileScore,
+    ),
     why=WHY,
     error=ProbeError,
     types=TYPES,

@@ -56,6 +56,7 @@ PUBLISHER_VARIANTS = (
     "ProjectedHistogram(k=1, gamma=1/3, bins=paper)",
     "PrivPfC(pool=5, grid_share=1/2)",
     "PrivBayes(degree=1, theta=1.0)",
+    "DiffGen(steps=2, split_share=1/3)",
 )
 EVALUATION_VARIANTS = (
     "PriROC(thresholds=FixedSpace, counts=Privelet, reading=rising)",

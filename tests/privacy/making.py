@@ -38,6 +38,7 @@ from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.levels import AddNoiseByLevel
+from jostle.privacy.majorities_below import MajoritiesBelow
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
 from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
@@ -452,6 +453,12 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "layers": [
             Layer(names, [some_groups(chance, SIZES[name]) for name in names])
             for names in (some_names(chance, least=1) for _ in range(chance.randint(1, 3)))
+        ]
+    },
+    MajoritiesBelow: lambda chance: {
+        "layers": [
+            Layer((name, "a"), (some_groups(chance, SIZES[name]), ()), (a_condition(chance),))
+            for name in chance.choices(ATTRIBUTES, k=chance.randint(1, 3))
         ]
     },
     Discernibility: discernibility,

@@ -49,6 +49,7 @@ from jostle.privacy.grid_quality import GridQuality
 from jostle.privacy.halves import Halves
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.levels import AddNoiseByLevel
+from jostle.privacy.majorities_below import MajoritiesBelow
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick
 from jostle.privacy.misfit import Misfit
@@ -247,6 +248,14 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
     FeatureScore: tuple(FeatureScore(kind, 2, 100) for kind in ("TC", "DC", "PI", "IG")),
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
     GridQuality: (GridQuality(POOL, Fraction(3, 2)),),
+    MajoritiesBelow: (
+        MajoritiesBelow(
+            (
+                Layer(("size", "ill"), ((0, 0, 1, 1), ())),
+                Layer(("colour", "ill"), ((0, 1, 0), ()), (("colour", (0, 1)),)),
+            )
+        ),
+    ),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
     QuantileScore: (QuantileScore("size", [0, 10**6, 3 * 10**6], 1, 2), QuantileScore("size", [0, 10], 0, 1)),
 }

@@ -17,6 +17,7 @@ from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.models.trees import TreeModel
 from jostle.options.publishing.base import Publisher
+from jostle.options.publishing.diffgen import DiffGen
 from jostle.options.publishing.privbayes import PrivBayes
 from jostle.options.publishing.privpfc import PrivPfC
 from jostle.options.publishing.projected_histogram import ProjectedHistogram
@@ -29,9 +30,9 @@ from jostle.tasks.publishing.learned import LearnedTree, learn
 
 __all__ = ["PublishedTree"]
 
-PublisherOf = Literal["PrivPfC", "PrivBayes", "ProjectedHistogram"]
+PublisherOf = Literal["PrivPfC", "PrivBayes", "ProjectedHistogram", "DiffGen"]
 PUBLISHERS: Mapping[str, type[Publisher]] = MappingProxyType(
-    {kind.__name__: kind for kind in (PrivPfC, PrivBayes, ProjectedHistogram)}
+    {kind.__name__: kind for kind in (PrivPfC, PrivBayes, ProjectedHistogram, DiffGen)}
 )
 
 

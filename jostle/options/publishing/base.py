@@ -16,11 +16,12 @@ from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Numeric
+from jostle.tables.pools import Pool
 from jostle.tables.schema import Schema
 from jostle.tasks.publishing import PUBLISHING, Published
 from jostle.tasks.publishing.published import PublishedColumn
 
-__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "released", "whole_counts"]
+__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "published_grid", "released", "whole_counts"]
 
 Integers = NDArray[np.int64]
 
@@ -107,4 +108,28 @@ def released(
     return tuple(
         PublishedColumn(name, np.array(own, dtype=np.int64), np.asarray(count, dtype=np.float64))
         for name, own, count in zip(names, groups, counts, strict=True)
+    )
+
+
+def published_grid(schema: Schema, grid: Pool, noisy: Integers) -> Published:
+    """The rows that the noisy cells of a single grid stand for, by class; columns of one group say nothing, and go."""
+    label = schema.label or ""
+    groups = {
+        name: tuple(levels[level].tolist())
+        for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0].tolist(), strict=True)
+        if levels[level].any()
+    }
+    groups[label] = own_groups(schema, label)
+    axes = {name: place for place, name in enumerate(groups)}
+    sides = [max(own) + 1 for own in groups.values()]
+    whole = whole_counts(noisy)
+    kept = np.flatnonzero(whole)
+    cells, counts = np.unravel_index(kept, sides), noisy.reshape(sides)
+    names = [name for name in schema.names if name in groups]
+    marginals = [counts.sum(axis=tuple(place for place in range(len(sides)) if place != axes[name])) for name in names]
+    return Published(
+        schema=schema,
+        columns=released(names, [groups[name] for name in names], marginals),
+        cells=np.stack([cells[axes[name]] for name in names], axis=1).astype(np.int64),
+        counts=whole[kept],
     )

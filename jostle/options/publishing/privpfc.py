@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import bought_rows, rows_share
-from jostle.options.publishing.base import Publisher, own_groups, released, whole_counts
+from jostle.options.publishing.base import Publisher, published_grid
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.parameters import share, whole
 from jostle.privacy.amounts import show_amount
@@ -74,34 +73,8 @@ class PrivPfC(Publisher):
         picked = db.pick(GridQuality(pool, scale), left - counts_cost, site="grid")
         grid = Pool(pool.columns, pool.levels, pool.taken[picked : picked + 1])
         noisy = db.measure(GridCounts(grid), counts_cost, site="counts")
-        return self._published(schema, grid, noisy, epsilon, self.caution(schema, left, rows))
+        made = published_grid(schema, grid, noisy)
+        return evolve(made, made_by=self.name, epsilon=epsilon, caution=self.caution(schema, left, rows))
 
     def _most_cells(self, left: Fraction, rows: int) -> int:
         return round(rows * left * (1 - self.grid_share) / PER_CELL)
-
-    def _published(self, schema: Schema, grid: Pool, noisy: np.ndarray, epsilon: Fraction, caution: str) -> Published:
-        label = schema.label or ""
-        sides = [*grid.sides[0].tolist(), len(schema.classes)]
-        groups = {
-            name: levels[level] for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0], strict=True)
-        }
-        groups[label] = np.array(own_groups(schema, label))
-        whole = whole_counts(noisy)
-        kept = np.flatnonzero(whole)
-        cells = dict(zip((*grid.columns, label), np.unravel_index(kept, sides), strict=True))
-        # A column that is one group in the grid says nothing.
-        names = [name for name in schema.names if name == label or max(groups[name]) > 0]
-        counts = noisy.reshape(sides)
-        axes = {name: place for place, name in enumerate((*grid.columns, label))}
-        marginals = [
-            counts.sum(axis=tuple(place for place in range(len(sides)) if place != axes[name])) for name in names
-        ]
-        return Published(
-            schema=schema,
-            columns=released(names, [groups[name].tolist() for name in names], marginals),
-            cells=np.stack([cells[name] for name in names], axis=1).astype(np.int64),
-            counts=whole[kept],
-            made_by=self.name,
-            epsilon=epsilon,
-            caution=caution,
-        )

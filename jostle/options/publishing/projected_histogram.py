@@ -70,7 +70,7 @@ class ProjectedHistogram(Publisher):
 
     def caution(self, schema: Schema, left: Fraction, rows: int) -> str:
         """A caution that the cells of the columns asked for are too many for so many rows, where they are."""
-        bins, k = self._plan(schema, left, rows)
+        bins, k = self.plan(schema, left, rows)
         cells = _usual_cells(schema, bins, k)
         if rows < cells * noise_scale(schema, left):
             return (
@@ -84,9 +84,9 @@ class ProjectedHistogram(Publisher):
         schema, label = db.schema, db.schema.label or ""
         rows = bought_rows(db, epsilon, self.rows_share)
         left = epsilon * (1 - rows_share(db.rows, self.rows_share))
-        bins, k = self._plan(schema, left, rows)
+        bins, k = self.plan(schema, left, rows)
         groups = {name: even_groups(schema, name, bins) for name in schema.attributes}
-        cost = self._histogram_share(schema, rows, k, bins) * left
+        cost = self.share_of_histogram(schema, rows, k, bins) * left
         chosen = _chosen(db, groups, k, left - cost)
         spent = left if len(chosen) == len(schema.attributes) or not chosen else cost
         names = tuple(name for name in schema.names if name in {*chosen, label})
@@ -107,7 +107,7 @@ class ProjectedHistogram(Publisher):
             caution=self.caution(schema, left, rows),
         )
 
-    def _plan(self, schema: Schema, left: Fraction, rows: int) -> tuple[int, int]:
+    def plan(self, schema: Schema, left: Fraction, rows: int) -> tuple[int, int]:
         """How many bins numbers are cut into, and how many columns are projected on.
 
         Where the number of columns is not given, they are as many as in the paper, but no more than give cells that
@@ -124,7 +124,8 @@ class ProjectedHistogram(Publisher):
     def _bins(self, rows: int, k: int, attributes: int) -> int:
         return bins_for(rows, k if self.bins == "projected" else attributes)
 
-    def _histogram_share(self, schema: Schema, rows: int, k: int, bins: int) -> Fraction:
+    def share_of_histogram(self, schema: Schema, rows: int, k: int, bins: int) -> Fraction:
+        """Gamma: as it was given, or what the paper's rule estimates."""
         if self.gamma:
             return self.gamma
         exact = histogram_share(rows, len(schema.attributes), len(schema.classes), k, bins)

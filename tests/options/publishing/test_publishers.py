@@ -165,6 +165,37 @@ def test_simulated_rows_ask_for_more_columns_the_fewer_bins_they_have() -> None:
     assert 0 < histogram_share(45_000, 14, 2, 4, 5) < 1
 
 
+def test_more_attributes_than_an_array_has_sides_are_published() -> None:
+    """Seventy of them, of which a grid takes a few."""
+    schema = schema_of(*(4,) * 70, 2)
+    rows = [(*(place % 4 for _ in range(70)), place % 4 // 2) for place in range(400)]
+    for name in PUBLISHERS:
+        option: Any = get(name)
+        found = option(jostle.rehearse(table_of(rows, schema), epsilon=50, seed=1), epsilon=50)
+        assert set(found.names) <= set(schema.names)
+
+
+def test_diffgen_splits_what_tells_labels_apart_step_by_step() -> None:
+    """Node by node. Below half of the rows, majorities have fewer rows than in a column that says nothing."""
+    values = ["p", "q", "r", "s"]
+    schema = Schema(
+        {
+            "tree": Categorical(values, taxonomy=[["p", "q"], ["r", "s"]]),
+            "empty": Categorical(["x", "y"]),
+            "label": Categorical(["n", "y"]),
+        },
+        label="label",
+    )
+    frame = pd.DataFrame(
+        {"tree": values * 200, "empty": ["x"] * 400 + ["y"] * 400, "label": ["n", "y", "y", "y"] * 200}
+    )
+    for steps, groups, columns in ((1, [0, 0, 1, 1], 2), (2, [0, 0, 1, 1], 3), (4, [0, 1, 2, 3], 3)):
+        found = get(f"DiffGen(steps={steps})")(jostle.rehearse(Table.from_frame(frame, schema), seed=2), epsilon=100)
+        assert found.columns[0].groups.tolist() == groups
+        assert len(found.names) == columns
+        assert abs(found.rows - 800) < 3
+
+
 # What is refused, and warned of
 
 
@@ -189,7 +220,7 @@ def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -
     sizes = (4,) * 80 + (2,)
     schema = schema_of(*sizes, neighbours="replace_one", rows=176)
     db = jostle.rehearse(table_of([(0,) * 81] * 176, schema), epsilon=1)
-    for name in ("ProjectedHistogram(k=6)", "PrivPfC", "PrivBayes"):
+    for name in ("ProjectedHistogram(k=6)", "PrivPfC", "PrivBayes", "DiffGen(steps=20)"):
         with pytest.raises(UserWarning, match="176 rows are few"):  # where warnings are errors
             get(name)(db, epsilon=Fraction(1, 10))
     assert db.spent == 0
