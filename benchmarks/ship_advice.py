@@ -9,12 +9,12 @@ import sys
 
 from jostle.advice.kept import write_expectations
 from jostle.advice.learning import expectations
-from jostle.choice.makers.shipped import SHIPPED
+from jostle.choice.makers.shipped import ADVISED
 
 
 def main() -> int:
     """Write the file."""
-    write_expectations({name: expectations(name) for name in SHIPPED})
+    write_expectations({name: expectations(name) for name in ADVISED})
     return 0
 
 

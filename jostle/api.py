@@ -22,6 +22,7 @@ from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.metafeature import Metafeature, metafeature
+from jostle.tasks.publishing import Published
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 
 __all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "private_roc_auc", "quickly"]
@@ -87,6 +88,8 @@ def _registered(made: FunctionOption[Answer]) -> FunctionOption[Answer]:
 def pretrained(
     name: Literal["classification", "classification-auc"], *, judged_by: str | None = None
 ) -> ChoiceMaker[Model]: ...
+@overload
+def pretrained(name: Literal["publishing"], *, judged_by: str | None = None) -> ChoiceMaker[Published]: ...
 @overload
 def pretrained(
     name: Literal["ranges-1d", "ranges-2d"], *, judged_by: str | None = None

@@ -9,18 +9,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 import jostle
-from jostle.options import get
+from jostle.public import tableCorpus
 from jostle.tasks import PUBLISHING
 from jostle.tasks.publishing import Published
 
-PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
+publisherChoice = jostle.quickly(  # noqa: N816 - the name in publish.jst
+    jostle.MkChoiceMaker(
+        among=["PrivPfC", "PrivBayes", "ProjectedHistogram"], trained_on=tableCorpus, label="publisherChoice"
+    )
+)
 
 
 def publish(db: jostle.Probe, epsilon: Fraction) -> Published:
-    """Return published rows, for a budget."""
-    seen = {"epsilon": epsilon, "len(db.attributes)": len(db.schema.attributes)}
-    publisher = jostle.choose("Publisher", among=PUBLISHERS, informed_by=seen)
-    return get(publisher, task=PUBLISHING)(db, epsilon=epsilon)
+    """Published rows, for a budget."""
+    published: Published = publisherChoice(db, epsilon=epsilon)
+    return published
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from jostle.advice.bands import Scale, from_scale, inputs_of
 from jostle.advice.kept import Expectations, OptionBands, kept_expectations
-from jostle.choice.makers.shipped import SHIPPED
+from jostle.choice.makers.shipped import ADVISED, SHIPPED
 from jostle.errors import ChoiceError, shown
 from jostle.options import get
 from jostle.options.base import Option
@@ -248,7 +248,7 @@ def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: 
 
 
 def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
-    yield f"{known.judge}: {SHIPPED[known.maker].task.judge(known.judge).about}."
+    yield f"{known.judge}: {ADVISED[known.maker].task.judge(known.judge).about}."
     yield (
         f"Four in five losses are expected in brackets, from rehearsals on {known.databases} public databases of "
         f"{known.groups} groups."
@@ -270,7 +270,7 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
     task = SHIPPED[wanted].task if wanted is not None else _task(what, schema)
     if task is not None:
         name = _home(schema, task, wanted)
-        return [name, *SHIPPED[name].among], name, []
+        return [name, *ADVISED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)
         notes = [f"{maker.label} itself is expected to do about as the best of its Options does."]
@@ -284,7 +284,7 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
 
 def _task(what: object, schema: Schema) -> Task[Any] | None:
     """The task that Jostle came with makers for and that is meant: by one of its other names, or by what suits."""
-    tasks = tuple(dict.fromkeys(each.task for each in SHIPPED.values()))
+    tasks = tuple(dict.fromkeys(each.task for each in ADVISED.values()))
     if what is None:
         return next((task for task in tasks if task.suits(schema)), tasks[-1])
     return next((task for task in tasks if what in task.also), None)
@@ -294,14 +294,20 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     """Name of the maker with whose task's Options it belongs."""
     if not task.suits(schema):
         raise ChoiceError(f"this schema is not one for what {task.does}", fix=task.suited)
-    makers = {name: each for name, each in SHIPPED.items() if each.judge is None}
+    if task not in {each.task for each in ADVISED.values()}:
+        raise ChoiceError(
+            f"nothing is said beforehand of what {task.does}",
+            why="no rehearsal of it came with Jostle that its losses could be held against",
+            fix=f"one of {', '.join(ADVISED)}; or jostle evaluate, on public databases like yours",
+        )
+    makers = {name: each for name, each in ADVISED.items() if each.judge is None}
     name = next((name for name, each in makers.items() if each.task is task and each.spans(schema)), None)
     if name is None:
         raise ChoiceError(
             f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",
-            fix=", or ".join(dict.fromkeys(each.task.suited for each in SHIPPED.values())),
+            fix=", or ".join(dict.fromkeys(each.task.suited for each in ADVISED.values())),
         )
-    if wanted is not None and not SHIPPED[wanted].spans(schema):
+    if wanted is not None and not ADVISED[wanted].spans(schema):
         raise ChoiceError(f"{wanted} is not for a schema of {len(schema.names)} columns", fix=name)
     return name if wanted is None else wanted
 

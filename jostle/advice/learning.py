@@ -14,7 +14,7 @@ from jostle.advice.kept import Expectations, OptionBands
 from jostle.choice.learning.cases import ARTIFICIAL, Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
+from jostle.choice.makers.shipped import ADVISED, rehearsals_of
 from jostle.corpora.roles import BEGINNING
 from jostle.options import get
 from jostle.programs import shipped_choice
@@ -65,7 +65,7 @@ class Lessons:
 @cache
 def lessons(name: str) -> Lessons:
     """What was rehearsed with the Options of the task of a maker that came with Jostle."""
-    shipped, history, maker = SHIPPED[name], rehearsals_of(name), shipped_choice(name)
+    shipped, history, maker = ADVISED[name], rehearsals_of(name), shipped_choice(name)
     cases = cases_of(history, [get(each) for each in shipped.rehearsed], judge=shipped.judge)
     losses = {option: cases.losses[:, place] for place, option in enumerate(cases.options)}
     commonest = None
@@ -95,7 +95,7 @@ def _of_maker(cases: Cases, maker: ChoiceMaker) -> Floats:
 def expectations(name: str) -> Expectations:
     """What is expected of Options and of the maker, by public facts."""
     known = lessons(name)
-    shipped = SHIPPED[name]
+    shipped = ADVISED[name]
     versions = {each: get(each).version for each in known.cases.options}
     reach = known.records_epsilon
     cells = {int(np.prod([size for _, size, _ in each.sketch.columns])) for each in known.cases.instances}

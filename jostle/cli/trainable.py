@@ -18,7 +18,8 @@ PROGRAMS = (".jst", ".py")
 Program = Annotated[
     str,
     typer.Argument(
-        help='A .jst or .py file with a maker or labelled choices, or "classification", "ranges-1d", "ranges-2d".'
+        help="A .jst or .py file with a maker or labelled choices, or a maker that came with Jostle: "
+        '"classification", "ranges-1d", "ranges-2d", "publishing".'
     ),
 ]
 Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]

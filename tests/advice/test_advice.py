@@ -26,7 +26,7 @@ from jostle.advice.bands import (
 )
 from jostle.advice.kept import kept_expectations
 from jostle.advice.learning import expectations
-from jostle.choice.makers.shipped import SHIPPED
+from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import AmountError, ChoiceError, OptionError
 from jostle.privacy.vault import vault_beside
 
@@ -76,11 +76,11 @@ def test_a_band_follows_the_line() -> None:
         assert band.centre(inputs_of(reach, 2, None)) == pytest.approx(3 - 0.5 * reach, abs=0.6)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", ADVISED)
 def test_what_came_with_jostle_is_of_the_options_as_they_are(name: str) -> None:
     """Where one has changed: python benchmarks/ship_makers.py, and then ship_advice.py."""
     known = kept_expectations()[name]
-    assert {*SHIPPED[name].among, name} <= known.options.keys()
+    assert {*ADVISED[name].among, name} <= known.options.keys()
     for option, bands in known.options.items():
         assert option == name or bands.version == jostle.options.get(option).version
 
@@ -95,7 +95,7 @@ def test_scales_go_there_and_back(loss: float) -> None:
 def test_more_rows_or_more_budget_is_never_expected_to_do_harm(schema: Schema, maker: str) -> None:
     for rows in (100, 3000, 100_000):
         found = advise(schema=schema, rows=rows, epsilons=["1/100", 0.1, 1, 10])
-        assert set(found.options) == {maker, *SHIPPED[maker].among}
+        assert set(found.options) == {maker, *ADVISED[maker].among}
         for option in found.options:
             losses = [each.loss for each in found.expected if each.option == option]
             assert losses == sorted(losses, reverse=True)
@@ -165,6 +165,8 @@ def test_a_schema_that_does_not_suit_is_told_which_does(what: str) -> None:
         ({"what": "ranges-2d", "schema": LINE}, ChoiceError, "ranges-2d is not for a schema of 1 columns"),
         ({"what": "DAWA", "schema": MAP, "commonest": 0.5}, ChoiceError, "a grid has no commonest class"),
         ({"what": "classification", "schema": MAP}, ChoiceError, "not one for what predicts a label"),
+        ({"what": "publishing"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
+        ({"what": "PrivPfC"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
         ({"what": "PooledTree(most_depth=7)"}, ChoiceError, None),
         ({"what": "Pooledtree"}, OptionError, "there is no Option"),
         ({"what": 3}, ChoiceError, "int is no Option"),
@@ -226,7 +228,7 @@ def test_rows_are_made_up_and_a_program_runs_on_them(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", ADVISED)
 def test_what_came_with_jostle_is_what_its_rehearsals_give(name: str) -> None:
     made, kept = expectations(name), kept_expectations()[name]
     assert made.options.keys() == kept.options.keys()

@@ -240,7 +240,7 @@ def test_rows_are_published_into_a_file_within_the_promise(tmp_path: Path, priva
     found = pq.read_table(rows)
     assert set(found.column_names) <= set(SCHEMA.names)
     assert SCHEMA.label in found.column_names
-    assert "PrivPfC  <- taken" in done.stderr + done.stdout
+    assert "PrivPfC released at epsilon 1" in done.stdout
 
 
 def test_the_answer_is_written_as_the_ending_says_and_one_that_is_not_known_is_refused(

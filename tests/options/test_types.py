@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
     from jostle.options import Option
     from jostle.tasks.classification import Model
+    from jostle.tasks.publishing import Published
     from jostle.tasks.ranges import Estimate, SparseEstimate
 
     def answers(db: Probe, name: str) -> None:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         assert_type(jostle.options.get(name)(db, epsilon=1), Any)
         assert_type(jostle.pretrained("classification"), ChoiceMaker[Model])
         assert_type(jostle.pretrained("ranges-2d")(db, epsilon=1), Estimate | SparseEstimate)
+        assert_type(jostle.pretrained("publishing")(db, epsilon=1), Published)
         trees = [jostle.options.get("PooledTree"), jostle.options.get("JostledTree")]
         assert_type(jostle.MkChoiceMaker(among=trees)(db, epsilon=1), Model)
         jostle.options.get("PooledTree")(db, epsilon=1).prdict  # type: ignore[attr-defined]  # noqa: B018 - as it is found

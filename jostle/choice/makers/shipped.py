@@ -18,9 +18,9 @@ from jostle.corpora.roles import Role, known
 from jostle.errors import ChoiceError
 from jostle.learned.places import shipped_folder
 from jostle.tables.schema import Schema
-from jostle.tasks import CLASSIFICATION, RANGES, Task
+from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
 
-__all__ = ["SHIPPED", "Shipped", "rehearsals_for", "rehearsals_of", "shipped_history", "shipped_maker"]
+__all__ = ["ADVISED", "SHIPPED", "Shipped", "rehearsals_for", "rehearsals_of", "shipped_history", "shipped_maker"]
 
 
 @frozen
@@ -31,8 +31,8 @@ class Shipped:
     among: tuple[str, ...]
     rehearsed: tuple[str, ...]
     """The Options of its task that losses are known of."""
-    guess: str
-    """The one of them that knows next to nothing, which the others are compared with."""
+    guess: str = ""
+    """The one of them that knows next to nothing, which the others are compared with; empty where there is none."""
     classes: bool = False
     """Whether classes are predicted: losses are then shares, and the guess is the commonest class."""
     axes: tuple[int, ...] = ()
@@ -97,6 +97,7 @@ RANKING = (
 )
 """To rank rows by how likely a class is."""
 LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
 SHIPPED = {
@@ -104,7 +105,10 @@ SHIPPED = {
     "classification-auc": Shipped(CLASSIFICATION, RANKING, CLASSIFIERS, "Majority", classes=True, judge="auc"),
     "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,)),
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
+    "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
 }
+ADVISED = {name: shipped for name, shipped in SHIPPED.items() if shipped.guess}
+"""Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that."""
 
 
 @lru_cache(maxsize=4)
