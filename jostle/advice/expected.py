@@ -90,7 +90,7 @@ class Advice:
         epsilons = tuple(dict.fromkeys(each.epsilon for each in self.expected))
         cells = {(each.option, each.epsilon): _cell(each) for each in self.expected}
         head = (f"{self.judge}, {self.rows:,} rows", *(f"ε = {show_amount(each)}" for each in epsilons))
-        lines = [head, *((option, *(cells[option, each] for each in epsilons)) for option in self.options)]
+        lines = [head, *((option, *(cells[option, epsilon] for epsilon in epsilons)) for option in self.options)]
         parts = [aligned(lines)]
         if self.wanted is not None:
             asked = (f"ε for {self.judge} {self.wanted:g}", "as likely as not", "nine times in ten")
@@ -171,7 +171,7 @@ def advise(
             why="losses are expected from rehearsals on public databases, which came with Jostle",
             fix=f"one of {', '.join(known.options)}; or jostle train, and then jostle evaluate",
         )
-    budgets = sorted({epsilon_amount(each) for each in epsilons})
+    budgets = sorted({epsilon_amount(epsilon) for epsilon in epsilons})
     if not budgets:
         raise ChoiceError("there are no budgets to advise on", fix="epsilons=[0.1, 1]")
     facts = _Facts(records, len(schema.classes) if known.scale == "share" else 0, _share(commonest, known))
@@ -214,7 +214,7 @@ def _over(
     bands = known.options[option]
     told = bands.told if facts.commonest is not None else None
     band = told or bands.plain
-    inputs = [facts.inputs(each, known, told=told is not None) for each in epsilons]
+    inputs = [facts.inputs(epsilon, known, told=told is not None) for epsilon in epsilons]
     lowest = accumulate(map(band.centre, inputs), min)
     return [_loss_between(centre, band.ends(each), known.scale) for centre, each in zip(lowest, inputs, strict=True)]
 
@@ -233,7 +233,7 @@ def _needed(facts: _Facts, option: str, known: Expectations, wanted: float) -> N
 
 def _warnings(facts: _Facts, options: Sequence[str], known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
     """Say at which budgets nothing is expected to be worth more than a guess."""
-    too_small = [each for each in budgets if not _worth(facts, options, known, float(each))]
+    too_small = [budget for budget in budgets if not _worth(facts, options, known, float(budget))]
     if too_small:
         most = max(too_small)
         yield (
@@ -244,7 +244,7 @@ def _warnings(facts: _Facts, options: Sequence[str], known: Expectations, budget
 
 def _worth(facts: _Facts, options: Sequence[str], known: Expectations, epsilon: float) -> bool:
     inputs = facts.inputs(epsilon, known, told=False)
-    return any(known.options[each].beside_guess.centre(inputs) < -GAIN for each in options)
+    return any(known.options[option].beside_guess.centre(inputs) < -GAIN for option in options)
 
 
 def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence[Fraction]) -> Iterable[str]:
@@ -255,7 +255,7 @@ def _notes(facts: _Facts, schema: Schema, known: Expectations, budgets: Sequence
     )
     if known.scale == "share" and facts.commonest is None:
         yield "How common the commonest class is, if it is publicly known, makes them half as wide: commonest."
-    reach = [math.log(facts.rows * float(each)) for each in budgets]
+    reach = [math.log(facts.rows * float(budget)) for budget in budgets]
     if min(reach) < known.least - 0.1 or max(reach) > known.most + 0.1:
         low, high = math.exp(known.least), math.exp(known.most)
         yield f"Rehearsed was with rows times epsilon from {low:,.0f} to {high:,.0f}; beyond, figures stay the same."
@@ -301,7 +301,7 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
             fix=f"one of {', '.join(ADVISED)}; or jostle evaluate, on public databases like yours",
         )
     makers = {name: each for name, each in ADVISED.items() if each.judge is None}
-    name = next((name for name, each in makers.items() if each.task is task and each.spans(schema)), None)
+    name = next((name for name, maker in makers.items() if maker.task is task and maker.spans(schema)), None)
     if name is None:
         raise ChoiceError(
             f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",

@@ -68,7 +68,7 @@ def kept_expectations() -> Mapping[str, Expectations]:
     """What is expected, by the name of the maker."""
     file = ADVICE.at(path())
     facts = file.facts(file.text())
-    return {name: file.made(Expectations, each) for name, each in facts.items()}
+    return {name: file.made(Expectations, fact) for name, fact in facts.items()}
 
 
 def write_expectations(found: Mapping[str, Expectations]) -> None:

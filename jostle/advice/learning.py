@@ -50,8 +50,8 @@ class Lessons:
 
     def rehearsed(self, option: str, *, told: bool = False, beside: str | None = None) -> Rehearsed:
         """What a band of an Option is fitted to; *beside* another one, how far their losses are apart."""
-        sketches = [each.sketch for each in self.cases.instances for _ in self.cases.epsilons]
-        sizes = [{name: size for name, size, _ in each.columns}.get(each.label or "", 0) for each in sketches]
+        sketches = [instance.sketch for instance in self.cases.instances for _ in self.cases.epsilons]
+        sizes = [{name: size for name, size, _ in sketch.columns}.get(sketch.label or "", 0) for sketch in sketches]
         commonest = self.commonest if told and self.commonest is not None else [None] * len(sizes)
         inputs = np.array([inputs_of(*each) for each in zip(self.records_epsilon, sizes, commonest, strict=True)])
         losses = to_scale(self.losses[option], self.scale)
@@ -71,7 +71,7 @@ def lessons(name: str) -> Lessons:
     commonest = None
     if shipped.classes:
         guess = get(shipped.guess)
-        by_key = [history.losses(each.key, guess.name, guess.version) for each in cases.instances]
+        by_key = [history.losses(instance.key, guess.name, guess.version) for instance in cases.instances]
         errors = [
             np.mean([loss for (epsilon, _), loss in each.items() if epsilon == LARGEST and loss is not None])
             for each in by_key
@@ -96,7 +96,7 @@ def expectations(name: str) -> Expectations:
     """What is expected of Options and of the maker, by public facts."""
     known = lessons(name)
     shipped = ADVISED[name]
-    versions = {each: get(each).version for each in known.cases.options}
+    versions = {option: get(option).version for option in known.cases.options}
     reach = known.records_epsilon
     cells = {int(np.prod([size for _, size, _ in each.sketch.columns])) for each in known.cases.instances}
     return Expectations(

@@ -85,7 +85,7 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
     checked, known = check_named(source) if schema is None else (check_program(source, schema), schema)
     if not as_json:
         _say(checked, known)
-    found = [each.as_data() for each in checked.diagnostics]
+    found = [diagnostic.as_data() for diagnostic in checked.diagnostics]
     return {"program": source.name, "diagnostics": found, "status": MISTAKE if found else 0}
 
 

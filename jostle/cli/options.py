@@ -23,10 +23,10 @@ def options(
     load_with(with_)
     from jostle import options as catalogue  # noqa: PLC0415
 
-    found = [catalogue.get(each) for each in catalogue.names(task)]
+    found = [catalogue.get(name) for name in catalogue.names(task)]
     if json_:
         facts = [(each.name, each.task.name, each.version, each.paper) for each in found]
-        say_json([dict(zip(("name", "task", "version", "paper"), each, strict=True)) for each in facts])
+        say_json([dict(zip(("name", "task", "version", "paper"), fact, strict=True)) for fact in facts])
         return
     rows = [(each.name, each.task.name, (type(each).__doc__ or "").strip().partition("\n")[0]) for each in found]
     headline("Options")

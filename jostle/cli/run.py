@@ -234,9 +234,9 @@ def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) ->
     from jostle.trace.records import Chosen  # noqa: PLC0415
 
     made: dict[str, set[str]] = {}
-    for each in done.records:
-        if isinstance(each, Chosen):
-            made.setdefault(each.why, set()).add(each.label)
+    for record in done.records:
+        if isinstance(record, Chosen):
+            made.setdefault(record.why, set()).add(record.label)
     anew = f"jostle train {program} --entry {done.entry} learns them anew"
     for why in sorted(made):
         if why == CHANGED or why.startswith(UNUSABLE):

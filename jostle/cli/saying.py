@@ -57,7 +57,7 @@ def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) 
     """Print a program's mistakes, and end if there are any."""
     if as_json:
         status = MISTAKE if diagnostics else 0
-        found = [each.as_data() for each in diagnostics]
+        found = [diagnostic.as_data() for diagnostic in diagnostics]
         say_json({"program": source.name, "diagnostics": found, "status": status})
     elif diagnostics:
         show_mistakes(source, diagnostics)
@@ -151,7 +151,7 @@ def failure(problem: BaseException) -> tuple[dict[str, Any], int | None]:
         return {"error": {"title": "stopped", "why": None, "fix": None}}, INTERRUPTED
     status = REFUSED if isinstance(problem, BudgetError) and not isinstance(problem, AmountError) else MISTAKE
     if isinstance(problem, ProgramError):
-        found = [each.as_data() for each in problem.diagnostics]
+        found = [diagnostic.as_data() for diagnostic in problem.diagnostics]
         return {"error": problem.facts(), "diagnostics": found}, status
     if isinstance(problem, JostleError):
         return {"error": problem.facts()}, status

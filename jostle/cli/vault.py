@@ -116,7 +116,12 @@ def _as_data(keeper: FileVault) -> dict[str, Any]:
         "left": str(account.left),
         "columns": list(keeper.columns()),
         "promises": [
-            {"moment": each.moment, "process": each.process, "promise": str(each.epsilon), "reason": each.reason}
-            for each in keeper.promises()
+            {
+                "moment": promise.moment,
+                "process": promise.process,
+                "promise": str(promise.epsilon),
+                "reason": promise.reason,
+            }
+            for promise in keeper.promises()
         ],
     }

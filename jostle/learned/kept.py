@@ -126,7 +126,7 @@ def learned_for(name: str, mark: str, program: str) -> Mapping[str, Policy]:
 
 def fitted_on(policies: Mapping[str, Policy | None]) -> tuple[str, ...]:
     """Beginnings of the digests of the databases that policies were learned on, as far as these are kept ones."""
-    kept = (each for each in policies.values() if isinstance(each, Kept))
+    kept = (policy for policy in policies.values() if isinstance(policy, Kept))
     return tuple(dict.fromkeys(digest for each in kept for digest in each.fitted_on))
 
 
@@ -175,7 +175,7 @@ def _read(path: Path, order: int = 0) -> KeptPolicies:
     learned_on = str(facts.get("learned_on", "public databases"))
     digests = facts.get("fitted_on", [])
     fitted = tuple(map(str, digests)) if isinstance(digests, list) else ()
-    known = {label: Kept(each, learned_on, fitted) for label, each in policies.items()}
+    known = {label: Kept(policy, learned_on, fitted) for label, policy in policies.items()}
     return KeptPolicies(known, path, facts, order=order)
 
 

@@ -94,7 +94,7 @@ class FeatureSums(DenseKernel):
     def cells(self, schema: Schema) -> int:
         """Number of sums; refuse weights that are not the classes', and numbers of no feature."""
         classes = _classes(schema)
-        if any(len(each) != classes for each in self.weights):
+        if any(len(weight) != classes for weight in self.weights):
             raise TableError(f"the weights are not those of {classes} classes")
         count = feature_count(schema)
         if any(not 0 <= place < count for place in self.among) or len(set(self.among)) < len(self.among):
@@ -110,7 +110,7 @@ class FeatureSums(DenseKernel):
 
     def replaced(self, schema: Schema) -> int:
         """Twice that, or what all cells can change, whichever is less."""
-        spans = sum(max(0, *each) - min(0, *each) for each in self.weights)
+        spans = sum(max(0, *weight) - min(0, *weight) for weight in self.weights)
         cells = self.totals + (len(self.among) or feature_count(schema))
         return min(2 * self.bound(schema), cells * spans)
 

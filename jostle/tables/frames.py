@@ -141,10 +141,10 @@ def _columns(frame: Any) -> Columns:
         wrapped = _narwhal(frame)
         return Columns(tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns()), len(wrapped))
     cells = {name: _given_cells(values) for name, values in frame.items()}
-    lengths = {len(each) for each in cells.values()}
+    lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:
         raise TableError("the columns have different lengths", why="each row has a cell in every column")
-    return Columns(tuple((name, partial(_same, each)) for name, each in cells.items()), max(lengths, default=0))
+    return Columns(tuple((name, partial(_same, column)) for name, column in cells.items()), max(lengths, default=0))
 
 
 def _same(cells: Cells) -> Cells:

@@ -35,15 +35,15 @@ class Pool:
 
     def check(self, schema: Schema) -> None:
         """Refuse what does not fit the schema: what went wrong then would depend on rows."""
-        counts = np.array([len(each) for each in self.levels], dtype=np.int64)
+        counts = np.array([len(level) for level in self.levels], dtype=np.int64)
         fits = (
             len(self.taken) > 0
             and self.taken.shape[1] == len(self.columns) == len(self.levels) == len(set(self.columns))
             and schema.label not in self.columns
             and bool(np.all((self.taken >= 0) & (self.taken < counts)))
             and all(
-                each.shape[1] == schema[name].size and bool(np.all((each >= 0) & (each < schema[name].size)))
-                for name, each in zip(self.columns, self.levels, strict=True)
+                level.shape[1] == schema[name].size and bool(np.all((level >= 0) & (level < schema[name].size)))
+                for name, level in zip(self.columns, self.levels, strict=True)
             )
         )
         if not fits:
@@ -53,8 +53,8 @@ class Pool:
     def sides(self) -> Integers:
         """How many groups each grid has of each column."""
         sides = np.ones(self.taken.shape, dtype=np.int64)
-        for place, each in enumerate(self.levels):
-            sides[:, place] = (each.max(axis=1) + 1)[self.taken[:, place]]
+        for place, level in enumerate(self.levels):
+            sides[:, place] = (level.max(axis=1) + 1)[self.taken[:, place]]
         return sides
 
     @property

@@ -177,5 +177,5 @@ class Cases:
 
 def seen(metafeatures: Sequence[Metafeature], view: View) -> list[float]:
     """The metafeatures' values; one that is no finite number counts as 0."""
-    values = [each(view) for each in metafeatures]
+    values = [metafeature(view) for metafeature in metafeatures]
     return [value if math.isfinite(value) else 0.0 for value in values]

@@ -63,7 +63,7 @@ def cases_of(
     for instance in history.instances.values():
         if instance.database not in apart:
             cuts.setdefault(SEED.sub("", instance.key), []).append(instance)
-    gathered = [_gathered(history, each, names, wanted, judge) for each in cuts.values()]
+    gathered = [_gathered(history, cut, names, wanted, judge) for cut in cuts.values()]
     found = [each for each in gathered if each is not None]
     if not found or not wanted:
         raise ChoiceError(
@@ -75,7 +75,7 @@ def cases_of(
         )
     repeats = max(each.losses.shape[2] for each in found)
     failures = _failures(history, found, options)
-    unfit = np.array([name in {each.option for each in failures if each.is_unfit} for name, _ in names])
+    unfit = np.array([name in {failure.option for failure in failures if failure.is_unfit} for name, _ in names])
     floor = _floor(options[0].task, judge)
     databases = [history.databases[each.instance.database] for each in found]
     return Cases(

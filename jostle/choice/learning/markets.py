@@ -67,11 +67,11 @@ class Stall:
     def distinct(self, metafeatures: Iterable[Metafeature]) -> dict[str, Expression]:
         """The expressions that several metafeatures buy here together, each thing once."""
         found: dict[str, Expression] = {}
-        for each in metafeatures:
-            if id(each) not in self.listed:
-                wanted = each.purchases(self.schema, self.known)
-                self.listed[id(each)] = (each, {key_of(expression): expression for expression in wanted})
-            found.update(self.listed[id(each)][1])
+        for metafeature in metafeatures:
+            if id(metafeature) not in self.listed:
+                wanted = metafeature.purchases(self.schema, self.known)
+                self.listed[id(metafeature)] = (metafeature, {key_of(expression): expression for expression in wanted})
+            found.update(self.listed[id(metafeature)][1])
         return found
 
     def values(self, wanted: Expression) -> tuple[Floats, Fraction]:

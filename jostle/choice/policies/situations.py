@@ -94,7 +94,9 @@ def situations_of(
     asked, left_out = task_of(task), apart or {}
     found: list[PublicSituation] = []
     problems = [*map(str, corpus.problems), *left_out.values()]
-    databases = [each for each in corpus if asked.takes(each) and not (left_out and each.digest in left_out)]
+    databases = [
+        database for database in corpus if asked.takes(database) and not (left_out and database.digest in left_out)
+    ]
     for number, database in enumerate(sorted(databases, key=_order) if most is not None else databases):
         if most is not None and len(found) >= most:
             break
@@ -126,13 +128,13 @@ def halves(
 
     Databases that share people are on one side.
     """
-    groups = sorted({each.database.group for each in situations}, key=_digest)
+    groups = sorted({situation.database.group for situation in situations}, key=_digest)
     if len(groups) < ENOUGH:
         return tuple(situations), tuple(situations)
     tried = set(groups[::EVERY])
     return (
-        tuple(each for each in situations if each.database.group not in tried),
-        tuple(each for each in situations if each.database.group in tried),
+        tuple(situation for situation in situations if situation.database.group not in tried),
+        tuple(situation for situation in situations if situation.database.group in tried),
     )
 
 

@@ -79,7 +79,7 @@ class LearnedPolicies:
             "learned_on": self.learned_on,
             "tried_on": self.tried_on,
             "epsilons": list(self.epsilons),
-            "labels": [worth_data(each) for each in self.worths],
+            "labels": [worth_data(worth) for worth in self.worths],
             "unmet": list(self.unmet),
             "kept": None if self.kept is None else str(self.kept),
             "problems": list(self.problems),
@@ -155,17 +155,17 @@ def train_policies(
             why="that says which public databases its choices are learned on",
             fix="use db.label or db.attributes, or on a grid db.x_range, in it or in what it calls",
         )
-    budgets = tuple(str(epsilon_amount(each)) for each in epsilons)
+    budgets = tuple(str(epsilon_amount(epsilon)) for epsilon in epsilons)
     given = public(corpus) if isinstance(corpus, Path) else corpus
     most = MOST_DATABASES if given is None else None
     databases = (entry.task.corpus() if given is None else given).grouped()
     others = None if aside is None else public(aside).grouped()
     if others is not None:
-        check_set_aside(others, [each for each in databases if entry.task.takes(each)])
+        check_set_aside(others, [database for database in databases if entry.task.takes(database)])
     situations, problems = situations_of(databases, entry.task, most=most, judge=judge, apart=_apart(entry, databases))
     learnt, tried = halves(situations)
     tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
-    mark = _digest(LEARNING, entry.mark, budgets, runs, [each.key for each in situations])
+    mark = _digest(LEARNING, entry.mark, budgets, runs, [situation.key for situation in situations])
     notes = Notebook(here("policies", f"{entry.name}-{mark}.notes"), engine, workers, shown_progress())
     if kept_in is not None:
         kept_in(notes.path)
@@ -187,8 +187,8 @@ def train_policies(
     facts = {
         "tried_on": tried_on,
         "epsilons": list(budgets),
-        "worth": [worth_data(each) for each in worths],
-        "fitted_on": sorted({each.database.digest[:BEGINNING] for each in situations}),
+        "worth": [worth_data(worth) for worth in worths],
+        "fitted_on": sorted({situation.database.digest[:BEGINNING] for situation in situations}),
     }
     kept = keep_policies(entry.name, entry.mark, entry.program, policies, learned_on=learned_on, facts=facts)
     if out is not None:
@@ -226,7 +226,7 @@ def evaluate_policies(
     settled(
         entry.run,
         situations,
-        [epsilon_amount(each) for each in epsilons],
+        [epsilon_amount(epsilon) for epsilon in epsilons],
         policies,
         trials=trials,
         seed=(1, 0),

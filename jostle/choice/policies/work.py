@@ -140,7 +140,7 @@ class Try:
         """The mean loss; None where a run was refused."""
         seeds = [_seed(*self.seed, self.situation.key, self.epsilon, trial) for trial in range(self.trials)]
         with follow(self.policies):
-            losses = [_run(self.program, self.situation, self.epsilon, each)[0] for each in seeds]
+            losses = [_run(self.program, self.situation, self.epsilon, seed)[0] for seed in seeds]
         known = [loss for loss in losses if loss is not None]
         return float(np.mean(known)) if len(known) == len(losses) else None
 

@@ -44,7 +44,7 @@ class SelectedFeatures:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns for `db.only`: of a column with a selected value the whole, of a text the selected words."""
-        found = (each.column if each.column in self.schema else each.name for each in self.features)
+        found = (feature.column if feature.column in self.schema else feature.name for feature in self.features)
         return tuple(dict.fromkeys(found))
 
     @property
@@ -76,7 +76,7 @@ class SelectedFeatures:
             "made_by": self.made_by,
             "epsilon": None if self.epsilon is None else str(self.epsilon),
             "neighbours": self.schema.neighbours,
-            "features": [{"column": each.column, "value": each.value} for each in self.features],
+            "features": [{"column": feature.column, "value": feature.value} for feature in self.features],
         }
 
     def text(self) -> str:
