@@ -94,7 +94,7 @@ def transcript(noise: Any, counts: tuple[int, ...], relation: Neighbours, *, sho
     trace = Trace()
     ledger = Ledger(EPSILON, relation)
     source = table(counts, relation)._source
-    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))  # type: ignore[arg-type]
+    room = Room(source, (), ledger, noise, trace, private=False, probe=lambda inner: Probe(admit(inner)))
     answer: Any = maker()(Probe(admit(room)), epsilon=EPSILON)
     assert ledger.spent == EPSILON
     cells = tuple(np.round(answer.cells, 9).tolist())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
+from jostle.options.classification.looks import several_counts
 from jostle.options.models.additive import AdditiveModel, Term
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
@@ -27,7 +28,10 @@ __all__ = ["NaiveBayes", "counts_of", "model_of"]
 @option
 @frozen(kw_only=True)
 class NaiveBayes(Classifier):
-    """Class counts, and counts by value and class for every attribute, in one tally."""
+    """Class counts, and counts by value and class for every attribute, in one tally.
+
+    What was known of them before is averaged with what is bought, or need not be.
+    """
 
     paper = "Vaidya, Shafiq, Basu, Hong, WI 2013"
 
@@ -37,7 +41,7 @@ class NaiveBayes(Classifier):
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """Log-odds per value."""
-        noisy = db.measure(counts_of(db.schema), epsilon, site="counts")
+        noisy, _ = several_counts(db, counts_of(db.schema), epsilon, site="counts")
         return model_of(noisy, db.schema, made_by=self.name, epsilon=epsilon)
 
 
@@ -47,7 +51,9 @@ def counts_of(schema: Schema) -> Counts:
     return Counts([(label,), *((name, label) for name in schema.attributes)])
 
 
-def model_of(noisy: NDArray[np.int64], schema: Schema, *, made_by: str, epsilon: Fraction) -> AdditiveModel:
+def model_of(
+    noisy: NDArray[np.int64] | NDArray[np.float64], schema: Schema, *, made_by: str, epsilon: Fraction
+) -> AdditiveModel:
     """The model that these counts make, with noise."""
     classes = len(schema.classes)
     smoothed = np.log(np.maximum(noisy, 0) + 1.0).reshape(-1, classes)

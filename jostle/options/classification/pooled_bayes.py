@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
-from jostle.options.classification.noisy_numbers import noise_variance, worthwhile_depth
+from jostle.options.classification.looks import class_counts, several_counts
+from jostle.options.classification.noisy_numbers import worthwhile_depth
 from jostle.options.classification.pooled_tree import pooled
 from jostle.options.classification.shrunk_tables import log_shares
 from jostle.options.growing.grove import Grove, longest_path
@@ -92,15 +93,16 @@ class PooledBayes(Classifier):
         """A tree, with naive Bayes models at its leaves where tables were bought."""
         schema, first = db.schema, epsilon * self.classes_share
         label, kinds = schema.label or "", len(schema.classes)
-        kernel = Counts.of(label)
-        classes = db.measure(kernel, first, site="classes").astype(np.float64)
-        rows = max(1.0, float(classes.sum())) if db.rows is None else float(db.rows)
+        classes = class_counts(db, first)
+        rows = max(1.0, float(classes.counts.sum())) if db.rows is None else float(db.rows)
         sizes = np.array([schema[name].size for name in schema.attributes], dtype=np.int64)
-        rest, at_tables = epsilon - first, (epsilon - first) * self.tables_share
+        rest = epsilon - classes.cost
+        at_tables = rest * self.tables_share
         tables = Counts([(name, label) for name in schema.attributes])
-        bought = None
+        bought, variance = None, 0.0
         if len(sizes) and rows / (float(sizes.mean()) * kinds) * float(at_tables) >= self.least_scales * len(sizes):
-            bought = db.measure(tables, at_tables, site="values").astype(np.float64).reshape(-1, kinds)
+            counts, variance = several_counts(db, tables, at_tables, site="values")
+            bought = counts.reshape(-1, kinds)
             rest -= at_tables
         grove = Grove(schema, numeric="ordered", leaf_cells=int(sizes.sum()) * kinds)
         levels = min(
@@ -109,13 +111,10 @@ class PooledBayes(Classifier):
         if levels:
             splitting = ByUtility(utility="Max", epsilon=rest * self.split_share / levels)
             grow(db, grove, levels, splitting, AtDepth(), ask_at_end=False)
-        tree, counted, noise = pooled(
-            db, grove, classes=(classes, noise_variance(kernel, schema, first)), made_by=self.name, epsilon=epsilon
-        )
+        tree, counted, noise = pooled(db, grove, classes=classes, made_by=self.name, epsilon=epsilon)
         if bought is None:
             return tree
-        variance = noise_variance(tables, schema, at_tables)
-        logs = log_shares(bought, variance, np.maximum(classes, 0) + AT_LEAST, sizes)
+        logs = log_shares(bought, variance, np.maximum(classes.counts, 0) + AT_LEAST, sizes)
         within, boxes = _in_boxes(logs, sizes, *_ranges(tree.routing, sizes))
         weight, said = _fitting_weight(np.log(np.maximum(tree.shares[0], SMALLEST)), boxes, counted)
         return BayesTreeModel(

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
+from jostle.options.classification.looks import ClassCounts, class_counts
 from jostle.options.classification.noisy_numbers import noise_variance, pooled_shares, worthwhile_depth
 from jostle.options.growing.greedy import left_of
 from jostle.options.growing.grove import Grove, NumericSplits, longest_path
@@ -39,7 +40,6 @@ from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import Utility
 from jostle.sites import Choice, Decision, choose
-from jostle.tables.kernels import Counts
 from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
@@ -107,14 +107,11 @@ class PooledTree(Classifier):
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
         """A tree."""
         schema, first = db.schema, epsilon * self.classes_share
-        kernel = Counts.of(schema.label or "")
-        classes = db.measure(kernel, first, site="classes").astype(np.float64)
-        rows = max(1.0, float(classes.sum())) if db.rows is None else float(db.rows)
+        classes = class_counts(db, first)
+        rows = max(1.0, float(classes.counts.sum())) if db.rows is None else float(db.rows)
         grove = Grove(schema, numeric=self.numeric)
-        self._grow(db, grove, rows, epsilon - first, epsilon)
-        model, _, _ = pooled(
-            db, grove, classes=(classes, noise_variance(kernel, schema, first)), made_by=self.name, epsilon=epsilon
-        )
+        self._grow(db, grove, rows, epsilon - classes.cost, epsilon)
+        model, _, _ = pooled(db, grove, classes=classes, made_by=self.name, epsilon=epsilon)
         return model
 
     def _grow(self, db: Probe, grove: Grove, rows: float, rest: Fraction, epsilon: Fraction) -> None:
@@ -142,12 +139,11 @@ class PooledTree(Classifier):
 
 
 def pooled(
-    db: Probe, grove: Grove, *, classes: tuple[NDArray[np.float64], float], made_by: str, epsilon: Fraction
+    db: Probe, grove: Grove, *, classes: ClassCounts, made_by: str, epsilon: Fraction
 ) -> tuple[TreeModel, NDArray[np.float64], float]:
     """Tree with pooled shares, its leaves' noisy counts, leaves by classes, and the variance of their noise.
 
-    Leaves are counted with all that is left of the allotment. *classes* are all rows' noisy class counts, and the
-    variance of their noise.
+    Leaves are counted with all that is left of the allotment. *classes* are all rows' noisy class counts.
     """
     routing, kinds = grove.routing(), len(db.schema.classes)
     at_leaves, kernel = left_of(db), LeafCounts(routing)
@@ -155,6 +151,6 @@ def pooled(
     counts = add_upwards(grove, leaf_counts(routing, noisy, kinds))
     leaves = add_upwards(grove, (routing.attribute < 0).astype(np.float64)[:, None])[:, 0]
     variance = noise_variance(kernel, db.schema, at_leaves)
-    shares = pooled_shares(grove, counts, leaves * variance, *classes)
+    shares = pooled_shares(grove, counts, leaves * variance, classes.counts, classes.variance)
     model = TreeModel(schema=db.schema, made_by=made_by, epsilon=epsilon, routing=routing, shares=shares)
     return model, noisy.astype(np.float64).reshape(-1, kinds), variance

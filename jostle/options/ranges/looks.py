@@ -1,7 +1,7 @@
 """What grid Options know before they buy: the total and coarse levels, from what was released before them.
 
-What is known nearly as well as it would be bought is not bought again: what is bought twice by halves has half the
-precision of what is bought once. All that is known is in the estimate, averaged with what is bought by 1 / variance.
+What is known about as well as it would be bought is not bought again. All that is known is in the estimate, averaged
+with what is bought by 1 / variance.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from attrs import frozen
 
+from jostle.options.looks import is_enough
 from jostle.options.ranges.base import count_tree, noise_variance
 from jostle.options.ranges.tree import Places, Tree, halving_cuts, halving_tree
 from jostle.privacy.measurements import MOST_KEPT, Look, together
@@ -22,9 +23,6 @@ from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 
 __all__ = ["FirstLook", "GridTotal", "known_cuts", "known_levels", "look_first", "total_of"]
-
-ENOUGH = 4.0
-"""A level is not bought of which as much is known as with so many times the variance that a purchase would have."""
 
 
 @frozen
@@ -97,7 +95,8 @@ class FirstLook:
 def look_first(db: Probe, tree: Tree, level: int, epsilon: Fraction, *, site: str) -> FirstLook:
     """What is known of a tree, with a level bought for *epsilon* unless it is known about as well."""
     looks, cost = known_levels(db, tree), Fraction(0)
-    if not any(_is_enough(each, epsilon, db.schema) for each in _seen(tree, looks, level)):
+    variance = _bought(len(tree.starts[level]), epsilon, db.schema)
+    if not any(is_enough(each, variance) for each in _seen(tree, looks, level)):
         shares = [Fraction(int(each == level)) for each in range(len(tree.starts))]
         looks, cost = count_tree(db, tree, shares, epsilon, site=site).and_known(looks).looks, epsilon
     return FirstLook(looks, together(_seen(tree, looks, level)), cost)
@@ -113,6 +112,7 @@ def _seen(tree: Tree, looks: Sequence[Look | None], level: int) -> list[Look]:
     return found
 
 
-def _is_enough(look: Look, epsilon: Fraction, schema: Schema) -> bool:
-    moved = 1 if schema.neighbours == "add_remove" or len(look.counts) == 1 else 2
-    return float(look.variance.mean()) <= ENOUGH * noise_variance(moved / epsilon)
+def _bought(nodes: int, epsilon: Fraction, schema: Schema) -> float:
+    """Variance of the noise that each of so many nodes' counts would have."""
+    moved = 1 if schema.neighbours == "add_remove" or nodes == 1 else 2
+    return noise_variance(moved / epsilon)
