@@ -11,7 +11,6 @@ is measured here.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from roles import database_of
+from roles import Listed, database_of, listed
 
 from jostle import advise, pretrained
 from jostle.advice.bands import left_out
@@ -124,18 +123,17 @@ def of_learn(name: str, *, told: bool) -> list[float]:
     return [float(np.mean([each[group] for each in found])) for group in sorted(real)]
 
 
-def one_of_each_group(given: Any, inside: str) -> list[Any]:
+def one_of_each_group(folder: Path, inside: str) -> list[Listed]:
     """The first database of every group that is to be judged by."""
-    judged = [each for each in given if (each["folder"], each["role"]) == (inside, "judge")]
-    return list({each["group"]: each for each in reversed(judged)}.values())
+    return list({each.group: each for each in reversed(listed(folder, inside, "judge"))}.values())
 
 
-def rows(folder: Path, given: Any) -> Iterator[str]:
+def rows(folder: Path) -> Iterator[str]:
     """All lines of the page's table, then those of the Options."""
     detail = []
     for name, inside in FOLDERS.items():
-        judged = one_of_each_group(given, inside)
-        jobs = [(name, database_of(folder / inside, each["name"]), each["group"]) for each in judged]
+        judged = one_of_each_group(folder, inside)
+        jobs = [(name, database_of(folder / inside, each.name), each.group) for each in judged]
         runs: list[tuple[bool, Ran]] = []
         for number, job in enumerate(jobs, start=1):
             runs += ran(*job)
@@ -159,10 +157,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    with (folder / "roles.csv").open(newline="", encoding="utf-8") as file:
-        given = list(csv.DictReader(file))
     head = "| bands | role | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
-    PAGE.write_text("\n".join([HEAD, head, *rows(folder, given)]) + "\n", encoding="utf-8")
+    PAGE.write_text("\n".join([HEAD, head, *rows(folder)]) + "\n", encoding="utf-8")
     print(PAGE.read_text(encoding="utf-8"))
     return 0
 

@@ -1,9 +1,11 @@
 """How well Jostle chooses: the tables and the picture of docs/choosing.md.
 
-    python benchmarks/choosing.py [classification ranges-1d ranges-2d]
+    python benchmarks/choosing.py [classification ranges-1d ranges-2d] [--roles RESULTS]
 
 Learns from the rehearsals that came with Jostle, leaves each group of databases that share people out in turn, and
-compares ways of choosing on those left out, what they spend on metafeatures being charged. Takes some minutes.
+compares ways of choosing on those left out, what they spend on metafeatures being charged. Takes some minutes. With
+RESULTS, a folder of what `benchmarks/fresh.py` wrote, figures on tune, learn and judge databases are shown side by side
+instead.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
+from sides import by_role
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
@@ -215,7 +218,11 @@ def main() -> int:
     """Write the tables to standard output and the picture to docs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("makers", nargs="*", metavar="MAKER", help=", ".join(SHIPPED))
+    parser.add_argument("--roles", type=Path, help="What fresh.py wrote, to be shown side by side.")
     arguments = parser.parse_args()
+    if arguments.roles is not None:
+        print(by_role(arguments.roles))
+        return 0
     results: dict[str, tuple[Cases, Judged, Marks]] = {}
     for name in arguments.makers or SHIPPED:
         shipped = SHIPPED[name]

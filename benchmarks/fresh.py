@@ -4,8 +4,9 @@
 
 FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
 way, loss. Tables are asked at epsilon 0.1, 0.5 and 2; of a grid's shape as many records are drawn as make records times
-epsilon 100, 1,000, 10,000 and 100,000 at epsilon 0.1. Databases to be judged by are for the printed figures, once a
-release.
+epsilon 100, 1,000, 10,000 and 100,000 at epsilon 0.1. On what makers learned from, each chooses by what it learns
+without the group at hand. Databases to be judged by are for the printed figures, once a release. Files that are called
+KIND-ROLE.csv in one folder are shown side by side by `--roles` of choosing.py, histograms.py and trees.py.
 """
 
 from __future__ import annotations
@@ -15,23 +16,30 @@ import csv
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from attrs import evolve
 from joblib import Parallel, delayed
-from roles import database_of
+from roles import KINDS, ROLES, database_of, listed
 
-from jostle import pretrained
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.learning.rehearse import seed_of
-from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS
+from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of
+from jostle.choice.makers.training import SINGLE_BEST, Way, fit_way, single_best
 from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.roles import known
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.options import get
 from jostle.privacy.opening import rehearse
+from jostle.programs import shipped_choice
 from jostle.tasks import CLASSIFICATION, RANGES
 from jostle.tasks.base import make_instance
 
-FOLDERS = {"tables": "tabular", "lines": "lines", "maps": "points"}
 EPSILONS = ("1/10", "1/2", "2")
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
 MAKERS = {"tables": ("classification", "classification-auc"), "lines": ("ranges-1d",), "maps": ("ranges-2d",)}
@@ -45,10 +53,31 @@ def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, st
         yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
 
 
+@lru_cache(maxsize=64)
+def maker(name: str, without: str) -> ChoiceMaker:
+    """Return a maker that came with Jostle; if it learned from a group, as it would be without that."""
+    made, shipped = shipped_choice(name), SHIPPED[name]
+    trained, history = made.trained, rehearsals_of(name)
+    of_group = {digest for digest in history.databases if known()[digest].group == without}
+    cases = cases_of(history, made.among, epsilons=None, judge=shipped.judge)
+    kept = cases.only(lambda instance: instance.database not in of_group)
+    if len(kept) == len(cases):
+        return made
+    everything = np.ones(len(kept), dtype=np.bool_)
+    single = single_best(kept.spent(Fraction(0)), kept.weights(everything), kept.floor)
+    looked_at = trained.check(made.among, made.informed_by)
+    learner = {each.name: each for each in (*LEARNERS, SINGLE_BEST.learner)}[trained.learner]
+    fitted = fit_way(kept, Way(looked_at, trained.share, learner, trained.lead))
+    return made.with_trained(evolve(trained, fitted=fitted, single=single))
+
+
 def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: str | None) -> list[list[Any]]:
-    """Rows of one trial on one database."""
+    """Return the rows of one trial on one database."""
     task, names = (CLASSIFICATION, CLASSIFIERS) if kind == "tables" else (RANGES, GRIDS)
-    ways = {**{name: get(name) for name in names}, **{name: pretrained(name) for name in MAKERS[kind]}}
+    ways: dict[str, Any] = {
+        **{name: get(name) for name in names},
+        **{name: maker(name, group) for name in MAKERS[kind]},
+    }
     loss_of = task.judges[0] if judge is None else task.judge(judge)
     rows = []
     for spec, size, epsilon in cells(kind, trial):
@@ -64,21 +93,19 @@ def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: st
 def main() -> int:
     """Write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=FOLDERS)
-    parser.add_argument("role", choices=("tune", "learn", "judge"))
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("role", choices=ROLES)
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--trials", type=int, default=4)
     parser.add_argument("--judge", help="A judge of the task, instead of its own.")
     given = parser.parse_args()
-    with (given.folder / "roles.csv").open(newline="", encoding="utf-8") as file:
-        wanted = [
-            (row["name"], row["group"])
-            for row in csv.DictReader(file)
-            if (row["folder"], row["role"]) == (FOLDERS[given.kind], given.role)
-        ]
-    folder = given.folder / FOLDERS[given.kind]
-    jobs = [(database_of(folder, name), group, trial) for name, group in wanted for trial in range(given.trials)]
+    inside = KINDS[given.kind]
+    jobs = [
+        (database_of(given.folder / inside, each.name), each.group, trial)
+        for each in listed(given.folder, inside, given.role)
+        for trial in range(given.trials)
+    ]
     found = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
         delayed(tried)(given.kind, *job, given.judge) for job in jobs
     )

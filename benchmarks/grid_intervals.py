@@ -12,7 +12,6 @@ some of what was asked and on boxes of all sizes. `ship` writes jostle/learned/s
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import zlib
 from collections import defaultdict
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from roles import database_of
+from roles import database_of, listed
 
 import jostle
 from jostle.choice.makers.shipped import LINES, MAPS
@@ -92,18 +91,17 @@ def judged(workload: Workload, chance: np.random.Generator) -> Workload:
 
 def gather(folder: Path, role: str, names: Sequence[str]) -> Errors:
     """Return how far Options are off on the databases of a role."""
-    with (folder / "roles.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["folder"] in {"lines", "points"} and row["role"] == role]
+    rows = [row for row in listed(folder, role=role) if row.folder in {"lines", "points"}]
     found: dict[str, list[NDArray[Any]]] = defaultdict(list)
     for place, row in enumerate(rows):
-        database = database_of(folder / row["folder"], row["name"])
+        database = database_of(folder / row.folder, row.name)
         if not isinstance(database, PublicGrid):
-            raise TypeError(row["name"])
+            raise TypeError(row.name)
         for draw in range(DRAWS):
             for facts in errors_on(database, names, place, draw):
-                for name, values in {**facts, "group": row["group"]}.items():
+                for name, values in {**facts, "group": row.group}.items():
                     found[name].append(np.broadcast_to(values, facts["size"].shape))
-        print(f"{place + 1} of {len(rows)}: {row['name']}", file=sys.stderr, flush=True)
+        print(f"{place + 1} of {len(rows)}: {row.name}", file=sys.stderr, flush=True)
     return {name: np.concatenate(values) for name, values in found.items()}
 
 

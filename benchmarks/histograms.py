@@ -5,7 +5,7 @@
 Every cell is made as the peer's was: s records drawn from the data set's shape, coarsened to the cell's grid; 2,000
 random ranges (the peer's own: sizes uniform, places uniform, seed 9001) or all prefixes; error |Wx - Wx^|_2 /
 (queries * s), mean of the trials. Results are added to a CSV as they come (--results), and runs already there are not
-repeated.
+repeated. With --roles RESULTS, a folder of what `benchmarks/fresh.py` wrote, there is a section on databases by role.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from sides import by_role
 
 import jostle
 from jostle import options
@@ -234,6 +235,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names of Options, with commas")
     parser.add_argument("--results", type=Path, default=Path("histograms_results.csv"))
     parser.add_argument("--out", type=Path, default=Path("histograms_tables.md"))
+    parser.add_argument("--roles", type=Path, help="what fresh.py wrote on lines and maps")
     given = parser.parse_args()
     peers = read_peers(given.peers)
     cells = list(dict.fromkeys(cell for cell, _ in peers))
@@ -251,6 +253,8 @@ def main() -> int:
         "",
         *regret_table(ours, peers, cells, names),
     ]
+    if given.roles is not None:
+        page += ["", "## On databases by role", "", by_role(given.roles, ("lines", "maps"))]
     given.out.write_text("\n".join(page) + "\n")
     print("\n".join(page))
     return 0

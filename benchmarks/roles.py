@@ -1,10 +1,11 @@
-"""Write down the role of every public database that Jostle is made with, in jostle/corpora/roles.json.
+"""The public databases that Jostle is made with, by what they are used for; how all benchmarks read them.
 
     python benchmarks/roles.py FOLDER
 
-FOLDER has roles.csv, with the columns folder, name, group and role, and the folders it names: tabular, lines, points
-and dpbench. A database is known by its digest, which says nothing of what is in it; to have it, files are read whole,
-those to be judged by as well, and nothing else is made of them.
+writes the role of each into jostle/corpora/roles.json. FOLDER has roles.csv, with the columns folder, name, group and
+role, and the folders it names: tabular, lines, points and dpbench. A database is known by its digest, which says
+nothing of what is in it; to have it, files are read whole, those to be judged by as well, and nothing else is made of
+them.
 """
 
 from __future__ import annotations
@@ -14,15 +15,35 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple, get_args
 
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import public
 from jostle.corpora.points import points_grid
-from jostle.corpora.roles import KEPT
+from jostle.corpora.roles import KEPT, Role
 from jostle.tables.readers import header
 
+KINDS = {"tables": "tabular", "lines": "lines", "maps": "points"}
+"""The folders of databases that are measured on by role: tables, columns of numbers, pairs of them."""
+ROLES: tuple[str, ...] = get_args(Role)
 LINE, MAP = (1024,), (64, 64)
 """Cells that a column of numbers, and pairs of them, are counted in."""
+
+
+class Listed(NamedTuple):
+    """A database as roles.csv lists it."""
+
+    folder: str
+    name: str
+    group: str
+    role: str
+
+
+def listed(folder: Path, inside: str | None = None, role: str | None = None) -> list[Listed]:
+    """Return the databases of a folder, of those inside one of its folders, or of a role."""
+    with (folder / "roles.csv").open(newline="", encoding="utf-8") as file:
+        rows = [Listed(**row) for row in csv.DictReader(file)]
+    return [each for each in rows if inside in {None, each.folder} and role in {None, each.role}]
 
 
 def database_of(folder: Path, name: str) -> PublicDatabase:
@@ -44,11 +65,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
-    with (given.folder / "roles.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["folder"] != "text"]
     found = {
-        database_of(given.folder / row["folder"], row["name"]).digest: [row["name"], row["group"], row["role"]]
-        for row in rows
+        database_of(given.folder / each.folder, each.name).digest: [each.name, each.group, each.role]
+        for each in listed(given.folder)
+        if each.folder != "text"
     }
     lines = ",\n".join(f"{json.dumps(digest)}: {json.dumps(known)}" for digest, known in sorted(found.items()))
     KEPT.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -1,10 +1,11 @@
 """Compare the classification Options with diffprivlib's models, and both with what needs no privacy.
 
-    python benchmarks/trees.py DIRECTORY [--trials 10] [--only nursery,cmc] [--results FILE]
+    python benchmarks/trees.py DIRECTORY [--trials 10] [--only nursery,cmc] [--results FILE] [--roles RESULTS]
 
 DIRECTORY holds NAME.csv.gz files whose last column is `label`. Every trial is a random 70/30 split, the same for
 everybody. Accuracies are kept in the results file, table by table, so that a run that was stopped goes on where it was.
-`benchmarks/trees_report.py` makes the document of them.
+`benchmarks/trees_report.py` makes the document of them. With RESULTS, a folder of what `benchmarks/fresh.py` wrote, the
+figures on tune, learn and judge tables are printed side by side as well.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 from attrs import asdict
 from peers import run
+from sides import by_role
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.figures.accuracy import EPSILONS, TRAIN_SHARE, fitted, split_places
@@ -81,7 +83,10 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--only", default="")
     parser.add_argument("--results", type=Path, default=Path("docs/benchmarks/trees.json"))
+    parser.add_argument("--roles", type=Path)
     given = parser.parse_args()
+    if given.roles is not None:
+        print(by_role(given.roles, ("tables",)))
     given.results.parent.mkdir(parents=True, exist_ok=True)
     held: dict[str, Any] = json.loads(given.results.read_text()) if given.results.exists() else {}
     for name in given.only.split(",") if given.only else NAMES:
