@@ -301,6 +301,7 @@ TOLD_APART: Mapping[str, str] = {
     "jostle.audit.own": "which audits are of which task",
     "jostle.audit.publishers": "the audits of one task's Options",
     "jostle.audit.selectors": "as above",
+    "jostle.choice.makers.shipped": "the makers that came with Jostle, of which several are named like their task",
     "jostle.sklearn.classifier": "an estimator of one task",
     "jostle.sklearn.selector": "as above",
 }

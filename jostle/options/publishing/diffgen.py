@@ -35,7 +35,7 @@ MOST_CELLS = 2**20
 
 
 @frozen
-class Node:
+class GroupedCodes:
     """Codes of a column that are one group so far."""
 
     column: str
@@ -43,7 +43,7 @@ class Node:
     level: int
     """The last of the column's levels that leaves them together."""
 
-    def children(self, schema: Schema) -> tuple[Node, ...]:
+    def children(self, schema: Schema) -> tuple[GroupedCodes, ...]:
         """What it is split into, the next level at which it is; nothing where it never is."""
         levels = schema[self.column].levels
         for place in range(self.level + 1, len(levels)):
@@ -51,7 +51,7 @@ class Node:
             for code in self.codes:
                 groups.setdefault(levels[place][code], []).append(code)
             if len(groups) > 1:
-                return tuple(Node(self.column, tuple(codes), place) for codes in groups.values())
+                return tuple(GroupedCodes(self.column, tuple(codes), place) for codes in groups.values())
         return ()
 
 
@@ -83,7 +83,7 @@ class DiffGen(Publisher):
     def run(self, db: Probe, epsilon: Fraction) -> Published:
         """The rows that the noisy cells of the last grid stand for."""
         schema = db.schema
-        cut = {name: [Node(name, tuple(range(schema[name].size)), 0)] for name in schema.attributes}
+        cut = {name: [GroupedCodes(name, tuple(range(schema[name].size)), 0)] for name in schema.attributes}
         each = epsilon * self.split_share / self.steps
         spent = Fraction(0)
         for step in range(self.steps):
@@ -105,7 +105,9 @@ class DiffGen(Publisher):
         return evolve(made, made_by=self.name, epsilon=epsilon, caution=caution)
 
 
-def _splits(schema: Schema, cut: dict[str, list[Node]]) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+def _splits(
+    schema: Schema, cut: dict[str, list[GroupedCodes]]
+) -> Iterator[tuple[GroupedCodes, tuple[GroupedCodes, ...]]]:
     """The groups that can be split, with what they are split into."""
     cells = len(schema.classes) * prod(map(len, cut.values()))
     for nodes in cut.values():
@@ -116,14 +118,14 @@ def _splits(schema: Schema, cut: dict[str, list[Node]]) -> Iterator[tuple[Node, 
                 yield node, children
 
 
-def _layer(schema: Schema, node: Node, children: tuple[Node, ...]) -> Layer:
+def _layer(schema: Schema, node: GroupedCodes, children: tuple[GroupedCodes, ...]) -> Layer:
     groups = np.zeros(schema[node.column].size, dtype=np.int64)
     for place, child in enumerate(children):
         groups[list(child.codes)] = place
     return Layer((node.column, schema.label or ""), (tuple(groups.tolist()), ()), ((node.column, node.codes),))
 
 
-def _grid(schema: Schema, cut: dict[str, list[Node]]) -> Pool:
+def _grid(schema: Schema, cut: dict[str, list[GroupedCodes]]) -> Pool:
     levels: list[NDArray[np.int64]] = []
     for name, nodes in cut.items():
         groups = np.zeros((1, schema[name].size), dtype=np.int64)
