@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 
 import jostle
-from jostle import Numeric
+from jostle import Chances, Numeric
 from jostle.options.evaluation.pri_roc import PriROC
 from jostle.tasks.evaluation.instances import area_between, scored_table, true_curve
 
@@ -108,9 +108,7 @@ def scored(folder: Path, file: str, kind: str, tested: int, split: int) -> Texts
     logs = BernoulliNB().fit(features[1], labels[train]).predict_joint_log_proba(features[0])
     odds = logs[:, 1] - logs[:, 0]
     if kind == "naive Bayes, chances":
-        return Texts(
-            f"{file}, {kind}", 1 / (1 + np.exp(-np.clip(odds, -700, 700))), labels[test], Numeric(0, 1, bins=1024)
-        )
+        return Texts(f"{file}, {kind}", 1 / (1 + np.exp(-np.clip(odds, -700, 700))), labels[test], Chances())
     wide = 100 if file == "sms_spam" else 20
     return Texts(f"{file}, naive Bayes, log-odds", odds, labels[test], Numeric(-wide, wide, bins=1024))
 
@@ -254,9 +252,9 @@ The area between the private curve and the one through all scores: median of {SP
 line is what one tally of both kinds gains.
 {tables}
 
-On log-odds, errors are below the paper's at every epsilon. Chances of naive Bayes are not told apart by bins of equal
-width (half of the spam is within 1/1024 of 1), and what one bin holds has no order: at epsilon 1 and 0.5 that costs
-more than noise does. Declare log-odds, which keep apart what is near 0 and 1.
+Errors are below the paper's at every epsilon. Chances are in a column of `Chances()`, whose bins are even in
+log-odds, down to what floats can tell from 1. In 1,024 bins of equal width, which do not tell them apart (half of the
+spam is within 1/1024 of 1, and what one bin holds has no order), `PriROC` was off by 0.036, 0.034, 0.016 and 0.035.
 
 ## How often intervals hold
 

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
-    from jostle.tables import Categorical, Dates, Identifier, Numeric, Schema, SparseFeatures, Table
+    from jostle.tables import Categorical, Chances, Dates, Identifier, Numeric, Schema, SparseFeatures, Table
     from jostle.trace.records import Trace
 
 __all__ = [
     "Categorical",
+    "Chances",
     "Dates",
     "Identifier",
     "JostleError",
@@ -69,6 +70,7 @@ _HOMES = {
     "metafeature": "jostle.api",
     "MkChoiceMaker": "jostle.api",
     "Categorical": "jostle.tables",
+    "Chances": "jostle.tables",
     "Dates": "jostle.tables",
     "Identifier": "jostle.tables",
     "Numeric": "jostle.tables",

@@ -1,7 +1,7 @@
 """Tables: the only part of Jostle that sees rows."""
 
 from jostle.tables import infer  # noqa: F401 - gives `Schema` its `infer_public`
-from jostle.tables.columns import Categorical, Column, Dates, Identifier, Numeric
+from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric
 from jostle.tables.features import SparseFeatures
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.schema import Neighbours, Schema
@@ -9,6 +9,7 @@ from jostle.tables.table import Table
 
 __all__ = [
     "Categorical",
+    "Chances",
     "Column",
     "Counts",
     "Dates",

@@ -23,7 +23,7 @@ from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
 from jostle.visible import steers
 
-__all__ = ["MISSING", "OTHER", "Categorical", "Column", "Dates", "Identifier", "Numeric", "check_text"]
+__all__ = ["MISSING", "OTHER", "Categorical", "Chances", "Column", "Dates", "Identifier", "Numeric", "check_text"]
 
 OTHER = "(other)"
 """How the extra value is called that stands for all undeclared ones."""
@@ -35,6 +35,9 @@ OutsideNumeric = Literal["clamp", "other", "drop"]
 MissingPolicy = Literal["value", "outside"]
 MOST_BINS = 2**30
 """With the extra values, codes fit 32 bits."""
+MOST_CHANCES = 2**20
+LARGEST_ODDS = 36
+"""Log-odds of chances that floats can just tell from 1."""
 
 
 def _texts(values: object) -> tuple[str, ...]:
@@ -347,6 +350,33 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     # Cut between whole units, where there are enough.
     edges = tuple(high * place // bins for place in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
     return Numeric(0, high, bins, edges, outside=outside, missing=missing, unit=1, clock=clock)
+
+
+def Chances(  # noqa: N802 - it stands beside the other kinds of columns
+    *, bins: int = 1024, outside: OutsideNumeric = "clamp", missing: MissingPolicy = "outside"
+) -> Numeric:
+    """A column of chances, from 0 to 1: what a model gives its rows, say, cut where its log-odds are evenly spaced.
+
+    Bins of equal width would not tell apart what is near 0 and 1, where good models put most rows. These are narrower
+    towards both ends, down to the distance at which floats near 1 can be told apart.
+
+    Args:
+        bins: how many at most; near 1, where cuts would be the same float, fewer.
+        outside: what becomes of a number out of bounds: the nearest bin, one extra value, or its row is dropped.
+        missing: what becomes of an empty cell: one extra value, or as *outside* says.
+
+    Raises:
+        SchemaError: bins is not a number from 2 to 2**20.
+
+    >>> Chances(bins=4).edges[2]
+    0.5
+    """
+    if type(bins) is not int or not 2 <= bins <= MOST_CHANCES:
+        raise SchemaError(f"bins is {shown(bins)}, but must be a whole number from 2 to 2**20", fix="bins=1024")
+    # From -REACH to REACH, both halves alike: what is 1 less a small number is computed from that one.
+    odds = [LARGEST_ODDS * (2 * place - bins) / max(1, bins - 2) for place in range(1, bins)]
+    cuts = (math.exp(each) / (1 + math.exp(each)) if each < 0 else 1 / (1 + math.exp(-each)) for each in odds)
+    return Numeric(0, 1, edges=tuple(sorted({0.0, 1.0, *cuts})), outside=outside, missing=missing)
 
 
 @frozen

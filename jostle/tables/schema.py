@@ -13,7 +13,7 @@ from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, shown
 from jostle.files.kinds import FileKind
-from jostle.tables.columns import Categorical, Column, Dates, Identifier, Numeric, check_text
+from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours"]
@@ -35,7 +35,7 @@ def checked_neighbours(given: str) -> Neighbours:
 
 
 KINDS: Mapping[str, Callable[..., Column | Identifier]] = MappingProxyType(
-    {"categorical": Categorical, "numeric": Numeric, "dates": Dates, "identifier": Identifier}
+    {"categorical": Categorical, "numeric": Numeric, "chances": Chances, "dates": Dates, "identifier": Identifier}
 )
 """What makes the columns of a kind that a file of a schema names."""
 NEEDED = {"categorical": "values", "numeric": "low and high", "dates": "start and end"}

@@ -68,7 +68,7 @@ def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
         raise OptionError(
             f"the scores in {name!r} have no bounds",
             why="a column of scores is one of numbers, cut into bins between bounds that are public",
-            fix=f'Schema({{"{name}": Numeric(0, 1, bins=1024), ...}})',
+            fix=f'Schema({{"{name}": Chances(), ...}}), or Numeric(-20, 20, bins=1024) for log-odds',
         )
     if column.bin_count < 3:
         raise OptionError(
