@@ -39,6 +39,10 @@ def train(  # noqa: PLR0917 - a command's options
     synthesize: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--synthesize", help="Also search formulas for `predict`, and print them.")
     ] = False,
+    look: Annotated[
+        list[str] | None,
+        typer.Option(help="A share of the budget: Options are rehearsed knowing what a maker buys with it, too."),
+    ] = None,
     judge: Annotated[
         Path | None, typer.Option(help="A folder of public databases to judge what was learned by, and not learn from.")
     ] = None,
@@ -77,6 +81,7 @@ def train(  # noqa: PLR0917 - a command's options
                 repeats=repeats,
                 aslib=aslib,
                 synthesizing=synthesize,
+                looks=look or (),
                 judge=judge,
                 kept_in=kept_in,
             )
@@ -85,7 +90,9 @@ def train(  # noqa: PLR0917 - a command's options
         else:
             from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
 
-            _refuse("labelled choices", {"--history": history, "--aslib": aslib, "--synthesize": synthesize})
+            _refuse(
+                "labelled choices", {"--history": history, "--aslib": aslib, "--synthesize": synthesize, "--look": look}
+            )
             done = train_policies(
                 wanted,
                 corpus=corpus,

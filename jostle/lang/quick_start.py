@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve, fields, frozen
 
 from jostle.choice.learning.gathering import budgets_of
+from jostle.choice.learning.keys import apart
 from jostle.choice.learning.progress import shown_progress
 from jostle.choice.makers.kept import keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
@@ -59,7 +60,7 @@ def _tells(full: Training, maker: ChoiceMaker) -> bool:
         return False
     history = rehearsals_for(maker.task)
     rehearsed = budgets_of(history, maker.among, maker.task.other(full.judged_by))
-    instances = history.instances.values()
+    instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
     return bool(rehearsed) and all(each.is_read(instance) for each in maker.informed_by for instance in instances)
 
 

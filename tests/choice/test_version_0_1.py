@@ -13,7 +13,8 @@ from small import EPSILONS, METAFEATURES, grid, options, tables
 import jostle
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, read_history
-from jostle.choice.learning.rehearse import Plan, judge_in, rehearse_all
+from jostle.choice.learning.keys import judge_in
+from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.specs import GridSpec, TableSpec

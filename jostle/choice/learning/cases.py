@@ -6,7 +6,7 @@ A case is an instance and a budget, with the loss of each Option.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.history import KnownInstance
+from jostle.choice.learning.keys import Beforehand
 from jostle.choice.learning.markets import Replica, Stall, seeded
 from jostle.choice.learning.regret import LEAST, weights_of
 from jostle.tasks import Task
@@ -85,6 +86,8 @@ class Cases:
     """Of the task's, by whose losses it goes; None for its own, or for a programmer's."""
     failures: tuple[Failed, ...] = ()
     """Of Options that failed somewhere."""
+    after: Mapping[Beforehand, Floats] = field(factory=dict)
+    """Mean losses, cases by Options, of Options that knew what was bought before; not-a-number where not rehearsed."""
     stalls: dict[str, Stall] = field(factory=dict)
     """What was read off each instance, by its key, with what was worked out of it."""
 
@@ -112,12 +115,27 @@ class Cases:
         weights = weights_of(self.groups[kept]) * np.where(self.artificial[kept], ARTIFICIAL, 1.0)
         return np.asarray(weights / weights.mean())
 
-    def spent(self, share: Fraction) -> Floats:
-        """The mean losses, cases by Options, if a share of each budget has gone elsewhere.
+    def spent(self, share: Fraction, looked_at: Sequence[Metafeature] = ()) -> Floats:
+        """The mean losses, cases by Options, if a share of each budget has gone elsewhere: for metafeatures, say.
 
-        The logarithm of the loss is interpolated along that of epsilon, between the budgets that were rehearsed; below
-        the least of them, which is left by a little, it goes on as between the least two.
+        Where Options were rehearsed knowing what these had bought, it is those losses. Elsewhere the logarithm of the
+        loss is interpolated along that of epsilon, between the budgets that were rehearsed, as if what was bought was
+        thrown away; below the least of them, which is left by a little, it goes on as between the least two.
         """
+        found = self._thrown_away(share)
+        for before, losses in self.after.items():
+            look = [each for each in looked_at if (each.name, each.version) == (before.metafeature, before.version)]
+            if before.share == share and look:
+                same = [self._buy_the_same(instance, look, looked_at) for instance in self.instances]
+                known = ~np.isnan(losses) & np.repeat(same, len(self.epsilons))[:, None]
+                found = np.where(known, losses, found)
+        return found
+
+    def _buy_the_same(self, instance: KnownInstance, some: Sequence[Metafeature], all_: Sequence[Metafeature]) -> bool:
+        stall = self.stall(instance)
+        return stall.distinct(some).keys() == stall.distinct(all_).keys()
+
+    def _thrown_away(self, share: Fraction) -> Floats:
         mean = self.mean.reshape(len(self.instances), len(self.epsilons), -1)
         if not share or len(self.epsilons) == 1:
             return np.asarray(mean.reshape(len(self), -1))
@@ -171,6 +189,7 @@ class Cases:
             self.artificial[rows],
             self.judge,
             self.failures,
+            {before: losses[rows] for before, losses in self.after.items()},
             self.stalls,
         )
 

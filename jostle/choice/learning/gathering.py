@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases, Failed
 from jostle.choice.learning.history import History, KnownInstance
+from jostle.choice.learning.keys import Beforehand, apart
 from jostle.choice.learning.regret import as_failed
 from jostle.errors import ChoiceError
 from jostle.options.base import Option
@@ -58,20 +59,22 @@ def cases_of(
         wanted = budgets_of(history, options, judge)
     else:
         wanted = tuple(str(Fraction(epsilon)) for epsilon in epsilons)
-    apart = kept_apart(options, history.databases.values())
-    cuts: dict[str, list[KnownInstance]] = {}
+    set_apart = kept_apart(options, history.databases.values())
+    cuts: dict[tuple[str, Beforehand | None], list[KnownInstance]] = {}
     for instance in history.instances.values():
-        if instance.database not in apart:
-            cuts.setdefault(SEED.sub("", instance.key), []).append(instance)
-    gathered = [_gathered(history, cut, names, wanted, judge) for cut in cuts.values()]
-    found = [each for each in gathered if each is not None]
+        if instance.database not in set_apart:
+            key, before = apart(instance.key)
+            cuts.setdefault((SEED.sub("", key), before), []).append(instance)
+    gathered = {place: _gathered(history, cut, names, wanted, judge) for place, cut in cuts.items()}
+    places = [place for place, each in gathered.items() if each is not None and place[1] is None]
+    found = [each for place in places if (each := gathered[place]) is not None]
     if not found or not wanted:
         raise ChoiceError(
             "there is nothing to learn from",
             why="no public database was rehearsed on with all of "
             + ", ".join(name for name, _ in names)
-            + (f", but for {len(apart)} that one of them was fitted on" if apart else ""),
-            fix="train with " + ("other " if apart else "") + "databases: trained_on=..., or jostle train",
+            + (f", but for {len(set_apart)} that one of them was fitted on" if set_apart else ""),
+            fix="train with " + ("other " if set_apart else "") + "databases: trained_on=..., or jostle train",
         )
     repeats = max(each.losses.shape[2] for each in found)
     failures = _failures(history, found, options)
@@ -89,7 +92,24 @@ def cases_of(
         [database.artificial for database in databases for _ in wanted],
         judge=judge,
         failures=failures,
+        after={
+            before: _aligned([gathered.get((key, before)) for key, _ in places], found, unfit, floor)
+            for before in dict.fromkeys(before for _, before in cuts if before is not None)
+        },
     )
+
+
+def _aligned(
+    looked: Sequence[Gathered | None], found: Sequence[Gathered], unfit: NDArray[np.bool_], floor: float
+) -> Floats:
+    """Mean losses of Options that knew something, cases by Options; not-a-number where that was not rehearsed."""
+    parts = []
+    for after, alone in zip(looked, found, strict=True):
+        if after is None:
+            parts.append(np.full(alone.losses.shape[:2], np.nan))
+        else:
+            parts.append(np.nanmean(_counted(after.losses, unfit, floor), axis=2))
+    return np.concatenate(parts)
 
 
 def _floor(task: Task[Any], judge: str | None) -> float:
@@ -178,6 +198,8 @@ def budgets_of(history: History, options: Sequence[Option], judge: str | None = 
     names = [(option.name, option.version) for option in options]
     seen: dict[Versioned, set[str]] = {name: set() for name in names}
     for instance in history.instances.values():
+        if apart(instance.key)[1] is not None:
+            continue
         for name, version in names:
             seen[name, version].update(epsilon for epsilon, _ in history.losses(instance.key, name, version, judge))
     return tuple(sorted(set.intersection(*seen.values()), key=Fraction))

@@ -22,7 +22,7 @@ from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.metafeature import Market, Metafeature, distinct, key_of
 
-__all__ = ["Purchases", "Replica", "Stall", "read_raw", "seeded"]
+__all__ = ["Purchases", "Replica", "Stall", "bought", "read_raw", "seeded"]
 
 Floats = NDArray[np.float64]
 STEPS = 1000
@@ -50,6 +50,15 @@ class Purchases(Market):
         if key not in self.bought:
             self.bought[key] = self.db.release_cells(wanted, self.each, site="metafeature")
         return self.bought[key]
+
+
+def bought(db: Probe, metafeatures: Iterable[Metafeature], budget: Fraction) -> Fraction:
+    """Buy what metafeatures look at, each thing at the same price, and give what that cost: all, or nothing."""
+    listed = distinct(metafeatures, db.schema)
+    market = Purchases(db, budget / max(1, len(listed)), listed)
+    for wanted in listed.values():
+        market.buy(wanted)
+    return market.each * len(market.bought)
 
 
 @frozen(eq=False)

@@ -19,7 +19,8 @@ from attrs import evolve, field, frozen
 
 from jostle.choice.learning.engine import performed
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.learning.markets import read_raw
+from jostle.choice.learning.keys import Beforehand, judged_key
+from jostle.choice.learning.markets import bought, read_raw
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
 from jostle.errors import AnswerError, JostleError, OptionError
@@ -29,7 +30,7 @@ from jostle.tasks import Instance, Judge, Task
 from jostle.tasks.metafeature import Metafeature
 from jostle.trace.records import Trace
 
-__all__ = ["EPSILONS", "Plan", "judge_in", "mean_error", "rehearse_all", "run_once", "seed_of"]
+__all__ = ["EPSILONS", "Plan", "mean_error", "rehearse_all", "run_once", "seed_of"]
 
 EPSILONS = ("1/100", "3/100", "1/10", "3/10", "1", "3", "10")
 """Budgets that are rehearsed; in between, losses are interpolated."""
@@ -59,6 +60,8 @@ class Plan:
     metafeatures: tuple[Metafeature, ...] = field(default=(), converter=_metafeatures)
     judged_by: Judge | None = None
     """None for the task's own judge."""
+    look: tuple[Metafeature, Fraction] | None = None
+    """What is bought before each Option is run, which has the rest of the budget and knows it; and with which share."""
 
     def key(self, database: PublicDatabase, spec: Spec) -> str:
         """What an instance is called in histories: losses of a programmer's own judge are of another instance.
@@ -66,17 +69,11 @@ class Plan:
         The judges of the task judge every answer at once.
         """
         key = database.key(spec)
+        if self.look is not None:
+            metafeature, share = self.look
+            key = Beforehand(metafeature.name, metafeature.version, share).key(key)
         own = self.judged_by is None or any(option.task.knows(self.judged_by) for option in self.options)
-        return key if own or self.judged_by is None else f"{key}{JUDGED}{self.judged_by.name}"
-
-
-JUDGED = " judged by "
-
-
-def judge_in(key: str) -> str | None:
-    """Name of the programmer's judge in an instance's key; None where the task's own judge."""
-    _, marked, name = key.partition(JUDGED)
-    return name if marked else None
+        return key if own or self.judged_by is None else judged_key(key, self.judged_by.name)
 
 
 @frozen
@@ -92,6 +89,7 @@ class Batch:
     reads: tuple[Metafeature, ...]
     judged_by: Judge | None
     """A programmer's own; None where the task's judge."""
+    look: tuple[Metafeature, Fraction] | None = None
 
 
 def rehearse_all(
@@ -148,7 +146,7 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
         )
         if runs or reads:
             own = plan.judged_by is None or task.knows(plan.judged_by)
-            yield Batch(task, database, spec, key, repeat, runs, reads, None if own else plan.judged_by)
+            yield Batch(task, database, spec, key, repeat, runs, reads, None if own else plan.judged_by, plan.look)
 
 
 def _size(batch: Batch) -> int:
@@ -177,7 +175,7 @@ def _runs(option: Option, instance: Instance, batch: Batch, epsilons: tuple[str,
     for epsilon in epsilons:
         start = time.perf_counter()
         seed = seed_of(batch.key, f"{option.name} {option.version}", epsilon, batch.repeat)
-        run = _run(option, instance, epsilon, seed, batch.judged_by)
+        run = _run(option, instance, epsilon, seed, batch.judged_by, look=batch.look)
         seconds.append(round(time.perf_counter() - start, 5))
         losses.append(run.loss)
         for judge in judges:
@@ -214,10 +212,15 @@ def _run(
     judge: Judge | None,
     *,
     trace: Trace | None = None,
+    look: tuple[Metafeature, Fraction] | None = None,
 ) -> Run:
     db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
+    left = Fraction(epsilon)
     try:
-        answer = option(db, *instance.questions, epsilon=epsilon)
+        if look is not None:
+            metafeature, share = look
+            left -= bought(db, [metafeature], share * left)
+        answer = option(db, *instance.questions, epsilon=left)
         loss = instance.loss(answer)
     except AnswerError as mistake:
         return Run(None, None, f"crashed: {mistake.title}")

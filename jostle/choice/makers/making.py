@@ -7,19 +7,21 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.fitted import Learner
 from jostle.choice.learning.gathering import budgets_of, cases_of
 from jostle.choice.learning.history import History, histories_of, read_history, to_json
 from jostle.choice.learning.judging import Loss, judge_of
+from jostle.choice.learning.keys import judge_in
 from jostle.choice.learning.learners import LEARNERS, PriorLearner
 from jostle.choice.learning.progress import Progress, shown_progress
-from jostle.choice.learning.rehearse import EPSILONS, Plan, judge_in, rehearse_all
+from jostle.choice.learning.rehearse import EPSILONS, Plan, rehearse_all
 from jostle.choice.makers.kept import identity_of, keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_for, rehearsals_of
@@ -38,12 +40,13 @@ from jostle.options.base import Option
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, exact
+from jostle.privacy.tallied import Tally
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer
-from jostle.tasks.metafeature import Metafeature, version_of
+from jostle.tasks.metafeature import Metafeature, distinct, version_of
 from jostle.visible import visible
 
-__all__ = ["MkChoiceMaker", "Training"]
+__all__ = ["MkChoiceMaker", "Training", "share_of"]
 
 LEARNING = 3
 """Of the code that learns: raised when the same rehearsals come to make another maker."""
@@ -60,6 +63,8 @@ class Training:
     history: History | None = None
     """What is known already; None for the history that is kept on this machine."""
     shares: tuple[Fraction, ...] = SHARES
+    looks: tuple[Fraction, ...] = ()
+    """Those at which Options are rehearsed knowing what was bought, too; at others it counts as thrown away."""
     judged_by: Judge | None = None
     epsilons: tuple[str, ...] | None = None
     """Budgets; None for the usual ones, or for all that a history has. Of a history, those that it has of them."""
@@ -93,6 +98,8 @@ class Training:
         own = judge is None or judge.name == maker.task.judges[0].name
         yield None if own or judge is None else (judge.name, _code(judge.loss))
         yield self.epsilons
+        if self.looks:
+            yield [str(share) for share in self.looks]
         if self.corpus is not None:
             yield self.repeats, _code(self.jobs)
             for database in self.corpus:
@@ -166,9 +173,25 @@ class Training:
             metafeatures=maker.informed_by,
             judged_by=self.judged_by,
         )
-        with progress.stage("rehearsing on public databases", None) as said:
-            rehearse_all(jobs, plan, history, engine=self.engine, workers=self.workers, progress=said.at)
-        return history.of(plan.key(database, spec) for database, spec in jobs)
+        plans = [plan, *(evolve(plan, metafeatures=(), look=look) for look in self._handed_on(maker, jobs))]
+        for each in plans:
+            with progress.stage("rehearsing on public databases", None) as said:
+                rehearse_all(jobs, each, history, engine=self.engine, workers=self.workers, progress=said.at)
+        return history.of(each.key(database, spec) for each in plans for database, spec in jobs)
+
+    def _handed_on(
+        self, maker: ChoiceMaker, jobs: Sequence[tuple[PublicDatabase, Spec]]
+    ) -> Iterator[tuple[Metafeature, Fraction]]:
+        """What may be bought that Options can use: one metafeature for each number of rows by groups, at each share."""
+        schema = maker.task.instance(*jobs[0]).schema
+        found: dict[tuple[str, ...], Metafeature] = {}
+        for each in maker.informed_by if self.looks else ():
+            wanted = distinct([each], schema)
+            if wanted and all(
+                isinstance(one, Tally) and not one.conditions and one.weighted is None for one in wanted.values()
+            ):
+                found.setdefault(tuple(wanted), each)
+        yield from product(found.values(), self.looks)
 
     def _known(self, maker: ChoiceMaker) -> History:
         """The history to learn from where no databases are named."""
@@ -226,7 +249,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     if not options:
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
     looked_at = options[0].task.metafeatures if informed_by is None else tuple(informed_by)
-    shares = SHARES if spending is None else (_share(spending),)
+    shares = SHARES if spending is None else (share_of(spending, "spending"),)
     file = str(trained_on) if isinstance(trained_on, str | Path) else ""
     if file.endswith(".json"):
         maker = ChoiceMaker(among=options, informed_by=looked_at, label=label)
@@ -246,10 +269,11 @@ def _code(function: Callable[..., Any] | None) -> str | None:
     return None if function is None else version_of(function)
 
 
-def _share(spending: Amount) -> Fraction:
-    share = exact(spending, "spending")
+def share_of(given: Amount, name: str) -> Fraction:
+    """A share of a budget; refuse one below 0 or of all of it."""
+    share = exact(given, name)
     if not 0 <= share < 1:
-        raise ChoiceError(f"spending is {spending}, but must be at least 0 and below 1", fix='spending="5%"')
+        raise ChoiceError(f"{name} is {given}, but must be at least 0 and below 1", fix=f'{name}="5%"')
     return share
 
 

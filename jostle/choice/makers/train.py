@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.evaluate import Evaluation, evaluate
 from jostle.choice.makers.kept import keep
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.making import Training
+from jostle.choice.makers.making import Training, share_of
 from jostle.choice.makers.synthesis import Synthesis, synthesize
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
@@ -144,6 +144,7 @@ def train_maker(
     repeats: int | None = None,
     aslib: Path | None = None,
     synthesizing: bool = False,
+    looks: Sequence[str] = (),
     judge: Path | None = None,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> Learned:
@@ -151,13 +152,17 @@ def train_maker(
 
     Either way the program's maker uses it from then on, until it is trained again. From the databases in the folder
     *judge* nothing is learned: the maker is evaluated on them in the end. They are refused if some are learned from, or
-    have the same people. *kept_in* is told where rehearsals are written, before they begin.
+    have the same people. At each share of *looks*, Options are also rehearsed knowing what it buys. *kept_in* is told
+    where rehearsals are written, before they begin.
     """
     own = maker.trainer if isinstance(maker.trainer, Training) else Training()
     databases = own.corpus if corpus is None else public(corpus)
     training = evolve(own, corpus=databases, engine=engine, workers=workers)
     if repeats is not None:
         training = evolve(training, repeats=repeats)
+    if looks:
+        handed_on = tuple(sorted(share_of(look, "look") for look in looks))
+        training = evolve(training, looks=handed_on, shares=tuple(sorted({*training.shares, *handed_on})))
     place: Path | None = None
     if databases is not None:
         place = histories_of(maker.task) if history is None else history

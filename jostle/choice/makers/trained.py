@@ -280,7 +280,7 @@ def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged])
     rows = np.concatenate(inputs)
     mean, _ = fitted.predict(rows)
     everything = cases.weights(np.ones(len(cases), dtype=np.bool_))
-    _, lowest = log_regret(np.tile(cases.spent(way.share), (len(inputs), 1)), cases.floor)
+    _, lowest = log_regret(np.tile(cases.spent(way.share, way.metafeatures), (len(inputs), 1)), cases.floor)
     # Fitted to what the learner chooses, not to the losses: reasons are to tell of its choice.
     chosen = np.ones_like(mean)
     single = single_best(cases.spent(Fraction(0)), everything, cases.floor)

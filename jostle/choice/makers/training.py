@@ -166,7 +166,7 @@ def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, e
     parts = list(split_groups(cases.groups, folds))
     if len(parts) < 2:
         raise ChoiceError("there is one group of databases, and none to be left out", fix="train on more databases")
-    spent, whole = cases.spent(way.share), cases.spent(Fraction(0))
+    spent, whole = cases.spent(way.share, way.metafeatures), cases.spent(Fraction(0))
     inputs = _inputs(cases, way, draws, exact=exact)
     expected = np.zeros((len(inputs), *spent.shape))
     single = np.zeros(len(cases), dtype=np.int64)
@@ -195,7 +195,7 @@ def single_best(losses: Floats, weights: Floats, floor: float) -> int:
 def fit_way(cases: Cases, way: Way, *, draws: int = DRAWS) -> Fitted:
     """The learner that a way fits to all cases."""
     everything = np.ones(len(cases), dtype=np.bool_)
-    return _fit(_inputs(cases, way, draws), cases.spent(way.share), cases, way, everything)
+    return _fit(_inputs(cases, way, draws), cases.spent(way.share, way.metafeatures), cases, way, everything)
 
 
 def _inputs(cases: Cases, way: Way, draws: int, *, exact: bool = False) -> Floats:

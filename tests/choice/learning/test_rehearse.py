@@ -17,7 +17,8 @@ from processes import LIMIT, started
 from small import EPSILONS, METAFEATURES, attributes, grid, jobs_of, options, size, tables
 
 from jostle.choice.learning.history import History, read_history
-from jostle.choice.learning.rehearse import Plan, judge_in, rehearse_all, seed_of
+from jostle.choice.learning.keys import judge_in
+from jostle.choice.learning.rehearse import Plan, rehearse_all, seed_of
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError
 from jostle.options.base import Option

@@ -14,9 +14,9 @@ from small import METAFEATURES, attributes, budget, by_rows, first_share, known_
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownInstance, Line, Runs
+from jostle.choice.learning.keys import judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
 from jostle.choice.learning.progress import silent
-from jostle.choice.learning.rehearse import JUDGED
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained, trained_on
@@ -223,9 +223,9 @@ def test_losses_of_one_judge_are_not_learned_from_by_another() -> None:
     marked: list[Line] = []
     for line in planted(by_rows, AMONG, count=3).lines():
         if isinstance(line, KnownInstance):
-            marked.append(evolve(line, key=line.key + JUDGED + "speed"))
+            marked.append(evolve(line, key=judged_key(line.key, "speed")))
         elif isinstance(line, Runs):
-            marked.append(evolve(line, instance=line.instance + JUDGED + "speed"))
+            marked.append(evolve(line, instance=judged_key(line.instance, "speed")))
         else:
             marked.append(line)
     mixed = History([*known_by_rows().lines(), *marked])
