@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from attrs import evolve
 from publishing_figures import draw
 from publishing_report import page
 from sklearn.linear_model import LogisticRegression
@@ -30,6 +31,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import jostle
 from jostle import Numeric, Schema, Table
+from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.learners import LEARNERS
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
+from jostle.choice.makers.training import SINGLE_BEST, Judged, Way, free_and_paid, judge
 from jostle.options import get
 from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.privacy.discernibility import Discernibility
@@ -39,7 +45,7 @@ from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 0.75, 1)
-PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
+PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram", "DiffGen")
 SEERS = ("SuLQID3", "Mohammed", "PooledTree", "NaiveBayes", "PrivateLogistic", "Majority")
 """Options that see the rows themselves, and publish a model."""
 SLIDES = ("adult", "bank_additional_full", "acs_national_income", "acs_ma_tenure")
@@ -89,6 +95,8 @@ class Features:
 
     def of_codes(self, codes: Integers) -> np.ndarray[Any, Any]:
         """Return the features of rows of codes, one for each of the schema's attributes."""
+        if not self.groups:  # nothing was published but labels
+            return np.zeros((len(codes), 1))
         places = {name: place for place, name in enumerate(self.schema.attributes)}
         return self.of({name: own[codes[:, places[name]]] for name, own in self.groups.items()})
 
@@ -229,6 +237,40 @@ def _histogram(option: str, table: Table, epsilon: float, fold: int, held: tuple
     return {"auc": 1 - one_less_auc(held[1], given), "k": len(found.columns) - 1}
 
 
+# Choosing
+
+
+def choosing(kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
+    """Measure what choosing among publishers is worth, on groups of learning tables left out."""
+    shipped = SHIPPED["publishing"]
+    cases = cases_of(rehearsals_of("publishing"), [get(name) for name in shipped.among])
+    known = shipped.task.metafeatures
+    free, _ = free_and_paid(cases, known)
+    ways = {
+        "a forest on public facts, whatever looks best": Way(free, Fraction(0), LEARNERS[0]),
+        "a forest on public facts, with a lead of 20%": Way(free, Fraction(0), LEARNERS[0], lead=0.2),
+        "a forest on all that may be bought, for 2%": Way(known, Fraction(1, 50), LEARNERS[0]),
+    }
+    fixed = judge(cases, SINGLE_BEST)
+    for place, name in enumerate(shipped.among):
+        always = evolve(fixed, losses=cases.mean[:, place])
+        kept(f"choosing always {name}", lambda: _regrets(always, cases))  # noqa: B023 - run at once
+    for name, way in ways.items():
+        kept(f"choosing {name}", lambda: _regrets(judge(cases, way), cases))  # noqa: B023 - run at once
+
+
+def _regrets(judged: Judged, cases: Cases) -> Facts:
+    found = judged.figures(cases)
+    return {
+        "cells": found.cells,
+        "regret": found.regret_mean,
+        "p95": found.regret_p95,
+        "worst": found.regret_max,
+        "worse": found.worse_share,
+        "loss": found.loss_mean,
+    }
+
+
 # Seconds
 
 
@@ -272,7 +314,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=FOLDS, help="How many of the ten are gone through; of iris, all.")
     parser.add_argument("--results", type=Path, default=Path("docs/benchmarks/publishing.json"))
     parser.add_argument("--page", type=Path, default=Path("docs/benchmarks/publishing.md"))
-    parser.add_argument("--only", choices=("slides", "vinterbo", "speed"))
+    parser.add_argument("--only", choices=("slides", "vinterbo", "choosing", "speed"))
     given = parser.parse_args()
     known: dict[str, Facts] = json.loads(given.results.read_text("utf-8")) if given.results.exists() else {}
 
@@ -286,12 +328,15 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=UserWarning)  # of few rows, which is what is measured
     if given.only in {None, "speed"}:
         speed(given.folder, kept)
+    if given.only in {None, "choosing"}:
+        choosing(kept)
     if given.only in {None, "vinterbo"}:
         vinterbo(given.folder, given.folds, kept)
     if given.only in {None, "slides"}:
         slides(given.folder, given.trials, kept)
     given.page.write_text(page(known), "utf-8")
-    draw(known, given.page.parent)
+    if any(key.startswith("vinterbo") for key in known):
+        draw(known, given.page.parent)
 
 
 if __name__ == "__main__":
