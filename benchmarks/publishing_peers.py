@@ -41,10 +41,14 @@ def as_published(schema: Schema, codes: Codes) -> Published:
     order = [names.index(name) for name in schema.names]
     cells, counts = np.unique(codes[:, order], axis=0, return_counts=True)
     columns = tuple(
-        PublishedColumn(name, np.arange(size := schema[name].size), np.bincount(codes[:, place], minlength=size) * 1.0)
+        PublishedColumn(name, np.arange(schema[name].size), _counts(codes[:, place], schema[name].size))
         for name, place in zip(schema.names, order, strict=True)
     )
     return Published(schema=schema, columns=columns, cells=cells, counts=counts)
+
+
+def _counts(codes: Codes, size: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.bincount(codes, minlength=size).astype(np.float64)
 
 
 def main() -> None:
