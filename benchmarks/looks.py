@@ -11,7 +11,6 @@ table's class counts.
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import sys
 from fractions import Fraction
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fresh import FOLDERS, cells
-from roles import database_of
+from fresh import cells
+from roles import KINDS, database_of, listed
 
 from jostle.choice.learning.rehearse import seed_of
 from jostle.options import get
@@ -61,7 +60,7 @@ def loss(name: str, instance: Any, epsilon: Fraction, share: Fraction, *, used: 
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=FOLDERS)
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("role", choices=("tune", "learn"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--shares", nargs="*", type=Fraction, default=[Fraction(1, 50), Fraction(1, 10)])
@@ -70,17 +69,12 @@ def main() -> int:
     parser.add_argument("--options", nargs="*")
     given = parser.parse_args()
     task = CLASSIFICATION if given.kind == "tables" else RANGES
-    with (given.folder / "roles.csv").open(newline="", encoding="utf-8") as file:
-        wanted = [
-            row["name"]
-            for row in csv.DictReader(file)
-            if (row["folder"], row["role"]) == (FOLDERS[given.kind], given.role)
-        ]
+    inside = KINDS[given.kind]
+    wanted = [each.name for each in listed(given.folder, inside, given.role)]
     step = max(1, len(wanted) // given.databases)
-    folder = given.folder / FOLDERS[given.kind]
     ratios: dict[tuple[str, str, Fraction, bool], list[float]] = {}
     for trial in range(given.trials):
-        for database in (database_of(folder, name) for name in wanted[::step][: given.databases]):
+        for database in (database_of(given.folder / inside, name) for name in wanted[::step][: given.databases]):
             for spec, size, epsilon in cells(given.kind, trial):
                 instance = make_instance(database, spec)
                 place = size.strip() or f"epsilon {epsilon}"

@@ -35,6 +35,10 @@ class Market(ABC):
     def buy(self, wanted: Expression) -> Floats:
         """The numbers of an expression, in its shape."""
 
+    def variance(self, wanted: Expression) -> float:  # noqa: ARG002 - most have none
+        """Variance of the noise on each number of an expression: 0 where there is none."""
+        return 0.0
+
 
 OF_PROBES = frozenset({"release", "release_cells", "count", "histogram", "sum", "mean", "quantile", "parts"})
 """What a probe is asked, and the view of one is not."""
@@ -75,6 +79,10 @@ class View:
     def buy(self, wanted: Expression) -> float:
         """The one number of a private expression, with noise. Bought twice, it is paid once."""
         return float(self.market.buy(wanted)[()])
+
+    def variance(self, wanted: Expression) -> float:
+        """Variance of the noise on each number that is bought of a private expression, which is public."""
+        return self.market.variance(wanted)
 
     def buy_cells(self, wanted: Expression) -> Floats:
         """All numbers of a private expression, with noise, for one price."""

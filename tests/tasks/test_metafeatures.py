@@ -17,6 +17,7 @@ from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import ChoiceError, ProbeError
 from jostle.privacy.expressions import cells, sensitivity
+from jostle.privacy.measurements import noise_variance
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Instance, make_instance, task_of
 from jostle.tasks.classification.instances import TableInstance
@@ -195,3 +196,30 @@ def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) ->
     with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
         getattr(view, name)
     assert not hasattr(view, "shape")
+
+
+def test_evenness_and_sparsity_of_regions_are_told_in_spite_of_noise() -> None:
+    """Even, crowded and half-empty grids: with much noise, within a tenth of what they are without."""
+    even, spike, half = np.full(64, 100), np.eye(1, 64, 5, dtype=np.int64)[0] * 6400, np.repeat([200, 0], 32)
+    wanted = {"even": (1.0, 0.0), "spike": (0.0, 15 / 16), "half": (0.75, 0.5)}
+    for name, grid in (("even", even), ("spike", spike), ("half", half)):
+        table = jostle.Table.from_grid(grid)
+        known = [each for each in RANGES.bought if each.name in {"coarse_evenness", "coarse_sparsity"}]
+        stall = Stall(read_raw(known, table), table.schema)
+        exact = View(table.schema, 1.0, Replica(stall, None, seeded(0)))
+        assert [each(exact) for each in known] == pytest.approx(wanted[name])
+        for seed in range(5):
+            noisy = View(table.schema, 1.0, Replica(stall, Fraction(1, 30), seeded(seed)))
+            assert [each(noisy) for each in known] == pytest.approx(wanted[name], abs=0.1)
+            bought = Purchases(jostle.rehearse(table, seed=seed), Fraction(1, 30), distinct(known, table.schema))
+            assert [each(View(table.schema, 1.0, bought)) for each in known] == pytest.approx(wanted[name], abs=0.1)
+
+
+def test_a_view_tells_how_much_noise_is_in_what_it_buys() -> None:
+    """The same in a rehearsal as where it is bought, and none where there is none."""
+    wanted = cells("label")
+    market = Purchases(jostle.rehearse(INSTANCE.table), Fraction(1, 7), {key_of(wanted): wanted})
+    stall = Stall(read_raw([size], INSTANCE.table), INSTANCE.table.schema)
+    assert market.variance(wanted) == pytest.approx(noise_variance(Fraction(7)))
+    assert Replica(stall, Fraction(1, 7), seeded(0)).variance(wanted) == market.variance(wanted)
+    assert Replica(stall, None, seeded(0)).variance(wanted) == 0

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
 from jostle.privacy.changes import Known
-from jostle.privacy.expressions import Expression, known_of, sensitivity_of
+from jostle.privacy.expressions import Expression, known_of, sensitivity, sensitivity_of
+from jostle.privacy.measurements import noise_variance
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
 from jostle.privacy.probe import Probe
@@ -50,6 +51,10 @@ class Purchases(Market):
         if key not in self.bought:
             self.bought[key] = self.db.release_cells(wanted, self.each, site="metafeature")
         return self.bought[key]
+
+    def variance(self, wanted: Expression) -> float:
+        """Variance of the noise on what is bought."""
+        return noise_variance(sensitivity(wanted, self.db.schema) / self.each)
 
 
 def bought(db: Probe, metafeatures: Iterable[Metafeature], budget: Fraction) -> Fraction:
@@ -124,6 +129,10 @@ class Replica(Market):
             scale = max(Fraction(1), Fraction(round(STEPS * moved / self.each)))
             self.bought[key] = values + self.noise.discrete_laplace(scale, values.size).reshape(values.shape) / STEPS
         return self.bought[key]
+
+    def variance(self, wanted: Expression) -> float:
+        """Variance of the noise that would be on what is bought."""
+        return 0.0 if self.each is None else noise_variance(self.stall.values(wanted)[1] / self.each)
 
 
 def read_raw(metafeatures: Iterable[Metafeature], table: Table) -> dict[str, tuple[float, ...]]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from jostle.options.ranges.tree import Tree
 from jostle.tasks.ranges.workload import Workload
 
-__all__ = ["best_shares", "coarseness", "evenness", "exact_shares", "reading_shares", "tree_shares"]
+__all__ = ["best_shares", "coarseness", "exact_shares", "reading_shares", "tree_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -41,21 +41,6 @@ TRUST = 0.2
 """How much of that is forgone per tenfold of records times epsilon ..."""
 DOUBT = 0.1
 """... less so much."""
-
-
-def evenness(counts: NDArray[np.int64] | Floats, variance: float) -> float:
-    """From 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
-
-    It is the logarithm of how many nodes as heavy as the average record's would hold all records, over the most it can
-    be. Noise adds its variance to each square.
-    """
-    nodes = len(counts)
-    if nodes == 1:
-        return 0.0
-    total = max(float(counts.sum()), 1.0)
-    squares = float((counts.astype(np.float64) ** 2).sum()) - nodes * variance
-    alike = min(max(squares / total**2, 1 / nodes), 1.0)
-    return -math.log(alike) / math.log(nodes)
 
 
 def tree_error(shares: Floats, load: Floats, sizes: Floats) -> Floats:

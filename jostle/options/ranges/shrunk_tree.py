@@ -18,7 +18,7 @@ from jostle.options.base import option
 from jostle.options.ranges.base import GridOption, count_tree, grid_shape
 from jostle.options.ranges.looks import look_first
 from jostle.options.ranges.reading import read_leaves
-from jostle.options.ranges.shares import coarseness, evenness, reading_shares
+from jostle.options.ranges.shares import coarseness, reading_shares
 from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import halving_tree
 from jostle.parameters import share
@@ -26,6 +26,7 @@ from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
 from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.metafeatures import evenness
 from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["ShrunkTree"]

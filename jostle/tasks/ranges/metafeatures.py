@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle.privacy.expressions import cells, deviation, far_from_flat, occupied
 from jostle.privacy.nodes import Expression
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 
-__all__ = ["BOUGHT", "PUBLIC"]
+__all__ = ["BOUGHT", "PUBLIC", "evenness", "groups_of"]
 
 MOST_GROUPS = 16
 """Groups of neighbouring cells per axis, in one dimension; in several, as many in all."""
+STANDS_OUT = 2.0
+"""A group's count stands out of noise that is so many standard deviations of it."""
 
 
 @metafeature(low="epsilon is small", high="epsilon is large")
@@ -103,6 +106,35 @@ def coarse_entropy(db: View) -> float:
     return float(-(shares * np.log(shares)).sum() / math.log(max(2, len(counts)))) if len(shares) else 0.0
 
 
+def evenness(counts: NDArray[np.int64] | NDArray[np.float64], variance: float) -> float:
+    """From 0 to 1 how evenly records are spread over a level's nodes, given their noisy counts.
+
+    It is the logarithm of how many nodes as heavy as the average record's would hold all records, over the most it can
+    be. Noise adds its variance to each square.
+    """
+    nodes = len(counts)
+    if nodes == 1:
+        return 0.0
+    total = max(float(counts.sum()), 1.0)
+    squares = float((counts.astype(np.float64) ** 2).sum()) - nodes * variance
+    alike = min(max(squares / total**2, 1 / nodes), 1.0)
+    return -math.log(alike) / math.log(nodes)
+
+
+@metafeature(low="records crowd in a few regions", high="records are spread evenly over the regions")
+def coarse_evenness(db: View) -> float:
+    """How evenly records are spread over the groups, from 0 to 1, what noise adds to their squares taken off."""
+    return evenness(group_counts(db), db.variance(in_groups(db)))
+
+
+@metafeature(low="all regions hold records", high="most regions hold next to none")
+def coarse_sparsity(db: View) -> float:
+    """The share of groups that hold less than a tenth of the average, or than stands out of noise."""
+    counts = group_counts(db)
+    least = max(STANDS_OUT * math.sqrt(db.variance(in_groups(db))), float(counts.mean()) / 10)
+    return float(np.mean(counts < least))
+
+
 @metafeature(low="neighbouring regions are alike", high="neighbouring regions differ")
 def roughness(db: View) -> float:
     """How much neighbouring groups differ, as a share of records."""
@@ -136,6 +168,15 @@ def cell_deviation(db: View) -> float:
 
 PUBLIC: tuple[Metafeature, ...] = (log_epsilon, axes, log_cells)
 """Free."""
-FROM_GROUPS = (log_records, log_records_epsilon, log_epsilon_per_cell, coarse_skew, coarse_entropy, roughness)
+FROM_GROUPS = (
+    log_records,
+    log_records_epsilon,
+    log_epsilon_per_cell,
+    coarse_skew,
+    coarse_entropy,
+    coarse_evenness,
+    coarse_sparsity,
+    roughness,
+)
 BOUGHT: tuple[Metafeature, ...] = (*FROM_GROUPS, unevenness, occupancy, cell_deviation)
 """Bought: the groups' counts, and one number for each of the last three."""

@@ -12,13 +12,13 @@ from scipy.optimize import minimize
 from jostle.options.ranges.shares import (
     best_shares,
     coarseness,
-    evenness,
     exact_shares,
     reading_shares,
     tree_error,
     tree_shares,
 )
 from jostle.options.ranges.tree import Tree, grid_tree, halving_tree, least_squares, variances
+from jostle.tasks.ranges.metafeatures import evenness
 from jostle.tasks.ranges.workload import Workload
 
 
