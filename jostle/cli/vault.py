@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +10,14 @@ import typer
 
 from jostle.cli.saying import Json, headline, say, say_json, table
 from jostle.errors import SchemaError
+from jostle.visible import visible
 
 if TYPE_CHECKING:
     from jostle.privacy.vault import FileVault
 
 __all__ = ["app", "backup", "create", "raise_promise", "show"]
 
+LOG = logging.getLogger(__name__)
 app = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)
 
 File = Annotated[Path, typer.Argument(metavar="VAULT", help="The vault file.")]
@@ -40,6 +43,7 @@ def create(
     relation, columns = _facts(schema, neighbours)
     keeper = FileVault(vault)
     keeper.create(promise, relation, columns)
+    LOG.info("%s", visible(f"made {vault}: epsilon {show_amount(promise)}"))
     say(f"made {vault}: epsilon {show_amount(promise)} is promised, under {relation}", _as_data(keeper), json_)
 
 
@@ -77,6 +81,7 @@ def raise_promise(
     keeper = FileVault(vault)
     account = keeper.raise_promise(recordable(epsilon_amount(epsilon), "epsilon"), reason)
     promise, left = show_amount(account.promise), show_amount(account.left)
+    LOG.info("%s", visible(f"raised {vault} to epsilon {promise}: {reason}"))
     say(f"{vault}: epsilon {promise} is promised now, {left} of it left", _as_data(keeper), json_)
 
 
@@ -90,6 +95,7 @@ def backup(
     from jostle.privacy.vault import FileVault  # noqa: PLC0415
 
     keeper = FileVault(FileVault(vault).backup(copy))
+    LOG.info("%s", visible(f"copied {vault} to {copy}"))
     say(f"copied {vault} to {copy}; put it back where the vault was, never beside it", _as_data(keeper), json_)
 
 

@@ -5,6 +5,7 @@ Listing a folder reads names and first lines; the rest of a file is read when it
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from jostle.tables.csv_lines import CSV_ENDINGS
 from jostle.tables.guard import guarded
 from jostle.tables.private_files import GRID_ENDING, check_public, read_public
 from jostle.tables.readers import PARQUET_ENDINGS, header, read_columns
+from jostle.visible import visible
 
 __all__ = [
     "GROUPS",
@@ -37,6 +39,7 @@ __all__ = [
     "stem_of",
 ]
 
+LOG = logging.getLogger(__name__)
 GROUPS = "groups.toml"
 """A file that says which of a folder's databases share people: lines such as census = ["adult", "adult_1995"]."""
 GROUPS_FILE = FileKind("list of groups", CorpusError, 'write lines such as group = ["a", "b"]', most_bytes=1 << 25)
@@ -105,7 +108,9 @@ def read_folder(
     if not root.is_dir():
         raise CorpusError(f"there is no folder {root}", fix="check the path")
     found = [(path, _looked_at(path, label)) for path in _files(root, subfolders=subfolders)]
-    return assembled(root, found, groups_content(root / GROUPS, read_public), groups or {})
+    corpus = assembled(root, found, groups_content(root / GROUPS, read_public), groups or {})
+    LOG.info("%s", visible(f"{root}: {len(corpus)} public databases, {len(corpus.problems)} files that are none"))
+    return corpus
 
 
 def groups_content(path: Path, read: Callable[..., FileContent]) -> FileContent | JostleError | None:

@@ -1,7 +1,8 @@
-"""Progress of long work: a bar with the time left on a terminal, and nothing elsewhere."""
+"""Progress of long work: a bar with the time left on a terminal, and lines of `logging` for whoever wants them."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from jostle.visible import visible
 
 __all__ = ["Progress", "Stage", "shown_progress", "silent"]
 
+LOG = logging.getLogger(__name__)
 MOST_SAID = 100
 """Letters beside a bar."""
 
@@ -31,6 +33,7 @@ class Stage:
 
     def doing(self, text: str) -> None:
         """Say what is being done."""
+        LOG.debug("%s", visible(f"{self.title}: {text}" if self.title else text))
         if self.bar is not None:
             self.bar.update(self.task, description=visible(f"{self.title}: {text}"[:MOST_SAID]))
 
@@ -44,8 +47,9 @@ class Progress:
     @contextmanager
     def stage(self, title: str, total: int | None) -> Iterator[Stage]:
         """Show a stage while it lasts."""
+        LOG.info("%s", visible(title))
         if not self.shown:
-            yield Stage()
+            yield Stage(title=title)
             return
         from rich.console import Console  # noqa: PLC0415 - for terminals only
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -47,6 +48,8 @@ from jostle.tasks.metafeature import Metafeature, distinct, version_of
 from jostle.visible import visible
 
 __all__ = ["MkChoiceMaker", "Training", "share_of"]
+
+LOG = logging.getLogger(__name__)
 
 LEARNING = 3
 """Of the code that learns: raised when the same rehearsals come to make another maker."""
@@ -116,9 +119,11 @@ class Training:
         cases = self.cases(maker, history)
         learners = self.learners(maker)
         with progress.stage(f"{maker.label}: learning from {len(cases):,} rehearsals", None) as said:
-            return learn(
+            learned = learn(
                 cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.doing
             )
+        LOG.info("%s", visible(f"{maker.label}: {learned.summary}"))
+        return learned
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """The cases to learn from."""
