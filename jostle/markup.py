@@ -1,4 +1,4 @@
-"""Texts as parts of a web page: nothing in them is taken for markup, and nothing in them steers what is shown.
+"""Texts as parts of a web page or a picture: nothing in them is taken for markup, and nothing steers what is shown.
 
 Sites, labels, columns and names come from whoever wrote a program, and a page with what they wrote is opened by others.
 """
@@ -10,7 +10,7 @@ from html import escape
 
 from jostle.visible import visible, visible_lines
 
-__all__ = ["fact_table", "pre", "words"]
+__all__ = ["fact_table", "in_picture", "pre", "words"]
 
 
 def words(text: str) -> str:
@@ -20,6 +20,15 @@ def words(text: str) -> str:
     '&lt;b&gt; &quot;a&quot; &amp; b'
     """
     return escape(visible(text), quote=True)
+
+
+def in_picture(text: str) -> str:
+    r"""A text on one line, for a figure of matplotlib, which takes what stands between dollar signs for a formula.
+
+    >>> print(in_picture("$x$"))
+    \$x\$
+    """
+    return visible(text).replace("$", r"\$")
 
 
 def pre(text: str) -> str:

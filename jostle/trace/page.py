@@ -5,6 +5,7 @@ Everything on it is in the trace or was released; all texts go through `jostle.m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -30,12 +31,14 @@ body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-ser
 .jostle .left{background:transparent}
 .jostle .wide{overflow-x:auto}
 .jostle table{border-collapse:collapse;font-size:.875rem}
-.jostle th,.jostle td{text-align:left;vertical-align:top;padding:.2rem .75rem .2rem 0}
+.jostle th,.jostle td{overflow-wrap:normal;text-align:left;vertical-align:top;padding:.2rem .75rem .2rem 0}
 .jostle td{border-top:1px solid #8884}.jostle pre{overflow-x:auto;font-size:.8125rem}
 .jostle svg{width:100%;height:auto;max-width:45rem}.jostle .loss{display:flex;align-items:center;gap:.5rem}
 .jostle .loss i{display:block;height:.7rem;background:#5b84ab}
-.jostle .taken{font-weight:700}
+.jostle .taken{font-weight:700}.jostle svg.among{width:15rem;max-width:none}.jostle h4{margin:.75rem 0 0}
 """
+THIRD = 80
+"""Of a line's width."""
 MOST_LINES = 400
 """Of a trace, on a page: the file has all."""
 
@@ -146,16 +149,50 @@ def _choice(explanation: Explanation) -> str:
     taken = dict(choice.taken)
     at = "" if choice.places == 1 else f", at {choice.places:,} places"
     named = choice.label if choice.site == choice.label else f"{choice.label} at {choice.site}"
-    seen = [
-        (name, f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}") for name, least, most in choice.seen
-    ]
     parts = [f'<article class="choice"><h3>{words(f"{explanation.number}. {named}{at}")}</h3>']
     parts.append(f"<p>took {words(', '.join(taken) or 'nothing')}{words(f': {choice.why}' if choice.why else '')}</p>")
     if explanation.expected:
         parts.append(f'<div class="wide">{_losses(explanation, taken)}</div>')
-    if seen:
-        parts.append(f"<details><summary>what it saw</summary>{fact_table(('fact', 'value'), seen)}</details>")
+    if choice.seen:
+        parts.append(f'<h4>What it saw</h4><div class="wide">{_seen(choice)}</div>')
     return "".join(parts) + "</article>"
+
+
+def _seen(choice: Chosen) -> str:
+    """A row for each fact: as bought or public, and where that lies among the databases learned from."""
+    usual = {name: (low, high) for name, low, high in choice.usual}
+    rows = []
+    for name, least, most in choice.seen:
+        value = f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+        drawn = _among(name, (least + most) / 2, *usual[name]) if name in usual else ""
+        rows.append(f"<tr><td>{words(name)}</td><td>{value}</td><td>{drawn}</td></tr>")
+    head = "<th>fact</th><th>value</th>" + ("<th>among the databases it learned from</th>" if usual else "<th></th>")
+    note = "<p>Marked is this table; a third of those databases lies in each part.</p>" if usual else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _among(name: str, value: float, low: float, high: float) -> str:
+    """A line in three parts of a third of the databases each, with a mark where a number lies: never off the line."""
+    width = high - low or abs(high) or 1.0
+    if value == low == high:
+        place = 1.5
+    elif value < low:
+        place = math.exp((value - low) / width)
+    elif value > high:
+        place = 3 - math.exp((high - value) / width)
+    else:
+        place = 1 + (value - low) / width
+    text = 'font-size="11" fill="currentColor" text-anchor="middle" font-family="system-ui,sans-serif"'
+    zones = "".join(
+        f'<rect x="{THIRD * number}" y="6" width="{THIRD - 2}" height="8" fill="{fill}"/>'
+        for number, fill in enumerate(("#8fb0cd", "#cfdeeb", "#8fb0cd"))
+    )
+    return (
+        f'<svg class="among" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * THIRD} 30" role="img" '
+        f'aria-label="{words(f"{name}: {value:.4g}; the middle third is {low:.4g} to {high:.4g}")}">{zones}'
+        f'<circle cx="{place * THIRD:.1f}" cy="10" r="6" fill="#b3261e"/>'
+        f'<text x="{THIRD}" y="28" {text}>{low:.4g}</text><text x="{2 * THIRD}" y="28" {text}>{high:.4g}</text></svg>'
+    )
 
 
 def _losses(explanation: Explanation, taken: dict[str, int]) -> str:

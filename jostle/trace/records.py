@@ -156,6 +156,9 @@ class Chosen:
     taken: tuple[tuple[str, int], ...] = field(converter=counts)
     """Alternative, and at how many places it was taken; those not taken are left out."""
     why: str = field(converter=text)
+    usual: tuple[Span, ...] = field(default=(), converter=spans)
+    """Of what was seen, where that is known: a third of the databases learned from is below the one number, a third
+    above the other."""
 
     @classmethod
     def one(
@@ -167,6 +170,7 @@ class Chosen:
         seen: Mapping[str, float] | None = None,
         predicted: Mapping[str, tuple[float, float]] | None = None,
         why: str = "",
+        usual: Mapping[str, tuple[float, float]] | None = None,
     ) -> Chosen:
         """The record of a choice at one place."""
         return cls(
@@ -176,6 +180,7 @@ class Chosen:
             tuple((name, loss, spread) for name, (loss, spread) in (predicted or {}).items()),
             ((taken, 1),),
             why,
+            tuple((name, low, high) for name, (low, high) in (usual or {}).items()),
         )
 
     @property

@@ -48,6 +48,7 @@ class Explanation:
             "predicted": [{"name": name, "loss": loss, "spread": spread} for name, loss, spread in self.expected],
             "taken": dict(choice.taken),
             "why": choice.why,
+            "usual": {name: [low, high] for name, low, high in choice.usual},
             "second": self.second,
         }
 
@@ -79,8 +80,9 @@ class Explanation:
         return f"at {choice.places:,} places took {counted}"
 
     def _seen(self) -> str:
+        usual = {name: f" (usual is {low:.4g} to {high:.4g})" for name, low, high in self.choice.usual}
         said = [
-            f"{name} {least:.4g}" if least == most else f"{name} {least:.4g} to {most:.4g}"
+            (f"{name} {least:.4g}" if least == most else f"{name} {least:.4g} to {most:.4g}") + usual.get(name, "")
             for name, least, most in self.choice.seen
         ]
         return ", ".join(said) or "nothing"

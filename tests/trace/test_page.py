@@ -24,6 +24,7 @@ from jostle.trace.page import segments, whole_page
 from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, Record, Refused, Released, Trace, Trusted
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b[2K&amp;"
+finite = st.floats(-1e12, 1e12)
 VOID = {"meta", "img", "br", "rect", "link", "input"}
 
 
@@ -145,6 +146,36 @@ def test_what_parts_spent_last_and_an_unlimited_rehearsal_are_said_as_far_as_kno
     part = Charged("a=1/count", "Laplace", Fraction(1, 5), Fraction(1, 5), None)
     assert [each.site for each in segments(opened, [part])] == ["left, but for what parts have spent since"]
     assert segments(Opened("add_remove", False, None, None, ("a",), None), [part]) == ()
+
+
+@given(finite, finite, finite)
+def test_what_was_seen_is_marked_on_a_line_among_what_was_learned_from(value: float, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    chosen = Chosen.one("choice", "choice", "a", seen={"rows": value, "b": 2.0}, usual={"rows": (low, high)})
+    page = checked(whole_page((*HOSTILE[:1], chosen), title="t"))
+    (mark,) = [attributes for tag, attributes in page.tags if tag == "circle"]
+    place = float(mark["cx"] or "nan") / 80
+
+    assert 0 <= place <= 3
+    if value < low:
+        assert place <= 1.01
+    elif value > high:
+        assert place >= 1.99
+    else:
+        assert 0.99 <= place <= 2.01
+
+
+def test_a_maker_says_what_is_usual_among_the_databases_that_it_learned_from() -> None:
+    counts = np.random.default_rng(0).multinomial(4000, np.full(64, 1 / 64)).reshape(8, 8)
+    trace = Trace()
+    db = jostle.rehearse(Table.from_grid(counts), epsilon=1, trace=trace)
+    jostle.pretrained("ranges-2d")(db, epsilon=1)
+    (chosen,) = [record for record in trace.records if isinstance(record, Chosen)]
+
+    assert [name for name, _, _ in chosen.usual] == [name for name, _, _ in chosen.seen]
+    assert all(low <= high for _, low, high in chosen.usual)
+    drawn = [tag for tag, _ in checked(whole_page(trace.records, title="t")).tags if tag == "circle"]
+    assert len(drawn) == len(chosen.seen)
 
 
 def test_a_table_shows_its_schema_and_neither_rows_nor_how_many() -> None:

@@ -8,7 +8,7 @@ choose by is known to the Option that is run (`Probe.known`), which need not buy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -51,6 +51,8 @@ class Choosing:
     why: str
     left: Fraction
     """The budget after metafeatures."""
+    usual: Mapping[str, tuple[float, float]]
+    """Of what was seen, what is usual among the databases that were learned from: the middle third."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -186,6 +188,7 @@ class ChoiceMaker(Option[Answer]):
             prediction=prediction,
             why=trained.why(seen, looked_at, chosen, prediction),
             left=budget - each * len(market.bought),
+            usual={metafeature.name: ends for metafeature, ends in zip(looked_at, trained.usual, strict=True)},
         )
 
     def _repr_html_(self) -> str:
@@ -202,4 +205,7 @@ class ChoiceMaker(Option[Answer]):
         }
         taken = self.among[choosing.chosen].name
         why = f"{choosing.why}; it was learned to keep small {self.judge.about or self.judge.name}"
-        db.note_choice(Chosen.one("choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=why))
+        chosen = Chosen.one(
+            "choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=why, usual=choosing.usual
+        )
+        db.note_choice(chosen)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.options.models.plot import plot_terms
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model, apart, check_numbers
 
@@ -85,6 +86,10 @@ class AdditiveModel(Model):
                 where = ", ".join(f"{name} = {value}" for name, value in zip(term.columns, each, strict=True))
                 best = int(np.argmax(weights))
                 yield f"{where}: {self.classes[best]} {weights[best] - np.mean(weights):+.2f}"
+
+    def plot(self) -> Any:
+        """A matplotlib figure of what each value adds to each class; needs the `report` extra."""
+        return plot_terms(self)
 
     def facts(self) -> dict[str, Any]:
         """The start and the terms."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.options.models.plot import plot_tree
 from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model, apart, check_numbers
@@ -82,6 +83,10 @@ class BayesTreeModel(Model):
         lines = self.tree.text().split("\n")
         terms = self.weights.shape[1]
         return "\n".join([*lines[:MOST_LINES], f"each leaf has a naive Bayes model of its own, of {terms} values"])
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the tree, with how the leaves lean; needs the `report` extra."""
+        return plot_tree(self.tree)
 
     def facts(self) -> dict[str, Any]:
         """The tree's facts, and the log-odds."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from jostle.markup import in_picture
 from jostle.tasks.figure import new_figure
 
 __all__ = ["plot_marginals"]
@@ -52,16 +53,16 @@ def plot_marginals(published: DrawnData) -> Any:
     count = len(published.columns)
     down = -(-count // ACROSS)
     figure = new_figure(4.2 * min(count, ACROSS), 0.6 + 2.9 * down)
-    figure.suptitle(published.made_by)
+    figure.suptitle(in_picture(published.made_by))
     for place, column in enumerate(published.columns):
         axes = figure.add_subplot(down, min(count, ACROSS), place + 1)
         places = np.arange(len(column.counts))
         axes.bar(places, published.marginal(column.name), width=0.8, color="#9ebcda", label="published rows")
         axes.plot(places, column.counts, "o", color="#8c2d04", markersize=3, label="noisy counts")
-        axes.set_title(column.name, fontsize=9)
+        axes.set_title(in_picture(column.name), fontsize=9)
         axes.tick_params(labelsize=6)
         if len(places) <= MOST_NAMED:
-            axes.set_xticks(places, published.group_names(column.name), rotation=60, ha="right")
+            axes.set_xticks(places, list(map(in_picture, published.group_names(column.name))), rotation=60, ha="right")
         if not place:
             axes.legend(fontsize=6)
     return figure

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.markup import in_picture
 from jostle.tables.columns import Column, Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.figure import new_figure
@@ -81,11 +82,6 @@ def _edges(column: Column) -> NDArray[np.float64]:
 
 
 def _name(axis: Any, column: Column, name: str) -> None:
-    axis.set_label_text(_plain(name))
+    axis.set_label_text(in_picture(name))
     if not isinstance(column, Numeric) and column.size <= MOST_NAMES:
-        axis.set_ticks(range(column.size), [_plain(label) for label in column.labels])
-
-
-def _plain(text: str) -> str:
-    """A text in which no part is taken for a formula."""
-    return text.replace("$", r"\$")
+        axis.set_ticks(range(column.size), [in_picture(label) for label in column.labels])

@@ -203,6 +203,7 @@ def _follows(maker: ChoiceMaker, schema: Schema, records: Sequence[Record]) -> C
         seen={each.name: value for each, value in zip(looked_at, seen, strict=True)},
         predicted={maker.among[place].name: (found.losses[place], found.spreads[place]) for place in found.order},
         why=f"{why}; it was learned to keep small the share of held-out rows predicted wrongly",
+        usual={each.name: ends for each, ends in zip(looked_at, maker.trained.usual, strict=True)},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from tables_of_labels import arrow, correlated, table_of
 
 import jostle
-from jostle import Categorical, Schema
+from jostle import Categorical, Numeric, Schema
 from jostle.errors import OptionError, TableError
 from jostle.options import get
 from jostle.options.models.additive import AdditiveModel, Term
@@ -95,6 +96,21 @@ def test_the_plot_shows_every_node() -> None:
     assert {"colour", "weight", "yes (0.80)", "no (0.70)", "no (0.90)", "light to middle"} <= set(texts)
     with pytest.raises(OptionError, match="no tree 1"):
         by_hand().plot(1)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_model_is_drawn_whatever_things_are_called(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    columns = {"$x^$": Categorical(["$", "b_{"]), "n": Numeric(0, 4, bins=3), "y": Categorical(["$_", "no"])}
+    rows = {"$x^$": ["$", "b_{"] * 60, "n": [0.5, 3.5] * 60, "y": ["$_", "no"] * 60}
+    db = jostle.rehearse(jostle.Table.from_frame(rows, Schema(columns, label="y")), seed=1)
+    drawn = io.BytesIO()
+    figure = get(name)(db, epsilon=50).plot()
+    figure.savefig(drawn)
+
+    assert drawn.getvalue()[:4] == b"\x89PNG"
+    if name == "NaiveBayes":
+        assert {axes.get_title() for axes in figure.axes} == {r"\$x^\$", "n"}
 
 
 def test_forests_vote_or_average() -> None:
