@@ -12,6 +12,11 @@ import pyarrow as pa
 import pytest
 from processes import ran
 
+import jostle
+from jostle.options.base import forget
+from jostle.options.registry import get
+from jostle.tables.made_up import made_up
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -33,9 +38,13 @@ def test_python_blocks_run_one_after_the_other(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"frame": frame, "X": frame.select(["age", "region"]).to_pandas(), "y": frame["smokes"]}
     code = blocks("python")
-    assert len(code) == 3
+    assert len(code) == 4
     for block in code:
         exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - this is the test
+    own = get("DeepWhereMany")
+    forget("DeepWhereMany")
+    public = jostle.Table.from_frame(made_up(names["schema"], 300), names["schema"])
+    assert own(jostle.rehearse(public, epsilon=1), epsilon=1).classes == ("no", "yes")
     assert names["db"].spent == Fraction("0.85")
     assert names["clf"].account().left == Fraction("0.15") - 5 * Fraction("0.025")
     assert set(names["model"].predict(frame)) <= {"no", "yes"}
@@ -55,3 +64,7 @@ def test_every_command_the_readme_lists_exists() -> None:
     done = ran("-m", "jostle", "--help", check=True)
     assert listed
     assert all(command in done.stdout for command in listed)
+
+
+def test_it_is_short() -> None:
+    assert README.count("\n") <= 200
