@@ -36,6 +36,7 @@ body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-ser
 .jostle svg{width:100%;height:auto;max-width:45rem}.jostle .loss{display:flex;align-items:center;gap:.5rem}
 .jostle .loss i{display:block;height:.7rem;background:#5b84ab}
 .jostle .taken{font-weight:700}.jostle svg.among{width:15rem;max-width:none}.jostle h4{margin:.75rem 0 0}
+@media(max-width:40rem){.jostle svg:not(.among) text{font-size:18px}}
 """
 THIRD = 80
 """Of a line's width."""
