@@ -18,28 +18,32 @@ from PIL import Image
 
 import jostle
 from jostle import Numeric, Schema, Table, Trace
+from jostle.corpora.generators_grids import generated_grids
+from jostle.tasks import RANGES
 from jostle.trace.page import whole_page
 
 ROOT = Path(__file__).parent.parent
 WIDTHS = {"desktop": 1280, "phone": 500}
 """Chromium's windows are at least 500 wide."""
 COLOURS = 64
-SIDE = 64
+LOOKS = RANGES.metafeatures[:3]
+GRIDS = 40
 
 
 def report() -> str:
-    """The page of a run on rows that are made up: a count, and a map by the maker that came with Jostle."""
+    """The page of a run on rows that are made up: a count, and incomes by a maker that learns from made-up columns."""
     random = np.random.default_rng(4)
-    rows = {
-        "west": np.clip(random.normal(30, 12, 6000), 0, SIDE - 0.1),
-        "north": np.clip(random.gamma(3, 8, 6000), 0, SIDE - 0.1),
-    }
-    schema = Schema({name: Numeric(0, SIDE, bins=SIDE) for name in rows})
+    rows = {"income": np.clip(random.gamma(3, 14_000, 6_000), 0, 120_000)}
+    schema = Schema({name: Numeric(0, 120_000, bins=64) for name in rows})
     trace = Trace()
     db = jostle.rehearse(Table.from_frame(rows, schema), epsilon=2, seed=3, trace=trace)
     db.count("0.1")
-    answer = jostle.pretrained("ranges")(db, epsilon=1)
-    return whole_page(trace.records, title="A map of made-up people", answer=answer._repr_html_())
+    grids = [each for each in generated_grids(GRIDS).grids if len(each.shape) == 1][:8]
+    maker = jostle.MkChoiceMaker(
+        among=["Identity", "UniformGrid", "Uniform"], informed_by=LOOKS, trained_on=grids, label="incomes"
+    )
+    answer = maker(db, epsilon=1)
+    return whole_page(trace.records, title="Incomes of made-up people", answer=answer._repr_html_())
 
 
 def taken(browser: str, page: Path, out: Path, width: int, height: int) -> None:

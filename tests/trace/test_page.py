@@ -165,19 +165,6 @@ def test_what_was_seen_is_marked_on_a_line_among_what_was_learned_from(value: fl
         assert 0.99 <= place <= 2.01
 
 
-def test_a_maker_says_what_is_usual_among_the_databases_that_it_learned_from() -> None:
-    counts = np.random.default_rng(0).multinomial(4000, np.full(64, 1 / 64)).reshape(8, 8)
-    trace = Trace()
-    db = jostle.rehearse(Table.from_grid(counts), epsilon=1, trace=trace)
-    jostle.pretrained("ranges-2d")(db, epsilon=1)
-    (chosen,) = [record for record in trace.records if isinstance(record, Chosen)]
-
-    assert [name for name, _, _ in chosen.usual] == [name for name, _, _ in chosen.seen]
-    assert all(low <= high for _, low, high in chosen.usual)
-    drawn = [tag for tag, _ in checked(whole_page(trace.records, title="t")).tags if tag == "circle"]
-    assert len(drawn) == len(chosen.seen)
-
-
 def test_a_table_shows_its_schema_and_neither_rows_nor_how_many() -> None:
     schema = Schema({"age": Numeric(0, 100, bins=7), EVIL[:8]: Categorical(["x", "y"])})
     frames = [{"age": [12345.5] * rows, EVIL[:8]: ["x"] * rows} for rows in (3, 977)]
