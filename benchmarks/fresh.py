@@ -16,27 +16,19 @@ import csv
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from attrs import evolve
 from joblib import Parallel, delayed
+from left_out import maker
 from roles import KINDS, ROLES, database_of, listed
 
-from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.learning.rehearse import seed_of
-from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SHIPPED, rehearsals_of
-from jostle.choice.makers.training import SINGLE_BEST, Way, fit_way, single_best
+from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.roles import known
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.options import get
 from jostle.privacy.opening import rehearse
-from jostle.programs import shipped_choice
 from jostle.tasks import CLASSIFICATION, RANGES
 from jostle.tasks.base import make_instance
 
@@ -51,24 +43,6 @@ def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, st
         yield from ((TableSpec(seed=1000 + trial), "", epsilon) for epsilon in EPSILONS)
     else:
         yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
-
-
-@lru_cache(maxsize=64)
-def maker(name: str, without: str) -> ChoiceMaker:
-    """Return a maker that came with Jostle; if it learned from a group, as it would be without that."""
-    made, shipped = shipped_choice(name), SHIPPED[name]
-    trained, history = made.trained, rehearsals_of(name)
-    of_group = {digest for digest in history.databases if known()[digest].group == without}
-    cases = cases_of(history, made.among, epsilons=None, judge=shipped.judge)
-    kept = cases.only(lambda instance: instance.database not in of_group)
-    if len(kept) == len(cases):
-        return made
-    everything = np.ones(len(kept), dtype=np.bool_)
-    single = single_best(kept.spent(Fraction(0)), kept.weights(everything), kept.floor)
-    looked_at = trained.check(made.among, made.informed_by)
-    learner = {each.name: each for each in (*LEARNERS, SINGLE_BEST.learner)}[trained.learner]
-    fitted = fit_way(kept, Way(looked_at, trained.share, learner, trained.lead))
-    return made.with_trained(evolve(trained, fitted=fitted, single=single))
 
 
 def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: str | None) -> list[list[Any]]:
