@@ -104,10 +104,11 @@ class CountedTree:
 
         What is known of a region that no partition cuts stands at the leaves.
         """
-        nodes, held = [], []
+        nodes: list[Places] = []
+        held: list[tuple[Places, Floats, Floats]] = []
         weighted, precision = np.zeros(len(self.regions)), np.zeros(len(self.regions))
         for starts, sums, weights in zip(self.tree.starts, self.weighted, self.precision, strict=True):
-            # A node that is part of an uncut region begins where none does; a region goes down to the last level.
+            # A node that is part of an uncut region begins where none does; a region is in all levels below its own.
             here = np.intersect1d(starts, self.regions, assume_unique=True)
             inside = np.diff(np.searchsorted(self.regions, np.append(starts, len(self.tree.order))))
             places = np.searchsorted(here, starts)
@@ -115,10 +116,9 @@ class CountedTree:
             region = np.searchsorted(self.regions, starts[lower])
             weighted[region] += sums[lower]
             precision[region] += weights[lower]
-            nodes.append(here)
-            held.append((places[upper], sums[upper], weights[upper]))
-            if len(here) == len(self.regions):
-                break
+            if not nodes or len(nodes[-1]) < len(self.regions):
+                nodes.append(here)
+                held.append((places[upper], sums[upper], weights[upper]))
         held[-1] = (np.arange(len(self.regions)), weighted, precision)
         counts, noise = [], []
         for here, (places, sums, weights) in zip(nodes, held, strict=True):

@@ -72,6 +72,20 @@ def test_the_fit_is_least_squares_over_all_rounds(seed: int) -> None:
     np.testing.assert_allclose(leaves, expected, rtol=1e-6)
 
 
+def test_a_cell_that_is_alone_before_the_last_level_keeps_its_counts() -> None:
+    """Of three cells the first is alone at the middle level already, and is counted at the last one."""
+    tree = halving_tree((3,))
+    alone = next(level for level, starts in enumerate(tree.starts) if len(starts) == 2)
+    (single,) = np.flatnonzero(np.diff(tree.starts[alone], append=3) == 1)
+    partition = [np.zeros(len(starts), dtype=bool) for starts in tree.starts]
+    partition[alone][1 - single] = True
+    partition[-1][np.searchsorted(tree.starts[-1], tree.starts[alone][single])] = True
+    counts = np.array([40, 8]) if single == 0 else np.array([8, 40])
+    found, leaves = CountedTree.nothing(tree).and_counts(partition, counts, 2.0).leaves()
+    assert sorted(leaves.tolist()) == pytest.approx([8, 40])
+    assert sorted(found.spread(leaves).tolist()) == pytest.approx([4, 4, 40])
+
+
 def levels_of(tree: Tree, partition: list[np.ndarray]) -> np.ndarray:
     """The level of each cell's region, in the tree's order."""
     found = np.full(len(tree.order), -1)
