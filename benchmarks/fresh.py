@@ -1,12 +1,13 @@
 """How Options and shipped makers do on databases of a role, as rows that a measure of choosing reads.
 
-    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv [--trials T] [--judge auc]
+    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv [--trials T] [--judges error auc]
 
 FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
-way, loss. Tables are asked at epsilon 0.1, 0.5 and 2; of a grid's shape as many records are drawn as make records times
-epsilon 100, 1,000, 10,000 and 100,000 at epsilon 0.1. On what makers learned from, each chooses by what it learns
-without the group at hand. Databases to be judged by are for the printed figures, once a release. Files that are called
-KIND-ROLE.csv in one folder are shown side by side by `--roles` of choosing.py, histograms.py and trees.py.
+way, loss. With several judges, each but the first has a file of its own: OUT-auc.csv. Tables are asked at epsilon 0.1,
+0.5 and 2; of a grid's shape as many records are drawn as make records times epsilon 100, 1,000, 10,000 and 100,000 at
+epsilon 0.1. On what makers learned from, each chooses by what it learns without the group at hand. Databases to be
+judged by are for the printed figures, once a release. Files that are called KIND-ROLE.csv in one folder are shown side
+by side by `--roles` of choosing.py, histograms.py and trees.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,14 +47,14 @@ def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, st
         yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
 
 
-def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: str | None) -> list[list[Any]]:
-    """Return the rows of one trial on one database."""
+def tried(kind: str, database: PublicDatabase, group: str, trial: int, judges: list[str]) -> list[list[Any]]:
+    """Return the rows of one trial on one database, each with the losses by all judges at its end."""
     task, names = (CLASSIFICATION, CLASSIFIERS) if kind == "tables" else (RANGES, GRIDS)
     ways: dict[str, Any] = {
         **{name: get(name) for name in names},
         **{name: maker(name, group) for name in MAKERS[kind]},
     }
-    loss_of = task.judges[0] if judge is None else task.judge(judge)
+    losses = [task.judge(name) for name in judges] or [task.judges[0]]
     rows = []
     for spec, size, epsilon in cells(kind, trial):
         instance = make_instance(database, spec)
@@ -60,7 +62,8 @@ def tried(kind: str, database: PublicDatabase, group: str, trial: int, judge: st
             seed = seed_of(instance.key, name, epsilon, trial)
             db = rehearse(instance.table, epsilon=epsilon, seed=seed)
             answer = way(db, *instance.questions, epsilon=Fraction(epsilon))
-            rows.append([group, database.name + size, epsilon, trial, name, loss_of.loss(instance, answer)])
+            found = [judge.loss(instance, answer) for judge in losses]
+            rows.append([group, database.name + size, epsilon, trial, name, *found])
     return rows
 
 
@@ -72,7 +75,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--trials", type=int, default=4)
-    parser.add_argument("--judge", help="A judge of the task, instead of its own.")
+    parser.add_argument("--judges", nargs="*", default=[], help="Judges of the task, instead of its own.")
     given = parser.parse_args()
     inside = KINDS[given.kind]
     jobs = [
@@ -81,14 +84,18 @@ def main() -> int:
         for trial in range(given.trials)
     ]
     found = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
-        delayed(tried)(given.kind, *job, given.judge) for job in jobs
+        delayed(tried)(given.kind, *job, given.judges) for job in jobs
     )
-    with given.out.open("w", newline="", encoding="utf-8") as file:
-        write = csv.writer(file).writerow
-        write(["group", "database", "epsilon", "trial", "way", "loss"])
+    names = given.judges or [""]
+    outs = [given.out, *(given.out.with_stem(f"{given.out.stem}-{name}") for name in names[1:])]
+    with ExitStack() as files:
+        writers = [csv.writer(files.enter_context(out.open("w", newline="", encoding="utf-8"))) for out in outs]
+        for writer in writers:
+            writer.writerow(["group", "database", "epsilon", "trial", "way", "loss"])
         for rows in found:
             for row in rows:
-                write(row)
+                for writer, loss in zip(writers, row[5:], strict=True):
+                    writer.writerow([*row[:5], loss])
     return 0
 
 
