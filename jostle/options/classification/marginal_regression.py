@@ -3,8 +3,8 @@
 What a regression needs to know of the rows is how each attribute goes with the label, and how attributes go with each
 other. Both are in tallies of few columns, which have little noise; all else is computed from these:
 
-- Class counts say how many rows there are, and so how many attributes can be heard. Where that is not all of them, some
-  are picked by which the label is best told, all classes counting alike.
+- Class counts, bought unless they are known well enough, say how many rows there are, and so how many attributes can be
+  heard. Where that is not all of them, some are picked by which the label is best told, all classes counting alike.
 - Counts by value and class of these attributes, smoothed (`smoothed_tables`), say how values speak for classes. By
   themselves they make naive Bayes.
 - Where rows are many, counts by pairs of values, put together into few groups, say how far attributes repeat each
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from jostle.options.base import option
 from jostle.options.classification.attribute_weights import attribute_weights, groups_of, thresholds
 from jostle.options.classification.base import Classifier
+from jostle.options.classification.looks import ClassCounts, class_counts, several_counts
 from jostle.options.classification.noisy_numbers import averaged, noise_variance
 from jostle.options.classification.smoothed_tables import SmoothedTable, smoothed_tables
 from jostle.options.models.additive import AdditiveModel, Term
@@ -90,16 +91,14 @@ class MarginalRegression(Classifier):
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """Log-odds per value of the attributes that are heard."""
-        schema, first = db.schema, epsilon * self.classes_share
-        rest = epsilon - first
-        kernel = Counts.of(schema.label or "")
-        bought = db.measure(kernel, first, site="classes").astype(np.float64)
-        classes = bought, noise_variance(kernel, schema, first)
-        rows = max(1.0, float(bought.sum())) if db.rows is None else float(db.rows)
-        names, rest = self._heard(db, rows, rest, bought)
+        schema = db.schema
+        known = class_counts(db, epsilon * self.classes_share)
+        rest = epsilon - known.cost
+        rows = max(1.0, float(known.counts.sum())) if db.rows is None else float(db.rows)
+        names, rest = self._heard(db, rows, rest, known.counts)
         paired = self._paired(rows, rest, len(names))
         at_pairs = rest * self.pair_share if paired else Fraction(0)
-        said = _said(db, names, classes, rest - at_pairs)
+        said = _said(db, names, known, rest - at_pairs)
         weights = self._weights(db, said, paired, at_pairs) if paired else np.ones(len(names))
         terms = tuple(
             Term((name,), weight * table.lifts) for name, weight, table in zip(names, weights, said.tables, strict=True)
@@ -160,19 +159,21 @@ class _Said:
         return np.array([float((table.shares * self.share * table.lifts).sum()) for table in self.tables])
 
 
-def _said(db: Probe, names: tuple[str, ...], classes: tuple[Floats, float], epsilon: Fraction) -> _Said:
-    """The log-odds of attributes' values, counted with all of *epsilon*; without attributes, classes are counted."""
+def _said(db: Probe, names: tuple[str, ...], classes: ClassCounts, epsilon: Fraction) -> _Said:
+    """What attributes' values say, counted with all of *epsilon*; without attributes, classes are counted again."""
     schema, label = db.schema, db.schema.label or ""
-    kernel = Counts([(name, label) for name in names] or [(label,)])
-    site = "values" if names else "classes"
-    counts = db.measure(kernel, epsilon, site=site).astype(np.float64).reshape(-1, len(schema.classes))
-    variance = noise_variance(kernel, schema, epsilon)
+    if not names:
+        again = class_counts(db, epsilon, always=True)
+        totals = np.maximum(again.counts, 0) + AT_LEAST
+        return _Said(names, totals / totals.sum(), [])
+    tables = Counts([(name, label) for name in names])
+    found, variance = several_counts(db, tables, epsilon, site="values")
+    counts = found.reshape(-1, len(schema.classes))
     # Every attribute's table adds up to the class counts as well, with the noise of all of its values.
-    groups = len(kernel.groups)
-    again = averaged(*classes, counts.sum(axis=0) / groups, variance * len(counts) / groups**2)
-    totals = np.maximum(again, 0) + AT_LEAST
+    mean, spread = counts.sum(axis=0) / len(names), variance * len(counts) / len(names) ** 2
+    totals = np.maximum(averaged(classes.counts, classes.variance, mean, spread), 0) + AT_LEAST
     sizes = np.array([schema[name].size for name in names], dtype=np.int64)
-    return _Said(names, totals / totals.sum(), smoothed_tables(counts, variance, totals, sizes) if names else [])
+    return _Said(names, totals / totals.sum(), smoothed_tables(counts, variance, totals, sizes))
 
 
 def _balanced(classes: Floats) -> tuple[int, ...]:
