@@ -1,6 +1,7 @@
 """How Options and shipped makers do on databases of a role, as rows that a measure of choosing reads.
 
-    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv [--trials T] [--judges error auc]
+    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv
+        [--trials T] [--judges error auc] [--also PublishedTree]
 
 FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
 way, loss. With several judges, each but the first has a file of its own: OUT-auc.csv. Tables are asked at epsilon 0.1,
@@ -47,11 +48,13 @@ def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, st
         yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
 
 
-def tried(kind: str, database: PublicDatabase, group: str, trial: int, judges: list[str]) -> list[list[Any]]:
+def tried(
+    kind: str, database: PublicDatabase, group: str, trial: int, *, judges: list[str], also: list[str]
+) -> list[list[Any]]:
     """Return the rows of one trial on one database, each with the losses by all judges at its end."""
     task, names = (CLASSIFICATION, CLASSIFIERS) if kind == "tables" else (RANGES, GRIDS)
     ways: dict[str, Any] = {
-        **{name: get(name) for name in names},
+        **{name: get(name) for name in (*names, *also)},
         **{name: maker(name, group) for name in MAKERS[kind]},
     }
     losses = [task.judge(name) for name in judges] or [task.judges[0]]
@@ -76,6 +79,7 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--trials", type=int, default=4)
     parser.add_argument("--judges", nargs="*", default=[], help="Judges of the task, instead of its own.")
+    parser.add_argument("--also", nargs="*", default=[], help="Options beside those with shipped rehearsals.")
     given = parser.parse_args()
     inside = KINDS[given.kind]
     jobs = [
@@ -84,7 +88,7 @@ def main() -> int:
         for trial in range(given.trials)
     ]
     found = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
-        delayed(tried)(given.kind, *job, given.judges) for job in jobs
+        delayed(tried)(given.kind, *job, judges=given.judges, also=given.also) for job in jobs
     )
     names = given.judges or [""]
     outs = [given.out, *(given.out.with_stem(f"{given.out.stem}-{name}") for name in names[1:])]
