@@ -74,8 +74,8 @@ class Ledger:
         # One lock for a whole tree of ledgers: a charge to a part and to all above it is a single step.
         self._lock = lock or threading.RLock()
         self._spent = Fraction(0)
-        self._held = Fraction(0)
-        """Held back for what was reserved and is not spent yet: nobody else may spend it."""
+        self._reserved: list[_Reservation] = []
+        """What is held back and not settled."""
         self._items: list[Charge | _Group | _Reservation] = []
 
     @property
@@ -92,6 +92,15 @@ class Ledger:
     def left(self) -> Fraction | None:
         """The budget that may still be spent; None for an odometer."""
         return None if self._promise is None else self._promise - self._spent - self._held
+
+    @property
+    def _held(self) -> Fraction:
+        """The rest of what was reserved, which nobody else may spend.
+
+        It is added up anew each time, and not kept as a sum: an interrupt, or two who settle at once, could leave a sum
+        below what is held, or below 0, and more could then be spent than was promised.
+        """
+        return sum((each.rest for each in self._reserved), Fraction(0))
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -148,10 +157,10 @@ class Ledger:
         event = copied(event)
         return Charge(site, event, price(event, self.neighbours))
 
-    def pay(self, amount: Fraction, site: str) -> None:
-        """Pass an amount on to the payer and count it as spent."""
+    def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
+        """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
         with self._lock:
-            self._check(amount, site)
+            self._check(amount, site, held)
             if self._payer is not None:
                 self._payer.pay(amount, site)
             self._spent += amount
@@ -165,20 +174,21 @@ class Ledger:
         reservation = _Reservation(self, epsilon)
         with self._lock:
             self._check(epsilon, site)
-            self._held += epsilon
+            self._reserved.append(reservation)
             self._items.append(reservation)
         return reservation.ledger
 
     def settle(self) -> Ledger:
         """End a reservation: what of it was not spent is nobody's any more; return the ledger that it was held in."""
-        if not isinstance(self._payer, _Reservation) or not self._payer.open:
-            raise BudgetError(
-                "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
-            )
         with self._lock:
-            self._payer.close()
-            self._promise = fresh(self._spent)
-        return self._payer.above
+            held = self._payer
+            if not isinstance(held, _Reservation) or not held.open:
+                raise BudgetError(
+                    "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
+                )
+            self._promise = fresh(self._spent)  # before it is let go: whoever is interrupted here spends no more
+            held.close()
+        return held.above
 
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
@@ -187,16 +197,16 @@ class Ledger:
             self._items.append(group)
         return group.parts
 
-    def _check(self, amount: Fraction, site: str) -> None:
+    def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> None:
         if amount < 0:
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}",
                 why="what is spent is never given back",
                 requested=amount,
             )
-        after = self._spent + amount
-        if self._promise is not None and after + self._held > self._promise:
-            left = self._promise - self._spent - self._held
+        after, kept = self._spent + amount, self._held - held
+        if self._promise is not None and after + kept > self._promise:
+            left = self._promise - self._spent - kept
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
                 why=f"the promise, fixed before the run, is epsilon {show_amount(self._promise)}",
@@ -259,20 +269,24 @@ class _Reservation:
         self._at_most = fresh(at_most)
         self.ledger = Ledger(at_most, above.neighbours, payer=self, lock=above._lock)  # noqa: SLF001 - one tree
         self.parts = (self.ledger,)
-        self.open = True
 
     @property
     def event(self) -> Event:
         return Reserved((self.ledger.event,), self._at_most)
 
+    @property
+    def rest(self) -> Fraction:
+        """What of it is not spent."""
+        return self._at_most - self.ledger.spent
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not settled."""
+        return self in self.above._reserved  # noqa: SLF001 - it is kept there
+
     def pay(self, amount: Fraction, site: str) -> None:
-        self.above._held -= amount  # noqa: SLF001 - it is held for this
-        try:
-            self.above.pay(amount, site)
-        except BaseException:
-            self.above._held += amount  # noqa: SLF001
-            raise
+        # What the ledger above counts as spent first, it holds back as well until the one below counts it.
+        self.above.pay(amount, site, held=amount)
 
     def close(self) -> None:
-        self.above._held -= self._at_most - self.ledger.spent  # noqa: SLF001
-        self.open = False
+        self.above._reserved.remove(self)  # noqa: SLF001 - it is kept there

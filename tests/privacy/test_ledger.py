@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
+from types import FrameType
+from typing import Any
 
 import pytest
 from attrs import define, field
@@ -12,6 +20,7 @@ from hypothesis import strategies as st
 from processes import together
 
 from jostle.errors import BudgetError, EventError
+from jostle.privacy import ledger as ledgers
 from jostle.privacy.amounts import RECORDED_BITS
 from jostle.privacy.events import Disjoint, InTurn, Laplace, PermuteAndFlip, price
 from jostle.privacy.ledger import Ledger
@@ -145,6 +154,97 @@ def test_a_reservation_whose_vault_runs_out_is_refused_and_holds_no_more_than_it
     assert [top.left, top.spent, inner.spent, inner.left] == [1, 0, 0, 1]
     inner.settle()
     assert top.left == 2
+
+
+def test_a_reservation_that_many_settle_at_once_lets_its_rest_be_spent_once() -> None:
+    started = threading.Event()
+
+    class Vault:
+        def pay(self, amount: Fraction, site: str) -> None:
+            started.set()
+            time.sleep(0.05)
+
+    top = Ledger(Fraction(1), "add_remove", payer=Vault())
+    inner = top.reserve(Fraction(1, 2), "aside")
+    refused = []
+
+    def settle() -> None:
+        try:
+            inner.settle()
+        except BudgetError as refusal:
+            refused.append(refusal)
+
+    with ThreadPoolExecutor(4) as pool:
+        pool.submit(top.charge, Laplace("1/100"), "slow")
+        started.wait()  # all who settle now wait until the vault has answered
+        for _ in range(3):
+            pool.submit(settle)
+
+    assert len(refused) == 2
+    assert top.left == 1 - Fraction(1, 100)
+
+
+@pytest.mark.parametrize("action", ["charge", "inside", "part", "settle", "reserve"])
+def test_who_is_interrupted_anywhere_spends_no_more_than_was_promised(action: str) -> None:
+    for line in range(200):
+        top = Ledger(Fraction(2), "replace_one")
+        inner = top.reserve(Fraction(1), "aside")
+        parts = inner.split(3)
+        spenders = (inner, *parts, top)
+        released = [*_charged(parts[0], 1), *_charged(top, 1)]
+        actions: dict[str, Callable[[], object]] = {
+            "charge": partial(top.charge, Laplace("1/10"), "here"),
+            "inside": partial(inner.charge, Laplace("1/10"), "here"),
+            "part": partial(parts[1].charge, Laplace("1/10"), "here"),
+            "settle": inner.settle,
+            "reserve": partial(top.reserve, Fraction(1, 10), "here"),
+        }
+        interrupted = _interrupted_at(line, actions[action])
+        if not interrupted and action in {"charge", "inside", "part"}:
+            released.append(Fraction(1, 10))
+        for _ in range(2):
+            released += [amount for spender in spenders for amount in _charged(spender, 30)]
+            with suppress(BudgetError):
+                inner.settle()
+        # Each part was charged for by itself here, which is no less than what they cost together.
+        assert sum(released) <= 2 + min(each.spent for each in parts)
+        if not interrupted:
+            return
+    pytest.fail("it takes more steps than were tried")
+
+
+def _charged(ledger: Ledger, times: int) -> list[Fraction]:
+    """What a ledger charges, up to so many times."""
+    for done in range(times):
+        try:
+            ledger.charge(Laplace("1/10"), "here")
+        except BudgetError:
+            return [Fraction(1, 10)] * done
+    return [Fraction(1, 10)] * times
+
+
+def _interrupted_at(line: int, action: Callable[[], object]) -> bool:
+    """Do something; whether it was interrupted before so many lines of the ledger were run."""
+    left = [line]
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != ledgers.__file__:
+            return None
+        if event == "line":
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def leaves(slow: Slow) -> int:
