@@ -6,15 +6,16 @@ All of this is about rows that are public or simulated, and about numbers that a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.options.publishing.base import even_groups
 from jostle.tables.frames import encode_frame
 from jostle.tables.schema import Schema
 
@@ -43,6 +44,11 @@ class PublicRows:
     codes: Integers
     """Rows by columns."""
     labels: Integers
+
+    def in_groups(self, groups: Sequence[Sequence[int]]) -> PublicRows:
+        """The same rows, with the group of each code of each column in its place."""
+        own = [np.asarray(each, dtype=np.int64)[self.codes[:, place]] for place, each in enumerate(groups)]
+        return evolve(self, codes=np.column_stack(own) if own else self.codes)
 
     def cells(self, before: Integers, column: int) -> Integers:
         """Which rows a column more leaves alike: a number for each row's cell."""
@@ -102,9 +108,13 @@ def nonprivate_kd(frame: Any, schema: Schema, k: int) -> tuple[str, ...]:
 def mda(frame: Any, schema: Schema, sigma: float = SIGMA) -> tuple[str, ...]:
     """Few columns of a *public* frame that discern a share of 1 - sigma of what all columns discern.
 
+    Numbers are cut into as many bins as the paper's bandwidth gives for so many rows and columns: by more of them a
+    single column would tell nearly all rows apart. Bins that the schema has fewer of stay as they are.
     How many they are is the k to give `ProjectedHistogram` for private rows that are like these.
     """
-    return _few(_public(frame, schema), sigma)
+    rows = _public(frame, schema)
+    bins = bins_for(len(rows.labels), len(schema.attributes))
+    return _few(rows.in_groups([even_groups(schema, name, bins) for name in schema.attributes]), sigma)
 
 
 def _few(rows: PublicRows, sigma: float) -> tuple[str, ...]:
