@@ -23,6 +23,7 @@ from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
 
 __all__ = [
+    "MOST_COMPARED",
     "PARTITIONS",
     "Look",
     "Measurement",
@@ -100,16 +101,17 @@ class Measurement:
         columns = columns_of(wanted)
         own_columns = columns_of(self.kernel)
         sizes = tuple(schema[name].size for name in columns)
-        cells, count = _cells(wanted, sizes)
+        count = _count(wanted, sizes)
         if count == 1:
             return self.of_rows()
         if not set(columns) <= set(own_columns) or len(set(columns)) < len(columns):
             return None
+        cells = _cells(wanted, sizes)
         # Which wanted cell each combination of one's own columns is in.
         grid = cells.reshape(sizes).transpose([columns.index(name) for name in own_columns if name in columns])
         shape = [size if name in columns else 1 for name, size in zip(own_columns, self.sizes, strict=True)]
         inside = np.broadcast_to(grid.reshape(shape), self.sizes).ravel()
-        own, _ = _cells(self.kernel, self.sizes)
+        own = _cells(self.kernel, self.sizes)
         lies_in = np.zeros(len(self.counts), dtype=np.int64)
         lies_in[own] = inside
         if not np.array_equal(lies_in[own], inside):
@@ -186,12 +188,17 @@ def columns_of(kernel: Counts | Regions) -> tuple[str, ...]:
     return kernel.groups[0] if isinstance(kernel, Counts) else kernel.columns
 
 
-def _cells(kernel: Counts | Regions, sizes: tuple[int, ...]) -> tuple[Integers, int]:
-    """The cell that each combination of codes is in, and how many cells there are."""
+def _count(kernel: Counts | Regions, sizes: tuple[int, ...]) -> int:
+    """How many cells there are."""
+    return math.prod(sizes) if isinstance(kernel, Counts) else len(kernel.starts[0])
+
+
+def _cells(kernel: Counts | Regions, sizes: tuple[int, ...]) -> Integers:
+    """The cell that each combination of codes is in."""
     domain = math.prod(sizes)
     if isinstance(kernel, Counts):
-        return np.arange(domain, dtype=np.int64), domain
+        return np.arange(domain, dtype=np.int64)
     (starts,) = kernel.starts
     cells = np.empty(domain, dtype=np.int64)
     cells[kernel.order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=domain))
-    return cells, len(starts)
+    return cells

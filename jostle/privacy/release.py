@@ -15,7 +15,7 @@ from jostle.privacy.changes import Known
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.exact_arrays import Numbers
 from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
-from jostle.privacy.measurements import Measurement, measured
+from jostle.privacy.measurements import MOST_COMPARED, Measurement, measured
 from jostle.privacy.mechanisms import Mechanism
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, Noise
@@ -177,7 +177,8 @@ def _as_partition(
 ) -> tuple[Counts | Regions, NDArray[np.int64]]:
     """A tally of all rows as a partition of its columns' codes, and its numbers without those of empty cells."""
     layer = tally.layer(schema)
-    if not any(layer.groups):
+    # Where columns have too many combinations to be gone through, the total is all that is told of it.
+    if not any(layer.groups) or schema.size(*layer.columns) > MOST_COMPARED:
         return Counts.of(*layer.columns), numbers
     place = np.zeros(1, dtype=np.int64)
     for name, groups, side in zip(layer.columns, layer.groups, layer.shape(schema), strict=True):

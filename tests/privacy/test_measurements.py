@@ -14,7 +14,7 @@ import pytest
 from attrs import evolve
 
 import jostle
-from jostle import Categorical, Schema, Table
+from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, ProbeError
 from jostle.privacy.expressions import cells, rows
 from jostle.privacy.levels import AddNoiseByLevel
@@ -82,6 +82,18 @@ def test_a_tally_by_groups_tells_of_coarser_ones_and_not_of_finer() -> None:
     assert the_look(inner, Regions(("c",), np.array([3, 2, 1, 0]), (np.array([0, 2]),))).counts.tolist() == [
         *answer[[2, 0]].sum(axis=1)
     ]
+
+
+def test_of_a_tally_by_groups_of_too_many_codes_the_total_is_told_and_nothing_is_gone_through() -> None:
+    """Even one number for each combination of codes would not fit into memory."""
+    names = ("a", "b", "c")
+    schema = Schema({name: Numeric(0, 1, bins=10**5) for name in names})
+    db = jostle.rehearse(Table.from_frame({name: [0.2, 0.7] for name in names}, schema), epsilon=SURE + 1)
+
+    answer = db.release_cells(cells(*names).coarsened(dict.fromkeys(names, 10**5 // 2)), SURE)
+
+    assert answer.sum() == 2
+    assert the_look(db.allot(1), Counts.of()).counts.tolist() == [2]
 
 
 def test_several_answers_are_averaged_by_their_precision() -> None:
