@@ -11,7 +11,7 @@ from jostle.lang.choosing_among import check_among
 from jostle.lang.library import LibraryTask, library_tasks
 from jostle.lang.scopes import Definition, defined_in
 from jostle.lang.spelling import near
-from jostle.lang.tasks import task_of
+from jostle.lang.tasks import task_named, task_of
 
 __all__ = ["check_choices"]
 
@@ -44,7 +44,7 @@ def check_choices(module: nodes.Module) -> Iterator[Diagnostic]:
                 title = f"the Option `{node.name}` takes no database"
                 yield Diagnostic("J108", title, node.name_span, why, f"write def {node.name}(db):")
             case nodes.ClassDefinition():
-                yield from _check_class(node, defined)
+                yield from _check_class(module, node, defined)
             case _:
                 pass
 
@@ -175,7 +175,7 @@ def _task(module: nodes.Module, maker: nodes.MakeChoiceMaker) -> LibraryTask | N
     return next((task for task in library_tasks() if task.name == name), None)
 
 
-def _check_class(node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:
+def _check_class(module: nodes.Module, node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Diagnostic]:
     if node.base != "Option":
         why = "a class is an Option"
         fix = f"write class {node.name}(Option):"
@@ -185,12 +185,13 @@ def _check_class(node: nodes.ClassDefinition, defined: set[str]) -> Iterator[Dia
         why = "an Option answers from a database"
         title = f"`{node.name}` has no `answer`"
         yield Diagnostic("J107", title, node.name_span, why, "add def answer(db, queries):")
+    known = defined.union(*(task.free for task in library_tasks() if task.name == task_named(module, node.name)))
     for method in methods.values():
-        yield from _check_method(node, method, defined)
+        yield from _check_method(node, method, known)
 
 
 def _check_method(
-    owner: nodes.ClassDefinition, method: nodes.FunctionDefinition, defined: set[str]
+    owner: nodes.ClassDefinition, method: nodes.FunctionDefinition, known: set[str]
 ) -> Iterator[Diagnostic]:
     if method.name not in METHODS:
         match = near(method.name, METHODS)
@@ -205,14 +206,14 @@ def _check_method(
         why = "`predict` sees the metafeatures, and nothing else"
         yield Diagnostic("J108", "`predict` takes one value", method.name_span, why, "write def predict(F):")
     elif method.name == "predict":
-        yield from _check_features(method, defined)
+        yield from _check_features(method, known)
 
 
-def _check_features(predict: nodes.FunctionDefinition, defined: set[str]) -> Iterator[Diagnostic]:
+def _check_features(predict: nodes.FunctionDefinition, known: set[str]) -> Iterator[Diagnostic]:
     features = predict.parameters[0].name
     for node in nodes.walk(predict):
-        if isinstance(node, nodes.Attribute) and node.value == nodes.Name(features) and node.name not in defined:
-            match = near(node.name, defined)
+        if isinstance(node, nodes.Attribute) and node.value == nodes.Name(features) and node.name not in known:
+            match = near(node.name, known)
             fix = f"`{match}` has a similar name" if match else f"write def {node.name}(db):"
-            why = "the metafeatures are functions of the program, or imported"
+            why = "the metafeatures are functions of the program, or public facts that every choice maker has"
             yield Diagnostic("J111", f"there is no metafeature `{node.name}`", node.name_span, why, fix)

@@ -57,6 +57,8 @@ class LibraryTask:
     """The losses that answers may be judged by, by name."""
     sure: bool
     """Whether a judge may be told how sure answers are."""
+    free: tuple[str, ...]
+    """The metafeatures that every choice maker has for nothing, by name."""
 
     def is_told_by(self, word: str) -> bool:
         """Whether a program that names this of a table asks it for this."""
@@ -127,6 +129,7 @@ def _kept_tasks() -> tuple[LibraryTask, ...]:
             tuple(facts["told_by"]),
             tuple(facts["judges"]),
             facts["sure"],
+            tuple(facts["free"]),
         )
         for name, facts in _kept_facts()["tasks"].items()
     )
@@ -199,8 +202,9 @@ def _library(changes: int) -> Library:
 
 def _facts_of(task: Any) -> LibraryTask:
     judges = tuple(judge.name for judge in task.judges)
+    free = tuple(each.name for each in task.free)
     return LibraryTask(
-        task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by, judges, task.sure
+        task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by, judges, task.sure, free
     )
 
 
@@ -252,6 +256,7 @@ def made() -> dict[str, Any]:
                 "told_by": list(task.told_by),
                 "judges": [judge.name for judge in task.judges],
                 "sure": task.sure,
+                "free": [each.name for each in task.free],
             }
             for name, task in sorted(tasks.items())
         },

@@ -25,7 +25,7 @@ from jostle.tasks import Task, task_of
 
 if TYPE_CHECKING:
     from jostle.lang.program import Program, SentProgram
-    from jostle.tasks.metafeature import View
+    from jostle.tasks.metafeature import ChangedMeasure, View
 
 __all__ = ["Measure", "ProgramOption", "fitted_below", "labels_in", "needed_by", "version_of"]
 
@@ -145,6 +145,17 @@ class Measure:
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
         return float(found)
+
+    @property
+    def version(self) -> str:
+        """A mark that changes with its text, and with that of what it uses."""
+        return version_of(self.program, self.function.name)
+
+    def changes(self) -> Iterator[ChangedMeasure]:
+        """It with small changes of its definition."""
+        from jostle.lang.variants import variants  # noqa: PLC0415 - for training only
+
+        return variants(self.program, self.function.name)
 
     def __reduce__(self) -> tuple[object, ...]:
         return measure_of, (self.program.sent, self.function.name)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -23,7 +23,17 @@ from jostle.privacy.changes import Known
 from jostle.privacy.expressions import Expression, known_of
 from jostle.tables.schema import Schema
 
-__all__ = ["Market", "Metafeature", "View", "distinct", "key_of", "metafeature", "named", "version_of"]
+__all__ = [
+    "ChangedMetafeature",
+    "Market",
+    "Metafeature",
+    "View",
+    "distinct",
+    "key_of",
+    "metafeature",
+    "named",
+    "version_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -124,6 +134,16 @@ class Metafeature:
         self(View(schema, 1.0, listing))
         return tuple(listing.wanted.values())
 
+    def changes(self) -> Iterator[ChangedMetafeature]:
+        """It with small changes of its definition, as far as whoever measures knows any."""
+        measure: object = self.measure
+        if isinstance(measure, Changeable):
+            for changed in measure.changes():
+                again = Metafeature(
+                    self.name, changed.measure, low=self.low, high=self.high, version=changed.measure.version
+                )
+                yield ChangedMetafeature(again, changed.what, changed.definition)
+
     def is_read(self, instance: ReadOff) -> bool:
         """Whether all that it buys was read off an instance."""
         return all(key_of(wanted) in instance.read for wanted in self.purchases(instance.schema))
@@ -138,6 +158,45 @@ class Metafeature:
 
 
 Measure = Callable[[View], float]
+
+
+class MarkedMeasure(Protocol):
+    """A function of a view that knows a mark of its text."""
+
+    def __call__(self, view: View, /) -> float:
+        """The metafeature's value."""
+
+    @property
+    def version(self) -> str:
+        """A mark that changes with the text."""
+
+
+@frozen(eq=False)
+class ChangedMeasure:
+    """A function of a view whose definition was changed a little."""
+
+    measure: MarkedMeasure
+    what: str
+    """What was changed, in words."""
+    definition: str
+    """The whole changed definition, as text of the program."""
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """A function of a view that knows small changes of its definition."""
+
+    def changes(self) -> Iterator[ChangedMeasure]:
+        """It with each of them."""
+
+
+@frozen(eq=False)
+class ChangedMetafeature:
+    """A metafeature whose definition was changed a little."""
+
+    metafeature: Metafeature
+    what: str
+    definition: str
 
 
 def _sent(name: str, measure: Measure, low: str, high: str, version: str) -> Metafeature:

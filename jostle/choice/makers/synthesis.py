@@ -1,108 +1,67 @@
 """Synthesis: search small formulas for what to expect of each Option, and say how well one chooses by them.
 
-A formula is exp(a + b t + c u), of no more than two terms: a metafeature, its square, its logarithm, what it has above
-a threshold, or the product of two. It is fitted to the logarithm of an Option's losses in rehearsals; a term is taken
-where it is worth more than its complexity (a Bayesian information criterion, groups of databases counting as
-observations). What choosing by formulas is worth is judged on groups left out, for which all are searched anew.
+A formula is exp(a + b t + c u), of no more than two terms (`learning/formulas.py`). It is fitted to the logarithm of an
+Option's losses in rehearsals, groups of databases counting as observations. Definitions of metafeatures are changed a
+little where all formulas together fit better by more than a term would have to be worth. What choosing by formulas is
+worth is judged on groups left out, for which all are searched anew, changed definitions as well.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from functools import partial
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.formulas import TermSearch, TermSum
 from jostle.choice.learning.learners import Predict, prior_logs
 from jostle.choice.learning.regret import LEAST, honest_best
 from jostle.choice.makers.training import single_best, split_groups
-from jostle.tasks.metafeature import Metafeature
+from jostle.tasks.metafeature import ChangedMetafeature, Metafeature
 
-__all__ = ["Formula", "FormulaTerm", "Synthesis", "synthesize"]
+__all__ = ["Formula", "Gain", "Synthesis", "synthesize"]
 
 Floats = NDArray[np.float64]
-MOST_TERMS = 2
+Marks = NDArray[np.bool_]
 FOLDS, DRAWS = 10, 2
-QUANTILES = (0.25, 0.5, 0.75)
-"""Of what is seen of a metafeature: thresholds that are tried."""
-WORTH = 2.0
-"""A term has to be worth so many times the logarithm of the number of groups."""
 LOWEST, HIGHEST = -20, 5
 """Between these the logarithm of what is predicted is kept: noise may take a metafeature far from what is usual."""
-
-
-@frozen
-class FormulaTerm:
-    """A small expression of one or two metafeatures."""
-
-    kind: str
-    names: tuple[str, ...]
-    constant: float = 0.0
-
-    def __str__(self) -> str:
-        first = f"F.{self.names[0]}"
-        match self.kind:
-            case "square":
-                return f"{first} ** 2"
-            case "log":
-                return f"log(max({first}, {plain(self.constant)}))"
-            case "above":
-                return f"max({first} {signed(-self.constant)}, 0)"
-            case "product":
-                return f"{first} * F.{self.names[1]}"
-        return first
-
-    def values(self, inputs: Floats, names: Sequence[str]) -> Floats:
-        """Its value for each row of what is seen."""
-        seen = [inputs[:, names.index(name)] for name in self.names]
-        match self.kind:
-            case "square":
-                return np.asarray(seen[0] ** 2)
-            case "log":
-                return np.log(np.maximum(seen[0], self.constant))
-            case "above":
-                return np.maximum(seen[0] - self.constant, 0)
-            case "product":
-                return np.asarray(seen[0] * seen[1])
-        return np.asarray(seen[0])
+MOST_CHANGES = 2
+"""Of definitions, one after the other."""
 
 
 @frozen
 class Formula:
-    """What an Option is expected to lose: exp(start + the terms times their weights)."""
+    """What an Option is expected to lose: exp(a constant + the terms times their weights)."""
 
-    start: float
-    terms: tuple[FormulaTerm, ...]
-    weights: tuple[float, ...]
+    log: TermSum
 
     def __str__(self) -> str:
-        parts = [
-            f" {'-' if weight < 0 else '+'} {plain(abs(weight))} * {term}"
-            for term, weight in zip(self.terms, self.weights, strict=True)
-        ]
-        return f"exp(min(max({plain(self.start)}{''.join(parts)}, {LOWEST}), {HIGHEST}))"
+        inside = self.log.text("F.{}".format)
+        return f"exp(min(max({inside}, {LOWEST}), {HIGHEST}))"
 
     def logs(self, inputs: Floats, names: Sequence[str]) -> Floats:
         """The logarithm of what it predicts for each row of what is seen."""
-        found = np.full(len(inputs), self.start)
-        for term, weight in zip(self.terms, self.weights, strict=True):
-            found += weight * term.values(inputs, names)
-        return np.asarray(np.clip(found, LOWEST, HIGHEST))
+        return np.asarray(np.clip(self.log.values(inputs, names), LOWEST, HIGHEST))
 
 
-def plain(number: float) -> str:
-    """A number of four digits, without an exponent."""
-    return np.format_float_positional(float(f"{number:.4g}"), trim="-")
+@frozen
+class Gain:
+    """By how much the mean regret is lower than of another way to choose, with its standard error over groups."""
 
+    over: str
+    regret: float
+    """Of the other way."""
+    gain: float
+    error: float
 
-def signed(number: float) -> str:
-    """A number that is added, with its sign."""
-    return f"{'-' if number < 0 else '+'} {plain(abs(number))}"
+    def __str__(self) -> str:
+        return f"{self.over} {self.regret:.3f} (gain {self.gain:+.3f}, standard error {self.error:.3f})"
 
 
 def _texts(given: Sequence[str]) -> tuple[str, ...]:
@@ -115,114 +74,173 @@ class Synthesis:
 
     options: tuple[str, ...] = field(converter=_texts)
     formulas: tuple[Formula, ...]
+    changes: tuple[ChangedMetafeature, ...] = ()
+    """Of definitions, that the formulas look at."""
+    tried: int = 0
+    """How many changes of definitions there were to be tried."""
     single: str
     by_formulas: float
-    by_single: float
-    by_programmer: float | None
-    """Choosing by the predictions that the program has; None where it has none."""
+    gains: tuple[Gain, ...]
+    """Over other ways: always the single best Option, definitions as they are, the program's own predictions."""
     share: Fraction
     """Of the budget, that was taken to be spent on what formulas look at."""
 
     def as_text(self) -> str:
         """This as text that can be pasted into the program, with what it is worth as comments."""
-        own = "" if self.by_programmer is None else f", by the program's own predictions {self.by_programmer:.3f}"
         lines = [
             f"# Mean regret on databases left out, with {float(self.share):.0%} of the budget for what is looked at:",
-            f"# choosing by these formulas {self.by_formulas:.3f}, always {self.single} {self.by_single:.3f}{own}.",
+            f"# choosing by formulas searched without them {self.by_formulas:.3f}",
+            *(f"#   {gain}" for gain in self.gains),
         ]
+        if self.tried and not self.changes:
+            lines.append(
+                f"# None of {self.tried} small changes of what is looked at makes formulas fit so much better."
+            )
+        for change in self.changes:
+            name = change.metafeature.name
+            lines += ["", f"# In the place of {name}: {change.what}", change.definition]
         for option, formula in zip(self.options, self.formulas, strict=True):
             lines += ["", f"# In the class of {option}:", "    def predict(F):", f"        return {formula}"]
         return "\n".join(lines)
 
 
+@frozen(eq=False)
+class Lookout:
+    """Metafeatures, some with changed definitions, and what each case sees of them."""
+
+    metafeatures: tuple[Metafeature, ...]
+    inputs: Floats
+    """Draws by cases by metafeatures."""
+    changes: tuple[ChangedMetafeature, ...] = ()
+
+    def only(self, kept: Marks) -> Floats:
+        """Rows of some cases, draw after draw."""
+        return np.concatenate(self.inputs[:, kept])
+
+
+@frozen(eq=False)
+class Workshop:
+    """What formulas are searched in: cases, what is looked at, and changes of that."""
+
+    cases: Cases
+    share: Fraction
+    metafeatures: tuple[Metafeature, ...]
+    changes: tuple[ChangedMetafeature, ...]
+    known: dict[tuple[int, ...], Lookout] = field(factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """What is looked at, by name."""
+        return [each.name for each in self.metafeatures]
+
+    def lookout(self, taken: tuple[int, ...]) -> Lookout:
+        """What cases see with some of the changes, by their places."""
+        if taken not in self.known:
+            changed = {self.changes[place].metafeature.name: self.changes[place] for place in taken}
+            seen = [changed[each.name].metafeature if each.name in changed else each for each in self.metafeatures]
+            inputs = self.cases.inputs(seen, self.share, draws=DRAWS)
+            self.known[taken] = Lookout(tuple(seen), inputs, tuple(changed.values()))
+        return self.known[taken]
+
+    def search(self, kept: Marks, *, changing: bool) -> tuple[tuple[Formula, ...], Lookout]:
+        """A formula for each Option from some cases, and what they look at."""
+        taken: tuple[int, ...] = ()
+        formulas, badness = self._fitted(taken, kept)
+        while changing and len(taken) < MOST_CHANGES:
+            others = [
+                (*taken, place)
+                for place, each in enumerate(self.changes)
+                if each.metafeature.name not in {self.changes[done].metafeature.name for done in taken}
+            ]
+            tried = [(*self._fitted(other, kept), other) for other in others]
+            better = min(tried, key=lambda each: each[1], default=None)
+            if better is None or better[1] + self._worth(kept) >= badness:
+                break
+            formulas, badness, taken = better
+        return formulas, self.lookout(taken)
+
+    def _fitted(self, taken: tuple[int, ...], kept: Marks) -> tuple[tuple[Formula, ...], float]:
+        """Formulas with some changes, and how badly they fit together."""
+        cases, draws = self.cases, DRAWS
+        search = TermSearch.of(
+            self.lookout(taken).only(kept), self.names, np.tile(cases.weights(kept), draws), self._groups(kept)
+        )
+        losses = cases.spent(self.share)[kept]
+        logs = np.tile(np.log(np.maximum(losses, max(cases.floor, LEAST))), (draws, 1))
+        found = [search.fitted(target) for target in logs.T]
+        return tuple(Formula(each) for each, _ in found), sum(badness for _, badness in found)
+
+    def _worth(self, kept: Marks) -> float:
+        """What a change has to be worth: as much as a term of one of the formulas."""
+        return 2.0 * math.log(max(self._groups(kept), 2))
+
+    def _groups(self, kept: Marks) -> int:
+        return len(np.unique(self.cases.groups[kept]))
+
+
 def synthesize(
-    cases: Cases, metafeatures: Sequence[Metafeature], share: Fraction, priors: Sequence[Predict | None] = ()
+    cases: Cases,
+    metafeatures: Sequence[Metafeature],
+    share: Fraction,
+    priors: Sequence[Predict | None] = (),
+    changes: Sequence[ChangedMetafeature] = (),
 ) -> Synthesis:
     """The best small formulas for each Option, and what choosing by them is worth on groups left out."""
-    names = [each.name for each in metafeatures]
-    inputs = cases.inputs(metafeatures, share, draws=DRAWS)
-    losses = cases.spent(share)
+    workshop = Workshop(cases, share, tuple(metafeatures), tuple(changes))
     everything = np.ones(len(cases), dtype=np.bool_)
-    formulas = search(cases, inputs, losses, names, everything)
-    chosen, always, own = (np.full(len(cases), np.nan) for _ in range(3))
-    places = np.arange(len(cases))
-    whole = cases.spent(Fraction(0))
-    for left_out in split_groups(cases.groups, FOLDS):
-        kept = ~left_out
-        if not kept.any():
-            continue
-        found = search(cases, inputs, losses, names, kept)
-        rows = inputs[0][left_out]
-        expected = np.stack([formula.logs(rows, names) for formula in found], axis=1)
-        chosen[left_out] = losses[places[left_out], np.argmin(expected, axis=1)]
-        always[left_out] = whole[left_out, single_best(whole[kept], cases.weights(kept), cases.floor)]
-        if priors and all(priors):
-            predicted = np.argmin(prior_logs(priors, names, rows), axis=1)
-            own[left_out] = losses[places[left_out], predicted]
-    best = honest_best(cases.losses)
-    single = single_best(whole, cases.weights(everything), cases.floor)
+    whole, spent = cases.spent(Fraction(0)), cases.spent(share)
+    single = cases.options[single_best(whole, cases.weights(everything), cases.floor)]
 
-    def regret(of: Floats) -> float:
-        least = max(cases.floor, LEAST)
-        counted = ~np.isnan(of) & ~np.isnan(best)
-        return float(np.mean(np.maximum(of, least)[counted] / np.maximum(best, least)[counted]))
+    def by_formulas(left_out: Marks, *, changing: bool = True) -> Floats:
+        formulas, lookout = workshop.search(~left_out, changing=changing)
+        logs = [formula.logs(lookout.inputs[0][left_out], workshop.names) for formula in formulas]
+        return _taken(spent[left_out], np.argmin(logs, axis=0))
 
+    def always_one(left_out: Marks) -> Floats:
+        best = single_best(whole[~left_out], cases.weights(~left_out), cases.floor)
+        return np.asarray(whole[left_out, best])
+
+    def by_priors(left_out: Marks) -> Floats:
+        seen = workshop.lookout(()).inputs[0][left_out]
+        return _taken(spent[left_out], np.argmin(prior_logs(priors, workshop.names, seen), axis=1))
+
+    ways: dict[str, Callable[[Marks], Floats]] = {f"always {single}": always_one}
+    if changes:
+        ways["formulas of what is looked at as it is"] = partial(by_formulas, changing=False)
+    if priors and all(priors):
+        ways["the program's own predictions"] = by_priors
+    mine = _regrets(cases, by_formulas)
+    formulas, lookout = workshop.search(everything, changing=True)
     return Synthesis(
         options=cases.options,
         formulas=formulas,
-        single=cases.options[single],
-        by_formulas=regret(chosen),
-        by_single=regret(always),
-        by_programmer=regret(own) if priors and all(priors) else None,
+        changes=lookout.changes,
+        tried=len(changes),
+        single=single,
+        by_formulas=float(np.nanmean(mine)),
+        gains=tuple(_gain(name, _regrets(cases, way), mine, cases.groups) for name, way in ways.items()),
         share=share,
     )
 
 
-def search(
-    cases: Cases, inputs: Floats, losses: Floats, names: Sequence[str], kept: NDArray[np.bool_]
-) -> tuple[Formula, ...]:
-    """A formula for each Option, from some cases."""
-    rows = np.concatenate(inputs[:, kept])
-    weights = np.tile(cases.weights(kept), len(inputs))
-    logs = np.tile(np.log(np.maximum(losses[kept], max(cases.floor, LEAST))), (len(inputs), 1))
-    terms = [term for term in candidates(rows, names) if np.ptp(term.values(rows, names)) > 0]
-    columns = np.stack([np.ones(len(rows)), *(term.values(rows, names) for term in terms)], axis=1)
-    groups = len(np.unique(cases.groups[kept]))
-    return tuple(_fitted(terms, columns, target, weights, groups) for target in logs.T)
+def _taken(losses: Floats, options: NDArray[np.int64]) -> Floats:
+    return np.asarray(losses[np.arange(len(losses)), options])
 
 
-def candidates(rows: Floats, names: Sequence[str]) -> list[FormulaTerm]:
-    """The terms that are tried: thresholds are quantiles of what was seen."""
-    found = [FormulaTerm("itself", (name,)) for name in names]
-    for place, name in enumerate(names):
-        seen = rows[:, place]
-        found.append(FormulaTerm("square", (name,)))
-        thresholds = dict.fromkeys(float(f"{each:.3g}") for each in np.quantile(seen, QUANTILES))
-        found += [FormulaTerm("above", (name,), each) for each in thresholds]
-        found += [FormulaTerm("log", (name,), each) for each in thresholds if each > 0]
-    return [*found, *(FormulaTerm("product", pair) for pair in combinations(names, 2))]
+def _regrets(cases: Cases, way: Callable[[Marks], Floats]) -> Floats:
+    """Losses of what is chosen over those of honest hindsight, each case left out in turn; not-a-number without one."""
+    losses = np.full(len(cases), np.nan)
+    for left_out in split_groups(cases.groups, FOLDS):
+        if not left_out.all():
+            losses[left_out] = way(left_out)
+    least, best = max(cases.floor, LEAST), honest_best(cases.losses)
+    return np.asarray(np.maximum(losses, least) / np.maximum(best, least))
 
 
-def _fitted(terms: Sequence[FormulaTerm], columns: Floats, target: Floats, weights: Floats, groups: int) -> Formula:
-    """The formula to which terms are added one at a time, as long as each is worth it."""
-    root = np.sqrt(weights)
-    scaled, wanted = columns * root[:, None], target * root
-    taken = [0]
-    solution, left = _solved(scaled, wanted, taken)
-    while len(taken) <= MOST_TERMS and len(taken) < columns.shape[1]:
-        tried = [place for place in range(1, columns.shape[1]) if place not in taken]
-        found = [(_solved(scaled, wanted, [*taken, place])[1], place) for place in tried]
-        least, place = min(found)
-        if groups * math.log(max(left, LEAST) / max(least, LEAST)) <= WORTH * math.log(max(groups, 2)):
-            break
-        taken.append(place)
-        solution, left = _solved(scaled, wanted, taken)
-    weighted = tuple(float(each) for each in solution[1:])
-    return Formula(float(solution[0]), tuple(terms[place - 1] for place in taken[1:]), weighted)
-
-
-def _solved(scaled: Floats, wanted: Floats, taken: Sequence[int]) -> tuple[Floats, float]:
-    """The least-squares weights of some columns, and the sum of squares that is left."""
-    part = scaled[:, taken]
-    solution = np.asarray(np.linalg.lstsq(part, wanted, rcond=None)[0], dtype=np.float64)
-    return solution, float(((wanted - part @ solution) ** 2).sum())
+def _gain(way: str, other: Floats, mine: Floats, groups: NDArray[np.str_]) -> Gain:
+    lower = other - mine
+    counted = ~np.isnan(lower)
+    _, group, cells = np.unique(groups[counted], return_inverse=True, return_counts=True)
+    by_group = np.bincount(group, weights=lower[counted]) / cells
+    error = float(by_group.std(ddof=1) / math.sqrt(len(by_group))) if len(by_group) > 1 else 0.0
+    return Gain(way, float(np.nanmean(other)), float(np.mean(lower[counted])), error)

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from jostle.choice.learning.history import History, histories_of
+from jostle.choice.learning.markets import read_raw
 from jostle.choice.learning.progress import shown_progress
 from jostle.choice.learning.regret import Figures, verdict
 from jostle.choice.makers.aslib import write_scenario
@@ -24,8 +25,9 @@ from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import public
 from jostle.corpora.set_aside import check_set_aside
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, JostleError
 from jostle.options.fitted import kept_apart
+from jostle.tasks.metafeature import ChangedMetafeature
 from jostle.visible import aligned
 
 __all__ = ["Learned", "train_maker"]
@@ -182,9 +184,12 @@ def train_maker(
         write_scenario(aslib, training.cases(maker, training.rehearsed(maker, progress)), maker, trained)
     formulas = None
     if synthesizing:
-        cases = training.cases(maker, training.rehearsed(maker, progress))
+        changes = _changes(maker, training)
+        cases = training.cases(maker, training.rehearsed(_reading(maker, changes), progress))
         _, paid = free_and_paid(cases, maker.informed_by)
-        formulas = synthesize(cases, maker.informed_by, _share_of(training) if paid else Fraction(0), maker.priors())
+        share = _share_of(training) if paid else Fraction(0)
+        with progress.stage("searching formulas", None):
+            formulas = synthesize(cases, maker.informed_by, share, maker.priors(), changes)
     judged = None
     if aside is not None:
         with progress.stage("judging by databases set aside", None) as said:
@@ -212,6 +217,31 @@ def _set_aside(folder: Path, training: Training, maker: ChoiceMaker) -> Corpus:
         )
     check_set_aside(found, training.learned_from(maker))
     return found
+
+
+def _changes(maker: ChoiceMaker, training: Training) -> list[ChangedMetafeature]:
+    """Small changes of what a maker looks at, that can be read off the databases it learns from."""
+    if training.corpus is None:
+        return []  # what came with Jostle was read once, as it was defined then
+    readable: list[ChangedMetafeature] = []
+    known = [change for each in maker.informed_by for change in each.changes()]
+    if not known:
+        return readable
+    table = next(
+        maker.task.instance(*job).table for job in training.jobs(training.databases) if maker.task.takes(job[0])
+    )
+    for change in known:
+        try:
+            read_raw([change.metafeature], table)
+        except JostleError:
+            continue
+        readable.append(change)
+    return readable
+
+
+def _reading(maker: ChoiceMaker, changes: Sequence[ChangedMetafeature]) -> ChoiceMaker:
+    """A maker that looks at what was changed as well: so that this is read off databases."""
+    return evolve(maker, informed_by=(*maker.informed_by, *(each.metafeature for each in changes)))
 
 
 def _share_of(training: Training) -> Fraction:
