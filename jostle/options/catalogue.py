@@ -41,6 +41,7 @@ from jostle.options.ranges import (
 )
 from jostle.options.selection import (
     cluster_selection,
+    first_features,
     peeling,
     private_kd,
     private_threshold_testing,
@@ -56,6 +57,7 @@ __all__ = [
     "cluster_selection",
     "dawa",
     "diffgen",
+    "first_features",
     "fletcher_islam",
     "friedman_schuster",
     "greedy_h",

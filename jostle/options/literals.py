@@ -54,6 +54,7 @@ PublisherName: TypeAlias = Literal[
 ]
 SelectorName: TypeAlias = Literal[
     "ClusterSelection",
+    "FirstFeatures",
     "NoisyCut",
     "Peeling",
     "PrivateKD",

@@ -72,6 +72,9 @@ SELECTORS = (
     "Peeling(threshold=2, score=DC)",
     "Peeling(top=2, threshold=2)",
     "PrivateKD(top=2)",
+    "Peeling(training=7/10, score=IG, threshold=2)",
+    "ScorePerturbation(training=1/2)",
+    "FirstFeatures(top=2)",
 )
 CLASSIFIERS = (*names("classification"), *VARIANTS)
 PUBLISHERS = (*names("publishing"), *PUBLISHER_VARIANTS)

@@ -3,7 +3,8 @@
 A selector names at most *top* features, of those with a score of at least *threshold* where one is asked for. A score
 is TC, DC, PI or IG (`privacy.feature_scores`): in records, IG in bits times records. Where a record has more than
 *most* features, it counts for so many of them, which ones being a function of the record alone: fewer need less noise,
-and tell less.
+and tell less. With *training*, a share of the budget, naive Bayes is trained on what was selected, so that one budget
+is split between the two, and how, is one more thing to choose.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from abc import abstractmethod
 from fractions import Fraction
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import Option
-from jostle.parameters import choice, whole
+from jostle.options.classification.naive_bayes import NaiveBayes
+from jostle.parameters import choice, share, whole
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
@@ -25,7 +27,7 @@ from jostle.tables.feature_sums import FeatureSums, feature_count
 from jostle.tables.schema import Schema
 from jostle.tasks.selection import SELECTION, SelectedFeatures
 
-__all__ = ["ScoredSelector", "Selector", "best", "noisy_counts"]
+__all__ = ["AskingSelector", "ScoredSelector", "Selector", "best", "noisy_counts"]
 
 Integers = NDArray[np.int64]
 MOST_CELLS = 2**26
@@ -42,8 +44,6 @@ class Selector(Option[SelectedFeatures]):
 
     top: int = whole(10, least=1)
     """At most so many features are selected."""
-    most: int = whole(20, least=1)
-    """How many features of one record count."""
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:
         """Features selected from the probe's table with *epsilon* of its budget."""
@@ -68,14 +68,50 @@ class Selector(Option[SelectedFeatures]):
     def found(self, db: Probe, epsilon: Fraction) -> Integers:
         """The numbers of the features selected, the first found first."""
 
+    @abstractmethod
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """The event of finding them with so much."""
+
+    @abstractmethod
+    def trains_with(self, epsilon: Fraction) -> Fraction:
+        """The part of a budget that trains naive Bayes on them."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+        """Finding them, and one tally, in which a record counts once per selected column and once for its class."""
+        training = self.trains_with(epsilon)
+        selecting = (self.selecting_cost(schema, epsilon - training),) if training < epsilon else ()
+        return in_turn([*selecting, *((Laplace(training),) if training else ())])
+
     def run(self, db: Probe, epsilon: Fraction) -> SelectedFeatures:
-        """The features; *db* has just this budget."""
-        places = tuple(self.found(db, epsilon).tolist())
-        return SelectedFeatures(schema=db.schema, places=places, made_by=self.name, epsilon=epsilon)
+        """The features, and naive Bayes on them if it is trained; *db* has just this budget.
+
+        Privacy: two steps in turn. Which columns are counted in the second is what the first one released, and whatever
+        they are it costs the same.
+        """
+        training = self.trains_with(epsilon)
+        places = tuple(self.found(db, epsilon - training).tolist())
+        selected = SelectedFeatures(schema=db.schema, places=places, made_by=self.name, epsilon=epsilon)
+        if not training:
+            return selected
+        return evolve(selected, model=NaiveBayes()(db.only(*selected.columns), epsilon=training))
 
 
 @frozen(kw_only=True)
-class ScoredSelector(Selector):
+class AskingSelector(Selector):
+    """A selector that asks the table which features are good."""
+
+    most: int = whole(20, least=1)
+    """How many features of one record count."""
+    training: Fraction = share("0", zero=True)
+    """Part of the budget that trains naive Bayes on what was selected."""
+
+    def trains_with(self, epsilon: Fraction) -> Fraction:
+        """The part of a budget that trains naive Bayes."""
+        return self.training * epsilon
+
+
+@frozen(kw_only=True)
+class ScoredSelector(AskingSelector):
     """A selector that goes by a score of each feature."""
 
     score: ScoreName = choice("IG", ScoreName)

@@ -42,7 +42,7 @@ class ClusterSelection(ScoredSelector):
 
     clusters: int = whole(8, least=1)
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One tally."""
         return Laplace(epsilon)
 

@@ -36,7 +36,7 @@ class Peeling(ScoredSelector):
 
     score: ScoreName = choice("DC", ScoreName)  # which a record moves by 1, where it moves IG by a dozen bits
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The number of records, if need be, the picks, and counts where there is a threshold."""
         places, bought = self.places(schema), self.rows_cost(schema, epsilon)
         left = epsilon - (ROWS_SHARE * epsilon if bought else 0)

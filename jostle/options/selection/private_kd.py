@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.selection.base import Selector
+from jostle.options.selection.base import AskingSelector
 from jostle.privacy.events import Event, PermuteAndFlip, Repeated
 from jostle.privacy.feature_discernibility import FeatureDiscernibility
 from jostle.privacy.probe import Probe
@@ -28,7 +28,7 @@ MOST_PLACES = 20
 
 @option
 @frozen(kw_only=True)
-class PrivateKD(Selector):
+class PrivateKD(AskingSelector):
     """Selects the features that best tell apart rows of different classes, one after the other.
 
     Privacy: *top* picks, each with an equal part of epsilon.
@@ -40,7 +40,7 @@ class PrivateKD(Selector):
         """Number of features that are chosen."""
         return min(super().places(schema), MOST_PLACES)
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The picks."""
         places = self.places(schema)
         return Repeated(PermuteAndFlip(epsilon / places), places)

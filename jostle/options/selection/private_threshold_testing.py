@@ -45,7 +45,7 @@ class PrivateThresholdTesting(ScoredSelector):
             raise OptionError(f"{self.name} does not run here: {reason}")
         return self.run(db, epsilon_amount(epsilon))
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """The event that it claims to be."""
         return Allotment(epsilon)
 

@@ -33,7 +33,7 @@ class ScorePerturbation(ScoredSelector):
 
     paper = "Stoddard, Chen, Machanavajjhala 2014"
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One tally."""
         return Laplace(epsilon)
 

@@ -44,7 +44,7 @@ class ThresholdSelector(ScoredSelector):
     def share(self, places: int, *, rises: bool) -> Fraction:
         """The threshold's share of the noise's budget, where so many features are found."""
 
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The search for a threshold, if need be, and the run."""
         if self.threshold:
             return self.cost_of(schema, epsilon, (Fraction(1), AboveThreshold))

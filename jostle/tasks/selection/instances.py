@@ -1,7 +1,9 @@
 """Instances of selection: rows to select by, and others to score a classifier on that sees what was selected.
 
-A selection is as good as what is learned with it: naive Bayes on the columns selected, with as much budget again as the
-selection had. Its noise is a function of the instance, so that the same selection always has the same loss.
+A selection is as good as what is learned with it: the model that the Option itself trained with a part of its budget;
+where it trained none, naive Bayes on the columns selected, with as much budget again as the selection had, whose noise
+is a function of the instance, so that the same selection always has the same loss. So Options that train have one
+budget for both, and others two: choose among the ones or among the others.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class SelectionInstance:
         return self.rows_of.sameness
 
     def read(self, selected: Any, /) -> Chances:
-        """The chance of each class for each held-out row, by naive Bayes on what was selected."""
+        """The chance of each class for each held-out row, by the model of what was selected, or naive Bayes on it."""
         if not isinstance(selected, SelectedFeatures):
             raise OptionError(
                 f"an answer is {type(selected).__name__}, which has no loss on a selection task",
@@ -75,6 +77,9 @@ class SelectionInstance:
                 fix="return one",
             )
         schema, label = self.schema, self.schema.label or ""
+        if selected.model is not None:
+            places = [schema.attributes.index(name) for name in selected.model.schema.attributes]
+            return np.asarray(selected.model.chances(self.rows_of.codes[:, places]))
         columns = [name for name in schema.attributes if name in selected.columns]
         seed = hashlib.blake2b(f"{self.key} {columns}".encode(), digest_size=7)
         db = rehearse(self.table, seed=int.from_bytes(seed.digest(), "little")).only(*columns)

@@ -1,4 +1,4 @@
-"""SelectedFeatures features: what a selector gives back, made of released numbers alone."""
+"""Selected features: what a selector gives back, made of released numbers alone."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from jostle.tables.encode import texts_of
 from jostle.tables.feature_sums import Feature, feature_list
 from jostle.tables.frames import frame_columns
 from jostle.tables.schema import Schema
+from jostle.tasks.classification.model import Model
 
 __all__ = ["SelectedFeatures"]
 
@@ -29,6 +30,9 @@ class SelectedFeatures:
     made_by: str = ""
     """The Option, with its parameters."""
     epsilon: Fraction | None = None
+    """What they cost, and the model with them."""
+    model: Model | None = None
+    """Naive Bayes on the selected columns, where part of the budget trained it."""
     features: tuple[Feature, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -52,7 +56,10 @@ class SelectedFeatures:
         """The privacy claim."""
         spent = "an unknown epsilon" if self.epsilon is None else f"epsilon {show_amount(self.epsilon)}"
         made_by = self.made_by or "an Option"
-        return f"Which features were selected is what {made_by} released at {spent} under {self.schema.neighbours}."
+        what = "Which features were selected" + (
+            "" if self.model is None else ", and the model that was trained on them,"
+        )
+        return f"{what} is what {made_by} released at {spent} under {self.schema.neighbours}."
 
     def of(self, frame: Any) -> dict[str, Any]:
         """The selected columns of a dataframe that has the table's columns, for a model trained on them.
@@ -77,13 +84,15 @@ class SelectedFeatures:
             "epsilon": None if self.epsilon is None else str(self.epsilon),
             "neighbours": self.schema.neighbours,
             "features": [{"column": feature.column, "value": feature.value} for feature in self.features],
+            **({} if self.model is None else {"model": json.loads(self.model.to_json())}),
         }
 
     def text(self) -> str:
         """A text for people."""
         if not self.features:
             return "no feature was selected"
-        return f"{len(self.features)} features: {', '.join(self.names)}"
+        trained = "" if self.model is None else f"; {self.model.made_by} was trained on them"
+        return f"{len(self.features)} features: {', '.join(self.names)}{trained}"
 
     def save(self, path: str | Path) -> None:
         """Write it to a file of JSON."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from scipy import sparse
 
 import jostle
@@ -25,10 +26,13 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.feature_sums import feature_list
 from jostle.tables.features import Bits
 from jostle.tables.schema import Neighbours
+from jostle.tasks import SELECTION
 
 SELECTORS = names("selection")
 PRIVATE = tuple(name for name in SELECTORS if get(name).private)
-SCORED = tuple(name for name in PRIVATE if name != "PrivateKD")
+ASKING = tuple(name for name in SELECTORS if name != "FirstFeatures")
+"""All that ask the table which features are good."""
+SCORED = tuple(name for name in PRIVATE if name not in {"PrivateKD", "FirstFeatures"})
 WORDS = [f"w{place}" for place in range(40)]
 
 
@@ -49,7 +53,7 @@ def texts(rows: int = 3000, neighbours: Neighbours = "add_remove") -> Table:
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))
-@pytest.mark.parametrize("name", SELECTORS)
+@pytest.mark.parametrize("name", ASKING)
 def test_without_noise_to_speak_of_the_features_that_say_the_class_are_found(name: str, relation: Neighbours) -> None:
     """By all but k-discernibility, for which five that say the same are one."""
     top = 1 if name == "PrivateKD" else 5
@@ -115,6 +119,45 @@ def test_select_train_predict() -> None:
     assert db.left == 0
     assert model.score(selected.of(frame)) > 0.95
     assert set(model.schema.attributes) == set(selected.columns)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_one_budget_selects_and_trains(name: str) -> None:
+    """The model is naive Bayes on the columns selected, of which there may be none."""
+    nothing = ["", ", threshold=1000000"] if name in SCORED else [""]
+    for more in nothing:
+        option: Any = get(name if name == "FirstFeatures" else f"{name}(training=3/10{more})")
+        db = jostle.protect(texts(300), epsilon=1)
+        selected = option(db, epsilon="1/3")
+        assert db.spent == Fraction(1, 3)
+        assert set(selected.model.schema.attributes) == set(selected.columns)
+        assert selected.model.epsilon == (Fraction(1, 3) if name == "FirstFeatures" else Fraction(1, 10))
+        assert "NaiveBayes was trained on them" in str(selected) or not selected.places
+        assert selected.data()["model"]["made_by"] == "NaiveBayes"
+        assert "trained" in selected.privacy
+
+
+def test_the_first_features_are_a_public_fact() -> None:
+    option: Any = get("FirstFeatures(top=3)")
+    for rows in (5, 50):
+        assert option(jostle.protect(texts(rows), epsilon=1), epsilon=1).places == (0, 1, 2)
+    every: Any = get("FirstFeatures")
+    assert every(jostle.rehearse(texts(50), seed=1), epsilon=1).places == tuple(range(40))
+
+
+def test_a_selection_is_judged_by_what_one_budget_selected_and_trained() -> None:
+    """Where a part of it trains nothing, by naive Bayes with as much again."""
+    database, spec = SELECTION.example()
+    instance = SELECTION.instance(database, spec)
+    db = jostle.rehearse(instance.table, seed=1)
+    option: Any = get("Peeling(training=1/2)")
+    selected = option(db, epsilon=1000)
+    alone = evolve(selected, model=None)
+    assert instance.read(selected).shape == instance.read(alone).shape
+    assert instance.loss(selected) == pytest.approx(instance.loss(alone), abs=0.02)
+    assert instance.loss(selected) < 1 - instance.sameness
+    assert instance.loss(evolve(alone, epsilon=Fraction(1, 10**6))) > instance.loss(alone) + 0.1
+    assert instance.loss(evolve(selected, epsilon=Fraction(1, 10**6))) == instance.loss(selected)
 
 
 def test_of_a_column_with_a_selected_value_the_whole_is_kept() -> None:

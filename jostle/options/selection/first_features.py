@@ -1,0 +1,44 @@
+"""The first features as the schema lists them, or all: what a selector that looks at rows has to be better than."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.options.base import option
+from jostle.options.selection.base import MOST_CELLS, Selector
+from jostle.parameters import whole
+from jostle.privacy.events import Event, Laplace
+from jostle.privacy.probe import Probe
+from jostle.tables.schema import Schema
+
+__all__ = ["FirstFeatures"]
+
+
+@option
+@frozen(kw_only=True)
+class FirstFeatures(Selector):
+    """Selects the features that the schema lists first, and without *top* all of them: no row is asked for that.
+
+    So all of the budget trains naive Bayes on them. Of a public vocabulary by how common words are elsewhere, these
+    are the commonest ones.
+
+    Privacy: which features they are is a public fact; the model is naive Bayes's one tally.
+    """
+
+    top: int = whole(MOST_CELLS, least=1)
+
+    def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - as of every selector
+        """Never asked for, since nothing is left to select with."""
+        return Laplace(epsilon)
+
+    def trains_with(self, epsilon: Fraction) -> Fraction:
+        """All of it."""
+        return epsilon
+
+    def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:  # noqa: ARG002 - it costs nothing
+        """The first ones."""
+        return np.arange(self.places(db.schema), dtype=np.int64)
