@@ -132,6 +132,7 @@ FACTS: dict[str, Any] = {
     "files": ((EVIL, EVIL),),
     "values": (1,),
     "seen": ((EVIL, 1.0, 2.0),),
+    "usual": ((EVIL, 0.1, 0.9),),
     "predicted": ((EVIL, 0.5, 0.1), (f"{EVIL} too", 0.7, 0.1)),
     "taken": ((EVIL, 1),),
     **dict.fromkeys(("promise", "epsilon", "spent", "left", "scale"), Fraction(1)),
@@ -193,6 +194,7 @@ CASES: dict[COMMAND, Words] = {
     ],
     ("audit",): lambda at: [[EVIL], [EVIL, "--json"], ["count", "--epsilon", EVIL]],
     ("options",): lambda at: [["--task", EVIL]],
+    ("reproduce",): lambda at: [[EVIL], [EVIL, "--json"], ["figure-4.2", "--data", EVIL]],
     ("schema", "infer"): lambda at: [
         [public(at)],
         [public(at), "--json"],
