@@ -8,13 +8,14 @@ way, loss. With several judges, each but the first has a file of its own: OUT-au
 0.5 and 2; of a grid's shape as many records are drawn as make records times epsilon 100, 1,000, 10,000 and 100,000 at
 epsilon 0.1. On what makers learned from, each chooses by what it learns without the group at hand. Databases to be
 judged by are for the printed figures, once a release. Files that are called KIND-ROLE.csv in one folder are shown side
-by side by `--roles` of choosing.py, histograms.py and trees.py.
+by side by `--roles` of choosing.py, histograms.py and trees.py. What refuses to run has an infinite loss, and is said.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,6 +31,7 @@ from jostle.choice.learning.rehearse import seed_of
 from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.errors import JostleError
 from jostle.options import get
 from jostle.privacy.opening import rehearse
 from jostle.tasks import CLASSIFICATION, RANGES
@@ -64,8 +66,13 @@ def tried(
         for name, way in ways.items():
             seed = seed_of(instance.key, name, epsilon, trial)
             db = rehearse(instance.table, epsilon=epsilon, seed=seed)
-            answer = way(db, *instance.questions, epsilon=Fraction(epsilon))
-            found = [judge.loss(instance, answer) for judge in losses]
+            try:
+                answer = way(db, *instance.questions, epsilon=Fraction(epsilon))
+            except JostleError as mistake:
+                print(f"{name} on {instance.key} at epsilon {epsilon}: {mistake.title}", file=sys.stderr)
+                found = [math.inf] * len(losses)
+            else:
+                found = [judge.loss(instance, answer) for judge in losses]
             rows.append([group, database.name + size, epsilon, trial, name, *found])
     return rows
 
