@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
 from jostle.cli.trainable import Entry, Evaluating, Maker, Program, Public, Workers
 from jostle.errors import ChoiceError
+from jostle.visible import aligned
 
 if TYPE_CHECKING:
     from jostle.choice.makers.evaluate import Evaluation
@@ -73,7 +75,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     if json_ is None:
         _print_evaluation(found)
         return
-    _write_json({"program": program, **found.as_data()}, json_, _headline(found))
+    _write_json({"program": program, **found.as_data()}, json_, _sentences(found))
 
 
 def _evaluate_labels(  # noqa: PLR0917 - a command's options
@@ -109,13 +111,30 @@ def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _headline(found: Evaluation) -> str:
-    from jostle.choice.learning.regret import in_words  # noqa: PLC0415 - commands load what they need
-
+def _compared(found: Evaluation) -> str:
+    """The maker beside always one Option, and beside the best one of each case, as a table."""
     figures = found.figures
+    sure = "" if isnan(figures.regret_low) else f" (90%: {figures.regret_low:.2f} to {figures.regret_high:.2f})"
+    return aligned(
+        [
+            ("", "mean loss", "times hindsight's, mean of cells"),
+            ("the maker", f"{figures.loss_mean:.4g}", f"{figures.regret_mean:.2f}{sure}"),
+            (f"always {found.single_best}", f"{figures.single_mean:.4g}", f"{figures.single_regret:.2f}"),
+            ("hindsight: the best Option of each cell", f"{figures.hindsight_mean:.4g}", "1"),
+        ]
+    )
+
+
+def _sentences(found: Evaluation) -> str:
+    """What the figures say of choosing."""
+    from jostle.choice.learning.regret import verdict  # noqa: PLC0415 - commands load what they need
+
+    figures, best = found.figures, found.single_best
+    ran = {name for cell in found.cells for name in cell.chosen}
+    said = f"the maker ran {best} everywhere" if ran == {best} else verdict(figures, best)
     return (
-        f"{in_words(figures, found.single_best)}; over {figures.regret_p95:.2f} times in one cell of 20, "
-        f"{figures.regret_max:.2f} times at most; more than 2% worse than always {found.single_best} in "
+        f"{said}; its loss is over {figures.regret_p95:.2f} times hindsight's in one cell of 20, and "
+        f"{figures.regret_max:.2f} times at most; it is more than 2% worse than always {best} in "
         f"{figures.worse_share:.0%} of {figures.cells} cells"
     )
 
@@ -123,7 +142,8 @@ def _headline(found: Evaluation) -> str:
 def _print_evaluation(found: Evaluation) -> None:
     numbers = ("maker", "hindsight", f"always {found.single_best}", "regret")
     table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
-    headline(_headline(found))
+    echo_lines(f"\n{_compared(found)}\n")
+    headline(_sentences(found))
 
 
 def _row(cell: Any) -> tuple[str, ...]:

@@ -204,11 +204,13 @@ def test_evaluate_prints_a_table_or_json(
     said = capsys.readouterr().out
     assert "t20" in said
     said = " ".join(said.split())
-    assert (
-        f"mean loss {facts['loss_mean']:.4g}, where always {facts['single_best']} has {facts['single_mean']:.4g}"
-        in said
-    )
-    assert f"in hindsight {facts['hindsight_mean']:.4g}; in the mean of cases {facts['regret_mean']:.2f} times" in said
+    for name, loss, regret in (
+        ("the maker", facts["loss_mean"], facts["regret_mean"]),
+        (f"always {facts['single_best']}", facts["single_mean"], facts["single_regret"]),
+        ("hindsight: the best Option of each cell", facts["hindsight_mean"], None),
+    ):
+        assert f"{name} {loss:.4g} {'1' if regret is None else f'{regret:.2f}'}" in said
+    assert f"{facts['regret_max']:.2f} times at most" in said
     assert run(monkeypatch, *given, "--maker", "choice", "--json") == 0
     assert json.loads(capsys.readouterr().out) == facts
     assert run(monkeypatch, *given, "--json") == 1
