@@ -1,6 +1,6 @@
 """Whether the bands of `jostle advise` hold what they say, and how wide they are: makes docs/benchmarks/advice.md.
 
-    python benchmarks/advice.py FOLDER
+    python benchmarks/advice.py FOLDER [--only ranges-1d]
 
 FOLDER is the one that `benchmarks/roles.py` reads. Options and makers run on the databases whose role it is to be
 judged by, once at each budget, and each loss lies in the band that public facts gave beforehand, or not. Beside that
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -42,6 +41,8 @@ SPECS: dict[str, tuple[tuple[Any, str], ...]] = {
     "ranges-2d": tuple((GridSpec(records=records, seed=7), "1/10") for records in RECORDS),
 }
 DRAWS = 2000
+TABLE = "| bands | role | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
+BY_OPTION = "\n## By Option, on judge databases\n"
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "advice.md"
 HEAD = """# Bands of expected losses
 
@@ -128,37 +129,58 @@ def one_of_each_group(folder: Path, inside: str) -> list[Listed]:
     return list({each.group: each for each in reversed(listed(folder, inside, "judge"))}.values())
 
 
-def rows(folder: Path) -> Iterator[str]:
-    """All lines of the page's table, then those of the Options."""
-    detail = []
-    for name, inside in FOLDERS.items():
-        judged = one_of_each_group(folder, inside)
-        jobs = [(name, database_of(folder / inside, each.name), each.group) for each in judged]
-        runs: list[tuple[bool, Ran]] = []
-        for number, job in enumerate(jobs, start=1):
-            runs += ran(*job)
-            print(f"{name}: {number} of {len(jobs)}", flush=True)
-        for told in (False, True) if name == "classification" else (False,):
-            mine = [each for was_told, each in runs if was_told == told]
-            what = f"{name}, the commonest class's share known" if told else name
-            yield row(what, "learn", of_learn(name, told=told), None)
-            yield row(what, "judge", by_group(mine), float(np.mean([each.width for each in mine])))
-            for option in dict.fromkeys(each.option for each in mine):
-                of_option = [each for each in mine if each.option == option]
-                width = float(np.mean([each.width for each in of_option]))
-                detail.append(row(what, option, by_group(of_option), width))
-    yield "\n## By Option, on judge databases\n"
-    yield "| bands | Option | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
-    yield from detail
+def told_of(name: str) -> tuple[bool, ...]:
+    """Whether bands are asked for without the commonest class's share, and with it."""
+    return (False, True) if name == "classification" else (False,)
+
+
+def lines_of(name: str, folder: Path) -> tuple[list[str], list[str]]:
+    """Lines of the page's first table, and of the one by Option, of one kind of bands."""
+    judged = one_of_each_group(folder, FOLDERS[name])
+    runs: list[tuple[bool, Ran]] = []
+    for number, each in enumerate(judged, start=1):
+        runs += ran(name, database_of(folder / FOLDERS[name], each.name), each.group)
+        print(f"{name}: {number} of {len(judged)}", flush=True)
+    above, detail = [], []
+    for told in told_of(name):
+        mine = [each for was_told, each in runs if was_told == told]
+        what = named(name, told=told)
+        above.append(row(what, "learn", of_learn(name, told=told), None))
+        above.append(row(what, "judge", by_group(mine), float(np.mean([each.width for each in mine]))))
+        for option in dict.fromkeys(each.option for each in mine):
+            of_option = [each for each in mine if each.option == option]
+            width = float(np.mean([each.width for each in of_option]))
+            detail.append(row(what, option, by_group(of_option), width))
+    return above, detail
+
+
+def named(name: str, *, told: bool) -> str:
+    """What the page calls a kind of bands."""
+    return f"{name}, the commonest class's share known" if told else name
+
+
+def as_before(name: str) -> tuple[list[str], list[str]]:
+    """The same lines as the page has them."""
+    above, _, below = PAGE.read_text(encoding="utf-8").partition(BY_OPTION)
+    heads = tuple(f"| {named(name, told=told)} |" for told in told_of(name))
+    return (
+        [line for line in above.splitlines() if line.startswith(heads)],
+        [line for line in below.splitlines() if line.startswith(heads)],
+    )
 
 
 def main() -> int:
-    """Run, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Run, and write the page; what stands below its tables stays."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    head = "| bands | role | groups | in the band | 90% | width |\n|---|---|---|---|---|---|"
-    PAGE.write_text("\n".join([HEAD, head, *rows(folder)]) + "\n", encoding="utf-8")
+    parser.add_argument("--only", choices=FOLDERS, help="measure these bands; lines of others stay as they are")
+    given = parser.parse_args()
+    found = [lines_of(name, given.folder) if given.only in {None, name} else as_before(name) for name in FOLDERS]
+    _, _, prose = PAGE.read_text(encoding="utf-8").partition(BY_OPTION)[2].rpartition("\n| ")
+    above = [line for first, _ in found for line in first]
+    detail = [line for _, second in found for line in second]
+    tables = [HEAD, TABLE, *above, BY_OPTION, TABLE.replace("role", "Option"), *detail]
+    PAGE.write_text("\n".join(tables) + "\n" + prose.partition("\n")[2], encoding="utf-8")
     print(PAGE.read_text(encoding="utf-8"))
     return 0
 

@@ -9,7 +9,8 @@ from jostle.choice.makers.by_axes import MakersByAxes
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, shipped_by
-from jostle.errors import OptionError
+from jostle.errors import ChoiceError, OptionError
+from jostle.given import given_as
 from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.evaluation.pri_roc import PriROC
@@ -112,7 +113,9 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | Make
     Raises:
         ChoiceError: no maker of the name came with Jostle, or none for the loss.
     """
+    given_as(name, str, "the name of a maker", fix='pretrained("classification")', error=ChoiceError)
     if judged_by is not None:
+        given_as(judged_by, str, "the name of a loss", fix='judged_by="auc"', error=ChoiceError)
         name = shipped_by(name, judged_by)
     if name == RANGES.also[0]:
         grids = [each for each, shipped in SHIPPED.items() if shipped.task is RANGES and shipped.axes]

@@ -34,6 +34,7 @@ __all__ = [
     "TableError",
     "TreeError",
     "VaultError",
+    "described",
     "render",
     "shown",
 ]
@@ -54,7 +55,8 @@ class JostleError(Exception):
     """
 
     def __init__(self, title: str, *, why: str | None = None, fix: str | None = None) -> None:
-        title, why, fix = _short(title), why and _short(why), fix and _short(fix)
+        title = _short(title)
+        why, fix = (None if each is None else _short(each) for each in (why, fix))
         super().__init__(title, why, fix)
         self.title = title
         self.why = why
@@ -82,8 +84,20 @@ class JostleError(Exception):
         return _rebuild, (type(self), self.facts())
 
 
+def described(value: object) -> str:
+    """A value in words that tell nothing of what is in it, but for single numbers and names: "a DataFrame"."""
+    if value is None or isinstance(value, str | int | float | Fraction):
+        return shown(value)
+    return f"a value of type {type(value).__name__}"
+
+
 def shown(value: object) -> str:
-    """A value as a program would write it, shortened: a message is a sentence, however long the value."""
+    """A value as a program would write it, shortened: a message is a sentence, however long the value.
+
+    A frame or a column is told by its type: whoever writes it where it does not belong may have private rows in it.
+    """
+    if _holds_rows(value):
+        return f"a value of type {type(value).__name__}"
     try:
         text = repr(value)
     except ValueError:  # Python writes no whole number of thousands of digits
@@ -91,7 +105,13 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 
-def _short(text: str) -> str:
+def _holds_rows(value: object) -> bool:
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and bool(shape)
+
+
+def _short(text: object) -> str:
+    text = text if isinstance(text, str) else described(text)
     return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 3]}..."
 
 

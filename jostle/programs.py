@@ -15,7 +15,7 @@ from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.policies.train import Labelled
 from jostle.corpora.subsamples import default_jobs
-from jostle.errors import ChoiceError, OptionError
+from jostle.errors import ChoiceError, OptionError, shown
 from jostle.options.functions import FunctionOption
 from jostle.options.own import ran
 from jostle.options.registry import get
@@ -130,8 +130,8 @@ class OptionRun:
 
 def shipped_choice(name: str) -> ChoiceMaker:
     """A maker that came with Jostle: with what it learned, or, where that is not there, with how it learns."""
-    if name not in SHIPPED:
-        raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
+    if not isinstance(name, str) or name not in SHIPPED:
+        raise ChoiceError(f"no maker {shown(name)} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     shipped = SHIPPED[name]
     among = [get(each) for each in shipped.among]
     judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)

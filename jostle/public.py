@@ -7,10 +7,11 @@ True
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from jostle.corpora.folders import public as folder
+from jostle.errors import CorpusError, OptionError
+from jostle.given import given_as
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
@@ -63,7 +64,18 @@ def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: A
         database: what it is tried on.
         scale: how many rows or records.
         epsilon: the budget of a run.
+
+    Raises:
+        OptionError: it is no Option.
+        CorpusError: it is no public database, or cannot have so many rows.
+        AmountError: *epsilon* is no amount.
     """
+    from jostle.corpora.databases import PublicDatabase  # noqa: PLC0415 - for trying out only
+    from jostle.options.base import Option  # noqa: PLC0415 - as above
+    from jostle.privacy.amounts import epsilon_amount  # noqa: PLC0415 - as above
+
+    given_as(option, Option, "an Option", fix='jostle.options.get("Identity")', error=OptionError)
+    given_as(database, PublicDatabase, "a public database", fix="gridCorpus.grids[0]", error=CorpusError)
     from jostle.choice.learning.rehearse import mean_error  # noqa: PLC0415 - for trying out only
 
-    return mean_error(option, database, scale, Fraction(str(epsilon)))
+    return mean_error(option, database, scale, epsilon_amount(epsilon))

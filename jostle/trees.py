@@ -5,14 +5,20 @@ All of it is what Jostle's language has built in, for programs in Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from numbers import Real
+from typing import Any, Literal, get_args
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, SchemaError, TreeError, described, shown
+from jostle.given import given_as, given_items
 from jostle.lang.splits import any_of, best_of
+from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
 from jostle.lang.values import TreeNode as _Node
+from jostle.options.base import check_probe
 from jostle.options.models.trees import TreeModel
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
@@ -35,9 +41,11 @@ def Node(schema: Schema, attribute: str, children: Mapping[str, Tree]) -> _Node:
         children: a tree for each value.
 
     Raises:
-        SchemaError: there is no such column.
+        SchemaError: there is no such column, or no schema is given.
+        TreeError: there are no children.
     """
-    return _Node(att=attribute_of(schema, attribute), children=children)
+    given_as(children, Mapping, "a mapping from values to trees", fix='{"no": Leaf("f"), ...}', error=TreeError)
+    return _Node(att=attribute_of(_schema(schema), attribute), children=children)
 
 
 def prune(tree: Tree) -> Tree:
@@ -45,8 +53,12 @@ def prune(tree: Tree) -> Tree:
 
     Args:
         tree: as it was grown, with sizes at its leaves.
+
+    Raises:
+        TreeError: it is no tree.
     """
-    return pruned(tree)
+    with _refused():
+        return pruned(_tree(tree))
 
 
 def model(tree: Tree, schema: Schema, made_by: str, epsilon: Amount) -> TreeModel:
@@ -60,8 +72,40 @@ def model(tree: Tree, schema: Schema, made_by: str, epsilon: Amount) -> TreeMode
 
     Raises:
         AmountError: *epsilon* is no amount.
+        SchemaError: no schema is given, or it has no label.
+        TreeError: it is no tree, or none that is of the schema.
     """
-    return to_model(tree, schema, made_by, epsilon_amount(epsilon))
+    given_as(made_by, str, "a name", fix='model(tree, schema, "grown", 1)', error=TreeError)
+    with _refused():
+        return to_model(_tree(tree), _schema(schema), made_by, epsilon_amount(epsilon))
+
+
+def _counted(given: object) -> tuple[Any, Fraction]:
+    fix = 'counted=(db.count("0.1"), "0.1")'
+    pair = given_items(given, "a noisy number and what it cost", fix=fix, error=OptionError)
+    if len(pair) != 2 or not isinstance(pair[0], Real):
+        raise OptionError("a noisy number and what it cost are wanted", fix=fix)
+    return pair[0], epsilon_amount(pair[1])
+
+
+def _schema(given: object) -> Schema:
+    schema: Schema = given_as(given, Schema, "a schema", fix="db.schema", error=SchemaError)
+    return schema
+
+
+def _tree(given: object) -> Tree:
+    if isinstance(given, Leaf | _Node):
+        return given
+    raise TreeError(f"{described(given)} is no tree", fix='Leaf("yes", 12), or Node(schema, "age", {...})')
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Refuse in an error what a program in Jostle's language is stopped by, where it has a place."""
+    try:
+        yield
+    except Stop as stop:
+        raise TreeError(stop.title, why=stop.why, fix=stop.fix) from None
 
 
 def best_split(
@@ -90,16 +134,18 @@ def best_split(
         BudgetError: less is left than *epsilon*.
         OptionError: there is no such rule, or no such attribute.
     """
-    if rule not in RULES:
-        raise OptionError(f"splits are not scored by {rule!r}", fix=f"one of {', '.join(RULES)}")
+    check_probe(db, "best_split")
+    attributes = list(given_items(attributes, "a list of attributes", fix="db.schema.attributes", error=OptionError))
+    if not isinstance(rule, str) or rule not in RULES:
+        raise OptionError(f"splits are not scored by {shown(rule)}", fix=f"one of {', '.join(RULES)}")
     names = db.schema.attributes
     unknown = [name for name in attributes if name not in names]
     if unknown or not attributes:
         raise OptionError(
-            f"{unknown[0]!r} is no attribute" if unknown else "there are no attributes to split by",
+            f"{shown(unknown[0])} is no attribute" if unknown else "there are no attributes to split by",
             fix=f"some of {', '.join(names)}",
         )
     if rule == "random":
         return attributes[any_of(db, len(attributes))]
-    bought = None if counted is None else (counted[0], epsilon_amount(counted[1]))
+    bought = None if counted is None else _counted(counted)
     return attributes[best_of(db, rule, attributes, epsilon_amount(epsilon), bought, site)]

@@ -30,6 +30,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.interrupts": "Ctrl-C, unheard for a while",
     "jostle.markup": "texts as parts of a web page",
     "jostle.errors": "mistakes, with why and what to do",
+    "jostle.given": "what callers hand in, of the kind that is asked for",
     "jostle.privacy.amounts": "amounts of budget as they are written: they stand in a room that lies above",
     "jostle.files": "files of JSON and TOML, read by declared types",
     "jostle.parameters": "what an Option can be given as parameters",

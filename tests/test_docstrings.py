@@ -67,21 +67,12 @@ FOR_OPTIONS = {
 """What Jostle's own Options and expressions call, with values of types that say themselves what they are."""
 REFUSES_NOTHING = {
     "jostle.JostleError",
-    "jostle.SparseFeatures.bits_of",
-    "jostle.Trace.released",
     "jostle.Trace.add",
     "jostle.Trace.markup",
-    "jostle.expressions.Expression.coarsened",
-    "jostle.metafeature",
     "jostle.options.Option.refuses",
-    "jostle.public.error_of",
-    "jostle.quickly",
     "jostle.sklearn.PrivateFeatureSelector.get_feature_names_out",
-    "jostle.sklearn.PrivateFolds",
-    "jostle.sklearn.PrivateFolds.split",
     "jostle.sklearn.PrivateFolds.get_n_splits",
     "jostle.trees.Leaf",
-    "jostle.trees.prune",
 }
 """Public names that raise no `JostleError`; what they are given wrong, Python refuses."""
 ERRORS = {kind.__name__ for kind in vars(jostle.errors).values() if isinstance(kind, type)}

@@ -15,7 +15,8 @@ from attrs import frozen
 from jostle.advice.bands import Scale, from_scale, inputs_of
 from jostle.advice.kept import Expectations, OptionBands, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
-from jostle.errors import ChoiceError, shown
+from jostle.errors import ChoiceError, SchemaError, shown
+from jostle.given import given_as, given_items, given_path
 from jostle.options import get
 from jostle.options.base import Option
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
@@ -106,14 +107,16 @@ class Advice:
 
         Raises:
             OptionError: matplotlib is not installed.
+            ChoiceError: the file cannot be written.
         """
+        place = None if path is None else given_path(path, ChoiceError, fix='plot("losses.png")')
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
-        for place, option in enumerate(self.options):
+        for rank, option in enumerate(self.options):
             of_option = sorted((each for each in self.expected if each.option == option), key=lambda each: each.epsilon)
             epsilons = [float(each.epsilon) for each in of_option]
             (line,) = axes.plot(epsilons, [each.loss for each in of_option], marker="o", label=option)
-            if not place:
+            if not rank:
                 low, high = [each.low for each in of_option], [each.high for each in of_option]
                 axes.fill_between(epsilons, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
         axes.set_xscale("log")
@@ -121,12 +124,12 @@ class Advice:
         axes.set_ylabel(self.judge)
         axes.set_title(f"{self.rows:,} rows; the band holds four in five of {self.options[0]}'s")
         axes.legend(fontsize=7)
-        if path is not None:
+        if place is not None:
             try:
-                figure.savefig(path)
+                figure.savefig(place)
             except (OSError, ValueError) as mistake:
                 raise ChoiceError(
-                    f"cannot write {path}: {mistake}", fix="name a file that ends in .png or .svg"
+                    f"cannot write {place}: {mistake}", fix="name a file that ends in .png or .svg"
                 ) from None
         return figure
 
@@ -160,6 +163,7 @@ def advise(
         SchemaError: the schema cannot be read.
     """
     schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
+    given_as(schema, Schema, "a schema", fix='schema=Schema({...}), or "schema.toml"', error=SchemaError)
     records = _whole(rows)
     asked, name, notes = _asked(what, schema)
     known = kept_expectations()[name]
@@ -171,7 +175,8 @@ def advise(
             why="losses are expected from rehearsals on public databases, which came with Jostle",
             fix=f"one of {', '.join(known.options)}; or jostle train, and then jostle evaluate",
         )
-    budgets = sorted({epsilon_amount(epsilon) for epsilon in epsilons})
+    listed = given_items(epsilons, "a list of budgets", fix="epsilons=[0.1, 1]", error=ChoiceError)
+    budgets = sorted({epsilon_amount(epsilon) for epsilon in listed})
     if not budgets:
         raise ChoiceError("there are no budgets to advise on", fix="epsilons=[0.1, 1]")
     facts = _Facts(records, len(schema.classes) if known.scale == "share" else 0, _share(commonest, known))
@@ -287,7 +292,7 @@ def _task(what: object, schema: Schema) -> Task[Any] | None:
     tasks = tuple(dict.fromkeys(each.task for each in ADVISED.values()))
     if what is None:
         return next((task for task in tasks if task.suits(schema)), tasks[-1])
-    return next((task for task in tasks if what in task.also), None)
+    return next((task for task in tasks if isinstance(what, str) and what in task.also), None)
 
 
 def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:

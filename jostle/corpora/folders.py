@@ -21,6 +21,7 @@ from jostle.corpora.relatives import KNOWN_RELATIVES
 from jostle.errors import CorpusError, JostleError, PrivateDataError, TableError, shown
 from jostle.files.content import FileContent, FileMark, Place, is_regular, path_of
 from jostle.files.kinds import FileKind
+from jostle.given import given_as, given_flag, given_path
 from jostle.tables.arrays import check_array, read_array
 from jostle.tables.csv_lines import CSV_ENDINGS
 from jostle.tables.guard import guarded
@@ -169,7 +170,12 @@ def public(
     jostle.errors.CorpusError: there is no file or folder no/such/folder
       fix: check the path
     """
-    place = Path(path)
+    place = given_path(path, CorpusError)
+    given_as(label, str, "the name of a column", fix='label="income"', error=CorpusError)
+    given_flag(subfolders, "subfolders", error=CorpusError)
+    if groups is not None:
+        fix = 'groups={"census": ["adult", "income"]}'
+        given_as(groups, Mapping, "a mapping from groups to names", fix=fix, error=CorpusError)
     if place.is_dir():
         return read_folder(place, label=label, subfolders=subfolders, groups=groups)
     if not is_regular(place):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import field, fields, frozen
 
-from jostle.errors import CorpusError
+from jostle.errors import CorpusError, shown
 
 __all__ = ["VERSION", "GridSpec", "Spec", "TableSpec", "instance_key", "seeds_of"]
 
@@ -21,7 +21,7 @@ def _whole(least: int, default: int | None) -> Any:
         if value is None and default is None:
             return
         if type(value) is not int or value < least:
-            raise CorpusError(f"{attribute.name} is {value!r}, not a whole number from {least} up")
+            raise CorpusError(f"{attribute.name} is {shown(value)}, not a whole number from {least} up")
 
     def convert(value: object) -> object:
         return operator.index(value) if isinstance(value, np.integer) else value

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from jostle.errors import JostleError
 from jostle.files import json_text, packed
 from jostle.files.damage import DamageError
+from jostle.given import given_path
 
 __all__ = ["FileKind"]
 
@@ -38,7 +39,7 @@ class FileKind:
 
     def at(self, path: str | Path) -> FileKind:
         """The same, for the file in one place."""
-        return evolve(self, path=Path(path))
+        return evolve(self, path=given_path(path, self.error))
 
     @property
     def subject(self) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from jostle.errors import JostleError, ProgramError, Source
+from jostle.errors import JostleError, ProgramError, Source, TableError, described
+from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
 from jostle.lang.compiling import Compiler, Scope
@@ -328,12 +329,19 @@ def load(
         ProgramError: what `jostle check` says of it, or what stopped its top level.
         JostleError: the file cannot be read.
     """
-    return load_source(read_source(Path(path)), say=say, files=named(public))
+    if say is not None and not callable(say):
+        raise TableError(f"{described(say)} is given where what is told lines is wanted", fix="say=print, or say=None")
+    return load_source(read_source(given_path(path, TableError)), say=say, files=named(public))
 
 
 def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles | None:
     """The files that a program may read as public: None where nothing is named."""
-    given = (public,) if isinstance(public, str | Path) else tuple(public)
+    fix = 'public=["census"]'
+    given = (
+        (public,)
+        if isinstance(public, str | Path)
+        else given_items(public, "a list of folders and files", fix=fix, error=TableError)
+    )
     if not given:
         return None
     from jostle.corpora.named import PublicFiles  # noqa: PLC0415 - reads Arrow, which most programs need not

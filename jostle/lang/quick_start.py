@@ -21,6 +21,8 @@ from jostle.choice.makers.shipped import rehearsals_for
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SHARES
 from jostle.corpora.subsamples import few_jobs
+from jostle.errors import ChoiceError
+from jostle.given import given_as
 
 __all__ = ["QuickStart", "quickly"]
 
@@ -69,8 +71,12 @@ def quickly(maker: ChoiceMaker) -> ChoiceMaker:
 
     Args:
         maker: as it was made; it is not changed.
+
+    Raises:
+        ChoiceError: it is no maker.
     """
-    training = maker.trainer
+    fix = 'jostle.quickly(jostle.MkChoiceMaker(among=["NaiveBayes", "Majority"]))'
+    training = given_as(maker, ChoiceMaker, "a choice maker", fix=fix, error=ChoiceError).trainer
     if not isinstance(training, Training) or training.corpus is None:
         return maker
     return evolve(maker, trainer=QuickStart(**_shared(training)))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from attrs import fields
 
-from jostle.errors import AnswerError, OptionError
+from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, price
 from jostle.privacy.owner import asking
@@ -26,7 +26,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 
-__all__ = ["Option", "changes", "forget", "is_built_in", "option", "own", "registered"]
+__all__ = ["Option", "changes", "check_probe", "forget", "is_built_in", "option", "own", "registered"]
 
 
 class Option(ABC, Generic[Answer]):
@@ -105,13 +105,7 @@ class Option(ABC, Generic[Answer]):
             BudgetError: less is left than *epsilon*.
         """
         budget = epsilon_amount(epsilon)
-        given: object = db
-        if not isinstance(given, Probe):
-            raise OptionError(
-                f"{self.name} is given a {type(given).__name__}, not a probe",
-                why="an Option asks a table within a budget, and never holds its rows",
-                fix="db = jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
-            )
+        check_probe(db, self.name)
         schema = db.schema
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
@@ -154,6 +148,16 @@ class Option(ABC, Generic[Answer]):
         )
 
 
+def check_probe(given: object, who: str) -> None:
+    """Refuse what is no probe, in the name of what was given it."""
+    if not isinstance(given, Probe):
+        raise OptionError(
+            f"{who} is given a {type(given).__name__}, not a probe",
+            why="an Option asks a table within a budget, and never holds its rows",
+            fix="db = jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
+        )
+
+
 Registered = type[Option] | Option
 """A class is made anew for each use, with its parameters; an Option that is a function is there as it is."""
 Given = TypeVar("Given", bound=Registered)
@@ -169,8 +173,10 @@ def option(given: Given) -> Given:
         given: the class, or an Option that is a function.
 
     Raises:
-        OptionError: the name is taken.
+        OptionError: the name is taken, or it is no Option.
     """
+    if not isinstance(given, Option) and not (isinstance(given, type) and issubclass(given, Option)):
+        raise OptionError(f"{described(given)} is no Option", fix="class OfMine(jostle.options.Option)")
     name, place = _place_of(given)
     holder = _registered.get(name)
     if holder is not None and _place_of(holder)[1] != place:

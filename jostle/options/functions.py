@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, described
 from jostle.learned.kept import fitted_on, learned_for
-from jostle.options.base import Option
+from jostle.options.base import Option, check_probe
 from jostle.options.texts import text_mark
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
@@ -94,6 +94,7 @@ class FunctionOption(Option[Answer]):
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
         """The function's answer, given a probe with *epsilon* of the budget."""
+        check_probe(db, self.name)
         asked = self.task.read(db.schema, questions)
         return self.perform(db, epsilon, lambda probe, budget: self.function(probe, *asked, epsilon=budget), site=site)
 
@@ -107,6 +108,8 @@ def function_option(
     function: Callable[..., Answer], *, task: str | Task[Any] | None, predict: Predict | None, fitted_on: Any = ()
 ) -> FunctionOption[Answer]:
     """A function as an Option; refuse one that is not told its budget."""
+    if not inspect.isfunction(function):
+        raise OptionError(f"{described(function)} is no function", fix="def OfMine(db, ..., *, epsilon)")
     name = function.__name__
     if task is None:
         raise OptionError(

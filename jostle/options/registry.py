@@ -78,12 +78,13 @@ def get(name: str, *, task: Task[Any] | None = None) -> Option:
     Raises:
         OptionError: there is no Option of the name, it cannot have these parameters, or it answers another task.
     """
+    wanted = None if task is None else task_of(task)
     _load()
     if name_in(name) not in {None, *registered()}:
         load_installed()
     found = made(name, registered())
-    if task is not None and found.task is not task:
-        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {task.does} is asked for")
+    if wanted is not None and found.task is not wanted:
+        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {wanted.does} is asked for")
     return found
 
 

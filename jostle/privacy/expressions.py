@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal, NoReturn
 
-from jostle.errors import ExpressionError
+from jostle.errors import ExpressionError, shown
+from jostle.given import given_items
 from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.amounts import Amount
 from jostle.privacy.changes import Known
@@ -98,11 +99,14 @@ def sums(column: str, weights: Iterable[int], most: int, by: str | Iterable[str]
         ExpressionError: *most* or a weight is no whole number.
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise ExpressionError(f"most is {most!r}, but must be a whole number from 1 up", fix="most=10")
+        raise ExpressionError(f"most is {shown(most)}, but must be a whole number from 1 up", fix="most=10")
     if not isinstance(column, str):
         raise ExpressionError(f"{type(column).__name__} is not the name of a column", fix='sums("age", range(10), 9)')
-    clipped = tuple(max(-most, min(most, _whole(weight))) for weight in weights)
-    return Tally((by,) if isinstance(by, str) else tuple(by), weighted=column, weights=clipped)
+    fix = 'sums("age", range(10), 9, by=["region"])'
+    listed = given_items(weights, "a list of weights", fix=fix, error=ExpressionError)
+    clipped = tuple(max(-most, min(most, _whole(weight))) for weight in listed)
+    axes = (by,) if isinstance(by, str) else given_items(by, "a list of columns", fix=fix, error=ExpressionError)
+    return Tally(axes, weighted=column, weights=clipped)
 
 
 def _whole(weight: object) -> int:
@@ -164,7 +168,10 @@ def mean_of_cells(of: Expressions, *more: Expression) -> Expression:
 
 
 def _listed(of: Expressions, more: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    return (of, *more) if isinstance(of, Expression) else (*of, *more)
+    if isinstance(of, Expression):
+        return (of, *more)
+    listed = given_items(of, "an expression", fix='largest(cells("age"))', error=ExpressionError)
+    return (*listed, *more)
 
 
 def occupied(of: Expression, above: Amount = 0) -> Expression:

@@ -107,6 +107,9 @@ class Expression(ABC):
 
         Args:
             groups: by column.
+
+        Raises:
+            ExpressionError: groups are no mapping from columns.
         """
         return self.with_parts(tuple(part.coarsened(groups) for part in self.parts))
 

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from jostle.errors import BudgetError, ProbeError, SchemaError, shown
+from jostle.errors import BudgetError, ProbeError, SchemaError, VaultError, shown
+from jostle.given import given_path
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
@@ -164,7 +165,7 @@ class Recognised:
         trace: Trace | str | Path | None = None,
     ) -> Probe:
         """A probe on the table, as `protect` does."""
-        return self._open(epsilon, Where(None if vault is None else Path(vault)), trace)
+        return self._open(epsilon, Where(None if vault is None else given_path(vault, VaultError)), trace)
 
     def open_part(self, *, at_first: Amount, vault: str | Path | None = None) -> Probe:
         """A probe on what may be a part of a larger table, and so is charged to that one's budget.
@@ -212,7 +213,7 @@ def recognise(table: Table) -> Recognised:
 
 def part_at(vault: str | Path | None, schema: Schema) -> Where:
     """Where the budget of parts of a larger table is kept."""
-    return Where(None if vault is None else Path(vault), frozenset(schema.sources))
+    return Where(None if vault is None else given_path(vault, VaultError), frozenset(schema.sources))
 
 
 def account_of_parts(vault: str | Path | None, schema: Schema) -> Account | None:

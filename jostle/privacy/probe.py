@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError, shown
+from jostle.given import given_flag
 from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
@@ -291,7 +292,7 @@ class Probe:
             single: whether it has to be one number.
         """
         NODES.check(expression)
-        if single and (shape := known_of(expression, self.schema).shape):
+        if given_flag(single, "single", error=ExpressionError) and (shape := known_of(expression, self.schema).shape):
             raise ExpressionError(
                 f"the expression has {' by '.join(map(str, shape))} cells, not one number",
                 fix="total(x), largest(x), x[0], or db.release_cells(x, epsilon)",
@@ -395,9 +396,9 @@ class Probe:
         labels = self.schema[column].labels
         codes = []
         for value in values:
-            if value not in labels:
+            if not isinstance(value, str) or value not in labels:
                 raise ProbeError(
-                    f"column {column!r} has no value {value!r}", fix=f"one of {', '.join(map(repr, labels[:20]))}"
+                    f"column {column!r} has no value {shown(value)}", fix=f"one of {', '.join(map(repr, labels[:20]))}"
                 )
             codes.append(labels.index(value))
         return tuple(codes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
 from attrs import evolve, field, frozen
 
 from jostle.errors import ExpressionError
+from jostle.given import given_as
 from jostle.privacy.changes import ZERO, Change, Known
 from jostle.privacy.exact_arrays import Numbers
 from jostle.privacy.fields import Coarsening, Condition, coarsenings, label_conditions
@@ -55,6 +56,7 @@ class Tally(Expression):
 
     def coarsened(self, groups: dict[str, int | Iterable[int]]) -> Expression:
         """The same by coarser columns."""
+        given_as(groups, Mapping, "a mapping from columns to groups", fix='{"age": 2}', error=ExpressionError)
         return evolve(self, coarse=(*self.coarse, *groups.items()))
 
     def layer(self, schema: Schema) -> Layer:

@@ -17,7 +17,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, described
+from jostle.given import given_as, given_items
 from jostle.privacy.probe import Probe
 from jostle.sites.messages import Choice, Decision, Policy, numbers
 
@@ -125,8 +126,15 @@ def choose(
     ...     choose("Size", among=("small", "large"), informed_by={"n": 3})
     'large'
     """
-    alternatives = tuple(among)
-    return alternatives[int(_asked(label, alternatives, informed_by or {}, 1, policy)[0])]
+    fix = 'choose("L1", among=("stop", "branch"))'
+    alternatives = given_items(among, "a list of names", fix=fix, error=ChoiceError)
+    if informed_by is None:
+        informed_by = {}
+    given_as(informed_by, Mapping, "a mapping from names to numbers", fix='informed_by={"n": 3}', error=ChoiceError)
+    if policy is not None and not callable(getattr(policy, "decide", None)):
+        raise ChoiceError(f"{described(policy)} is no policy", fix="leave it out, or give what `jostle train` learned")
+    taken: str = alternatives[int(_asked(label, alternatives, informed_by, 1, policy)[0])]
+    return taken
 
 
 def choose_each(

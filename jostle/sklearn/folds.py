@@ -12,15 +12,20 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import ge, instance_of
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from jostle.errors import TableError, described, shown
 from jostle.privacy.noise import Noise
 
 __all__ = ["PrivateFolds"]
 
 Places = NDArray[np.int64]
+
+
+def _check_splits(_: object, attribute: object, value: object) -> None:  # noqa: ARG001 - as attrs calls it
+    if type(value) is not int or value < 2:
+        raise TableError(f"n_splits is {shown(value)}, not a whole number from 2 up", fix="PrivateFolds(5)")
 
 
 @frozen
@@ -33,11 +38,14 @@ class PrivateFolds:
     charged, and so they are on average over the draws. There is no seed: with one, a row's draw would hang on its place
     among the others.
 
+    Raises:
+        TableError: there are fewer than two folds.
+
     >>> sum(len(held_out) for _, held_out in PrivateFolds(3).split(range(10)))
     10
     """
 
-    n_splits: int = field(default=5, validator=[instance_of(int), ge(2)])
+    n_splits: int = field(default=5, validator=_check_splits)
     """How many folds; each is held out once. They differ in size, as draws do."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - as scikit-learn calls it
@@ -47,8 +55,15 @@ class PrivateFolds:
             X: rows.
             y: labels; they are not looked at.
             groups: not looked at either.
+
+        Raises:
+            TableError: there are no rows.
         """
-        drawn = Noise().below(self.n_splits, _num_samples(X))
+        try:
+            count = _num_samples(X)
+        except TypeError:
+            raise TableError(f"{described(X)} has no rows", fix="give a dataframe, or an array of rows") from None
+        drawn = Noise().below(self.n_splits, count)
         for fold in range(self.n_splits):
             yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
 

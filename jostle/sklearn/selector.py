@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jostle.errors import OptionError, TableError
+from jostle.errors import OptionError, TableError, shown
 from jostle.options.base import Option
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount
@@ -107,8 +107,13 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         if self.schema is None:
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
         elif feature_names(X) is not None:
-            frame = nw.from_native(X, eager_only=True)
-            return frame.select(list(self.get_feature_names_out())).to_native()
+            frame, kept = nw.from_native(X, eager_only=True), list(self.get_feature_names_out())
+            if missing := [name for name in kept if name not in frame.columns]:
+                raise TableError(
+                    f"X has no column {shown(missing[0])}, which was kept",
+                    fix="give rows with the columns that fit was given",
+                )
+            return frame.select(kept).to_native()
         array = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
         if array.ndim != 2 or array.shape[1] != len(support):
             raise TableError(

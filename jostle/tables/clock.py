@@ -46,7 +46,7 @@ def moment_of(name: str, given: object) -> datetime:
 
 
 def _unit(given: str) -> str:
-    if given not in UNITS:
+    if not isinstance(given, str) or given not in UNITS:
         raise SchemaError(f"unit is {shown(given)}", fix=f"unit = one of {', '.join(map(repr, UNITS))}")
     return given
 

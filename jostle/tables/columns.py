@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
-from jostle.errors import SchemaError, shown
+from jostle.errors import SchemaError, described, shown
 from jostle.tables.clock import Clock, moment_of
 from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
@@ -90,7 +90,7 @@ def _check_number(name: str, value: object, fix: str) -> None:
 
 def _check_policy(name: str, value: str, allowed: object) -> None:
     choices = get_args(allowed)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise SchemaError(f"{name} is {shown(value)}", fix=f"{name} = one of {', '.join(map(repr, choices))}")
 
 
@@ -264,11 +264,17 @@ class Numeric:
             number: in the units of the column.
 
         Raises:
-            SchemaError: the column has no dates or times.
+            SchemaError: the column has no dates or times, or there is no such date.
         """
         if self.clock is None:
             raise SchemaError("these are numbers, not dates", fix='Dates("2020-01-01", "2024-12-31")')
-        return self.clock.moment(number)
+        try:
+            return self.clock.moment(number)
+        except (TypeError, ValueError, OverflowError):
+            raise SchemaError(
+                f"there is no date {described(number)} units after the start",
+                fix="a number between the column's bounds",
+            ) from None
 
     @property
     def bin_count(self) -> int:

@@ -27,6 +27,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, shown
+from jostle.given import given_items
 from jostle.tables.columns import Categorical, check_text
 
 __all__ = ["PRESENCE", "Bits", "BitsColumns", "SparseFeatures", "words_of"]
@@ -131,7 +132,13 @@ class SparseFeatures:
 
         Args:
             texts: a text for each row.
+
+        Raises:
+            SchemaError: they are no texts.
         """
+        texts = given_items(texts, "a list of texts", fix='["free, win", None]', error=SchemaError)
+        if wrong := [text for text in texts if text is not None and not isinstance(text, str)]:
+            raise SchemaError(f"a {type(wrong[0]).__name__} stands where a text or None is wanted")
         by_word = {word: place for place, word in enumerate(self.words)}
         found: list[int] = []
         ends = [0]

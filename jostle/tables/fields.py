@@ -23,7 +23,7 @@ import numpy as np
 from attrs import Attribute, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import JostleError, TableError
+from jostle.errors import JostleError, TableError, shown
 
 __all__ = [
     "ANY_WHOLE",
@@ -65,7 +65,7 @@ LONGEST_TEXT = 10_000
 
 def _shown(value: object) -> str:
     """A value for a message, cut short; of an array only what it is an array of."""
-    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.40}"
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{shown(value):.40}"
 
 
 # Texts

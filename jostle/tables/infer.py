@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import SchemaError
 from jostle.files.content import FileContent
+from jostle.given import given_as
 from jostle.tables import readers
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
 from jostle.tables.encode import Cells, texts_of
@@ -75,6 +76,8 @@ def infer_public(
     cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):
         raise SchemaError("there are no rows to read a schema off")
+    if texts is not None:
+        given_as(texts, str, "the name of a column", fix='texts="comment"', error=SchemaError)
     features = None if texts is None else SparseFeatures(texts, words=_vocabulary(texts, cells.pop(texts, None), words))
     columns: dict[str, Column] = {}
     for name, values in cells.items():

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from attrs import Factory, asdict, evolve, field, frozen
 
-from jostle.errors import SchemaError, shown
+from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind
+from jostle.given import given_as, given_items, given_path
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures
 
@@ -61,7 +62,7 @@ def _whole(number: Any) -> Any:
 
 
 def _listed(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names)
+    return given_items(names, "a list of columns", fix='identifiers=["person"]', error=SchemaError)
 
 
 class Inference(Protocol):
@@ -171,6 +172,8 @@ class Schema:
     def __getitem__(self, name: str) -> Column:
         try:
             return self._by_name[name]
+        except TypeError:
+            raise SchemaError(f"{described(name)} is no name of a column", fix='name it as a text: "age"') from None
         except KeyError:
             if self.features is not None and name in self.features.places:
                 return PRESENCE
@@ -259,6 +262,7 @@ class Schema:
         Raises:
             SchemaError: the text declares none.
         """
+        given_as(text, str, "a text of TOML", fix="Schema.from_toml(schema.to_toml())", error=SchemaError)
         facts = SCHEMA.toml(text)
         columns = facts.pop("columns", None)
         if not isinstance(columns, dict):
@@ -294,8 +298,9 @@ class Schema:
         Raises:
             SchemaError: the file cannot be written.
         """
+        place = given_path(path, SchemaError)
         try:
-            Path(path).write_text(self.to_toml(), encoding="utf-8")
+            place.write_text(self.to_toml(), encoding="utf-8")
         except OSError as mistake:
             raise SchemaError(f"cannot write the schema {path}: {mistake.strerror}") from None
 

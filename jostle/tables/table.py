@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle.errors import ProbeError, TableError
+from jostle.errors import ProbeError, TableError, shown
+from jostle.given import given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.census import Census, notes
@@ -130,16 +131,17 @@ class Table:
         """
         schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
         _check_schema(schema)
-        if engine.startswith("dask://"):
-            pieces = dask_source.connect(engine, Path(path), schema)
-            return cls(pieces, pieces.census, Path(path).absolute())
-        if engine != "threads":
-            raise TableError(f"there is no engine {engine!r}", fix='engine="threads" or "dask://HOST:PORT"')
-        source = readers.open_file(Path(path), schema)
-        if stream:
-            return cls(source, source.census, Path(path).absolute())
+        place = given_path(path, TableError)
+        if isinstance(engine, str) and engine.startswith("dask://"):
+            pieces = dask_source.connect(engine, place, schema)
+            return cls(pieces, pieces.census, place.absolute())
+        if not isinstance(engine, str) or engine != "threads":
+            raise TableError(f"there is no engine {shown(engine)}", fix='engine="threads" or "dask://HOST:PORT"')
+        source = readers.open_file(place, schema)
+        if given_flag(stream, "stream", error=TableError):
+            return cls(source, source.census, place.absolute())
         census = Census()
-        return cls(readers.in_memory(source, census), lambda: census, Path(path).absolute())
+        return cls(readers.in_memory(source, census), lambda: census, place.absolute())
 
     @classmethod
     def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:

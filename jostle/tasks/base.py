@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import ChoiceError, OptionError
+from jostle.errors import ChoiceError, OptionError, shown
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.answers import Answer
@@ -212,9 +212,9 @@ def task_of(name: str | Task[Any]) -> Task[Any]:
     if isinstance(name, Task):
         return name
     for task in (*_known.values(), UNTOLD):
-        if name in {task.name, *task.also}:
+        if isinstance(name, str) and name in {task.name, *task.also}:
             return task
-    raise OptionError(f"there is no task {name!r}", fix=f"one of {', '.join(sorted(_known))}")
+    raise OptionError(f"there is no task {shown(name)}", fix=f"one of {', '.join(sorted(_known))}")
 
 
 def make_instance(database: PublicDatabase, spec: Spec) -> Instance:

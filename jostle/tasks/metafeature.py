@@ -18,7 +18,8 @@ import numpy as np
 from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, OptionError, described
+from jostle.given import given_as
 from jostle.privacy.changes import Known
 from jostle.privacy.expressions import Expression, known_of
 from jostle.tables.schema import Schema
@@ -220,14 +221,22 @@ def metafeature(
         high: what a large value means.
         name: the function's own if left out.
 
+    Raises:
+        OptionError: it is no function, or is not told in texts.
+
     >>> @metafeature(low="few attributes", high="many attributes")
     ... def width(db: View) -> float:
     ...     return len(db.schema.attributes)
     >>> width.name, width.high
     ('width', 'many attributes')
     """
+    for told in (low, high, name):
+        if told is not None:
+            given_as(told, str, "a text", fix='metafeature(low="few rows", high="many rows")', error=OptionError)
 
     def made(measure: Measure) -> Metafeature:
+        if not callable(measure) or not hasattr(measure, "__name__"):
+            raise OptionError(f"{described(measure)} is no function", fix="@jostle.metafeature, above def width(db)")
         called = name or measure.__name__
         return Metafeature(
             called,

@@ -22,9 +22,10 @@ import numpy as np
 from attrs import field, fields, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import TableError
+from jostle.errors import TableError, shown
 from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
+from jostle.given import given_flag, given_path
 from jostle.tables.fields import TYPES, listed, number, of_several, text, whole
 
 __all__ = [
@@ -218,10 +219,10 @@ class Trace:
     """
 
     def __init__(self, path: str | Path | None = None, *, whole: bool = False) -> None:
-        self._whole: dict[int, NDArray[np.int64]] | None = {} if whole else None
+        self._whole: dict[int, NDArray[np.int64]] | None = {} if given_flag(whole, "whole", error=TableError) else None
         self._records: list[Record] = []
         self._lock = threading.Lock()
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else given_path(path, TableError)
         self._failure: str | None = None
         self._file: int | None = None
         if self._path is not None:
@@ -242,7 +243,13 @@ class Trace:
 
         Args:
             place: of the release among the records.
+
+        Raises:
+            TableError: there is no such record.
         """
+        count = len(self._records)
+        if not isinstance(place, int | np.integer) or not -count <= place < count:
+            raise TableError(f"the trace has no record {shown(place)}", fix=f"a place among its {count:,} records")
         record = self._records[place]
         kept = None if self._whole is None else self._whole.get(place)
         if kept is not None:

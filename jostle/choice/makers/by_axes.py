@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.errors import OptionError
-from jostle.options.base import Option
+from jostle.options.base import Option, check_probe
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
@@ -66,6 +66,7 @@ class MakersByAxes(Option[Answer]):
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the maker for tables like this one."""
+        check_probe(db, self.name)
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix='jostle.options.get("ShrunkTree")')
         return self.maker_for(db.schema)(db, *questions, epsilon=epsilon, site=site, **named)

@@ -20,7 +20,7 @@ from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
 from jostle.errors import ChoiceError
 from jostle.markup import fact_table
-from jostle.options.base import Option
+from jostle.options.base import Option, check_probe
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.probe import Probe
@@ -158,6 +158,7 @@ class ChoiceMaker(Option[Answer]):
 
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the Option that should do best with what is left of *epsilon* after looking."""
+        check_probe(db, self.label)
         trained = self.trained
         asked = self.task.read(db.schema, questions)
 

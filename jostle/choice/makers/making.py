@@ -35,7 +35,8 @@ from jostle.corpora.set_aside import KnownByName
 from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.corpora.specs import Spec
 from jostle.corpora.subsamples import default_jobs
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, CorpusError
+from jostle.given import given_as, given_items
 from jostle.learned.places import shipped_folder
 from jostle.options.base import Option
 from jostle.options.fitted import kept_apart, marks_of
@@ -250,10 +251,11 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
         ChoiceError: Options answer different questions, or what was learned before cannot be read.
         CorpusError: the databases to learn from cannot be read.
     """
-    options = tuple(_option(each) for each in among)
+    fix = 'among=["NaiveBayes", "Majority"]'
+    options = tuple(_option(each) for each in given_items(among, "a list of Options", fix=fix, error=ChoiceError))
     if not options:
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
-    looked_at = options[0].task.metafeatures if informed_by is None else tuple(informed_by)
+    looked_at = options[0].task.metafeatures if informed_by is None else _looks(informed_by)
     shares = SHARES if spending is None else (share_of(spending, "spending"),)
     file = str(trained_on) if isinstance(trained_on, str | Path) else ""
     if file.endswith(".json"):
@@ -282,10 +284,18 @@ def share_of(given: Amount, name: str) -> Fraction:
     return share
 
 
+def _looks(given: Iterable[Metafeature]) -> tuple[Metafeature, ...]:
+    fix = "informed_by=jostle.free_facts(task)"
+    listed = given_items(given, "a list of metafeatures", fix=fix, error=ChoiceError)
+    return tuple(given_as(each, Metafeature, "a metafeature", fix=fix, error=ChoiceError) for each in listed)
+
+
 def _option(given: Option[Answer] | str | type[Option[Answer]]) -> Option[Answer]:
     if isinstance(given, Option):
         return given
-    return get(given) if isinstance(given, str) else given()
+    if isinstance(given, type) and issubclass(given, Option):
+        return given()
+    return get(given)
 
 
 def _corpus(given: Corpus | PublicDatabase | str | Path | Iterable[PublicDatabase]) -> Corpus:
@@ -293,4 +303,8 @@ def _corpus(given: Corpus | PublicDatabase | str | Path | Iterable[PublicDatabas
         return given
     if isinstance(given, str | Path):
         return public(given)
-    return Corpus([given] if isinstance(given, PublicDatabase) else given)
+    fix = 'trained_on="census"'
+    listed = (
+        [given] if isinstance(given, PublicDatabase) else given_items(given, "a corpus", fix=fix, error=CorpusError)
+    )
+    return Corpus(given_as(each, PublicDatabase, "a public database", fix=fix, error=CorpusError) for each in listed)

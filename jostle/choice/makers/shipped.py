@@ -15,7 +15,7 @@ from attrs import frozen
 from jostle.choice.learning.history import History, KnownInstance, read_history
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.roles import Role, known
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, shown
 from jostle.learned.places import shipped_folder
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
@@ -145,8 +145,8 @@ def _role(instance: KnownInstance) -> Role | None:
 
 
 def _shipped(name: str) -> Shipped:
-    if name not in SHIPPED:
-        raise ChoiceError(f"no maker {name!r} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
+    if not isinstance(name, str) or name not in SHIPPED:
+        raise ChoiceError(f"no maker {shown(name)} came with Jostle", fix=f"one of {', '.join(SHIPPED)}")
     return SHIPPED[name]
 
 

@@ -10,6 +10,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.given import given_items
+from jostle.options.base import check_probe
 from jostle.options.evaluation.scorers import check_schema
 from jostle.options.models.rules import hits_of
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -139,7 +141,12 @@ def compare_models(
         OptionError: there are fewer than two models, or one is of another table.
         BudgetError: less is left than *epsilon*.
     """
-    named = dict(models) if isinstance(models, Mapping) else dict(zip(_names(models), models, strict=True))
+    check_probe(db, "compare_models")
+    if isinstance(models, Mapping):
+        named = dict(models)
+    else:
+        listed = given_items(models, "a list of models", fix="[model, other]", error=OptionError)
+        named = dict(zip(_names(listed), listed, strict=True))
     if not 2 <= len(named) <= MOST_RULES:
         raise OptionError(f"{len(named)} models are given", why=f"2 to {MOST_RULES} are compared", fix="[model, other]")
     for name, model in named.items():  # all of them, before one is looked into

@@ -24,7 +24,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.base import Option, option
+from jostle.options.base import Option, check_probe, option
 from jostle.options.evaluation.reading import concave_curve, rising_curve
 from jostle.options.evaluation.scorers import scorer_of
 from jostle.options.ranges.base import noise_variance
@@ -83,6 +83,7 @@ class PriROC(Option[RocCurve]):
         site: str | None = None,
     ) -> RocCurve:
         """The curve of a column of scores, by its name, or of a model, for one class of the label."""
+        check_probe(db, self.name)
         scorer = scorer_of(db.schema, "score" if scores is None else scores, positive)
         if self.levels > MOST_LEVELS:
             raise OptionError(f"2**{self.levels} intervals are more than are counted", fix=f"levels={MOST_LEVELS}")

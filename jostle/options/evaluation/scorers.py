@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, shown
 from jostle.options.models.rules import UNIT, rule_of
 from jostle.options.models.trees import TreeModel
 from jostle.tables.columns import Numeric
@@ -48,14 +48,14 @@ def positive_class(schema: Schema, positive: object = None) -> str:
         raise OptionError("the label has one class only", why="a curve tells a class from the others")
     if positive is None:
         if len(classes) > 2:
-            shown = ", ".join(map(repr, classes[:20]))
+            named = ", ".join(map(repr, classes[:20]))
             raise OptionError(
-                f"the label has {len(classes)} classes", why=f"one is told from the others: {shown}", fix="positive=..."
+                f"the label has {len(classes)} classes", why=f"one is told from the others: {named}", fix="positive=..."
             )
         return classes[1]
-    if positive not in classes:
-        shown = ", ".join(map(repr, classes[:20]))
-        raise OptionError(f"the label has no class {positive!r:.60}", fix=f"positive = one of {shown}")
+    if not isinstance(positive, str) or positive not in classes:
+        named = ", ".join(map(repr, classes[:20]))
+        raise OptionError(f"the label has no class {shown(positive)}", fix=f"positive = one of {named}")
     return str(positive)
 
 

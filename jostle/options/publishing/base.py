@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.base import Option
+from jostle.options.base import Option, check_probe
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
@@ -33,6 +33,7 @@ class Publisher(Option[Published]):
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
         """Rows in place of the probe's table's, with *epsilon* of its budget."""
+        check_probe(db, self.name)
         if db.rows is not None:
             # What is known of the number of rows is public, or was released before: all is left to be spent on others.
             budget = epsilon_amount(epsilon)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.learned.grid_errors import KeptBars
-from jostle.options.base import Option
+from jostle.options.base import Option, check_probe
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -56,6 +56,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
         They may be in the columns' units: {"income": (20_000, 50_000)}, or a list of such. Without any, the workload
         is 2,000 random ranges; many Options do not look at it.
         """
+        check_probe(db, self.name)
         schema = db.schema
         shape = grid_shape(schema)
         if reason := self.refuses(schema):

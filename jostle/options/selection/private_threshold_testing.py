@@ -9,7 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.base import option
+from jostle.options.base import check_probe, option
 from jostle.options.selection.base import ScoredSelector
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Allotment, Event
@@ -41,6 +41,7 @@ class PrivateThresholdTesting(ScoredSelector):
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:  # noqa: ARG002 - as all do
         """Features selected from public rows; refuse private ones before anything is charged."""
+        check_probe(db, self.name)
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}")
         return self.run(db, epsilon_amount(epsilon))

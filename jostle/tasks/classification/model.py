@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from jostle.errors import JostleError, OptionError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
+from jostle.given import given_path
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.schema import Schema
@@ -164,8 +165,9 @@ class Model(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file of JSON, for `jostle.load_model`."""
+        place = given_path(path, OptionError)
         try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
+            place.write_text(self.to_json(), encoding="utf-8")
         except OSError as mistake:
             raise OptionError(f"cannot write the model {path}: {mistake.strerror}", fix="name another file") from None
 
