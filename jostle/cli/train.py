@@ -37,7 +37,10 @@ def train(  # noqa: PLR0917 - a command's options
     public: Public = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
     synthesize: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--synthesize", help="Also search formulas for `predict`, and print them.")
+        bool,
+        typer.Option(
+            "--synthesize", help="Also search formulas for `predict`, or for labelled choices, and print them."
+        ),
     ] = False,
     look: Annotated[
         list[str] | None,
@@ -90,9 +93,7 @@ def train(  # noqa: PLR0917 - a command's options
         else:
             from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
 
-            _refuse(
-                "labelled choices", {"--history": history, "--aslib": aslib, "--synthesize": synthesize, "--look": look}
-            )
+            _refuse("labelled choices", {"--history": history, "--aslib": aslib, "--look": look})
             done = train_policies(
                 wanted,
                 corpus=corpus,
@@ -102,6 +103,7 @@ def train(  # noqa: PLR0917 - a command's options
                 runs=repeats or RUNS,
                 out=out,
                 aside=judge,
+                synthesizing=synthesize,
                 kept_in=kept_in,
             )
     except KeyboardInterrupt:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.errors import ChoiceError, JostleError
 from jostle.lang import nodes
+from jostle.lang.builtins import BUILTINS
 from jostle.lang.functions import Function
 from jostle.lang.program_options import ProgramOption, fitted_below, labels_in, needed_by, version_of
+from jostle.lang.scopes import symbols
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
 from jostle.lang.values import Leaf, TreeNode
@@ -126,5 +128,6 @@ def labelled(program: Program, name: str | None = None) -> Any:
         task=task_of(told_task(program.module, definition)),
         run=EntryRun(program, called),
         labels=labels_in(program, called),
+        words=frozenset(symbols(program.module) - program.globals.keys() - set(BUILTINS)),
         fitted_on=fitted_below(program, called),
     )

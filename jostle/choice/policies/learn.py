@@ -34,10 +34,12 @@ __all__ = [
     "Program",
     "Situation",
     "Worth",
+    "always",
     "fit_policies",
     "lessons_of",
     "settled",
     "train_labels",
+    "tried",
 ]
 
 Floats = NDArray[np.float64]
@@ -90,6 +92,7 @@ def train_labels(
     perform: Perform = in_turn,
     told: Callable[[Worth], None] | None = None,
     rare_left_out: bool = False,
+    heard: Callable[[Sequence[Lesson]], None] | None = None,
 ) -> dict[str, LearnedPolicy]:
     """A policy for every label that the program's runs met.
 
@@ -99,7 +102,7 @@ def train_labels(
     settled at the end (see `settled`), in the situations *settled_on* or those it was learned in; with 0, it is not.
     *first* are lessons of a first round that was run elsewhere, as `lessons_of` gives them. *floor* is added to losses
     before they are compared. *perform* does the work, and *told* is told what each label is worth. A label that was met
-    too rarely to be learned is refused, unless such ones are left out.
+    too rarely to be learned is refused, unless such ones are left out. *heard* is told the lessons that count.
     """
     budgets = tuple(Fraction(epsilon) for epsilon in epsilons)
     learned: list[list[Lesson]] = []
@@ -124,6 +127,8 @@ def train_labels(
             )
         counted = [lesson for each in learned[-learned_from:] for lesson in each]
         policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed, rare_left_out=rare_left_out)
+    if heard is not None:
+        heard(counted)
     if not trials:
         return policies
     tried_on = situations if settled_on is None else settled_on
@@ -161,30 +166,14 @@ def settled(
     kept = dict(policies)
     budgets = tuple(epsilons)
 
-    def tried(chosen: Mapping[str, Policy]) -> Floats:
-        mark = mark_of(chosen)
-        parts = [
-            Try(
-                program=program,
-                situation=situation,
-                epsilon=epsilon,
-                policies=chosen,
-                trials=trials,
-                seed=seed,
-                mark=mark,
-            )
-            for epsilon in budgets
-            for situation in situations
-        ]
-        return np.array(
-            [math.nan if loss is None else loss for loss in perform(parts, "trying what was learned")], dtype=np.float64
-        )
+    def ended(chosen: Mapping[str, Policy]) -> Floats:
+        return _ended(program, situations, budgets, chosen, trials=trials, seed=seed, perform=perform)
 
-    learned = tried(kept)
+    learned = ended(kept)
     for label in sorted(policies):
         among = policies[label].among
-        fixed = [evolve(policies[label], usual=usual, fixed=True) for usual in among]
-        raw = [learned, *(tried({**kept, label: policy}) for policy in fixed)]
+        fixed = [always(policies[label], usual) for usual in among]
+        raw = [learned, *(ended({**kept, label: policy}) for policy in fixed)]
         found = _filled(np.stack(raw))
         logs = np.log(found + floor)
         best = 1 + int(np.argmin(logs[1:].mean(axis=1)))
@@ -198,6 +187,67 @@ def settled(
         if give_way and not keeps:
             kept[label], learned = fixed[best - 1], raw[best]
     return kept
+
+
+def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:
+    """A policy that takes one alternative everywhere."""
+    return evolve(policy, usual=alternative, fixed=True)
+
+
+def tried(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Sequence[Fraction],
+    ways: Sequence[tuple[Mapping[str, Policy], str]],
+    *,
+    trials: int,
+    seed: tuple[int, ...],
+    perform: Perform = in_turn,
+) -> Floats:
+    """The losses of several ways to choose, ways by budgets by situations, all with the same seeds.
+
+    With each way comes a mark of what in it is no learned policy. Where all were refused it is not-a-number.
+    """
+    raw = np.stack(
+        [
+            _ended(program, situations, epsilons, way, trials=trials, seed=seed, perform=perform, own=own)
+            for way, own in ways
+        ]
+    )
+    losses = np.full_like(raw, np.nan)
+    losses[:, ~np.isnan(raw).all(axis=0)] = _filled(raw)
+    return losses.reshape(len(ways), len(epsilons), len(situations))
+
+
+def _ended(
+    program: Program,
+    situations: Sequence[Situation],
+    epsilons: Sequence[Fraction],
+    policies: Mapping[str, Policy],
+    *,
+    trials: int,
+    seed: tuple[int, ...],
+    perform: Perform,
+    own: str = "",
+) -> Floats:
+    """The losses that runs with some policies end in, budget by budget; not-a-number where one was refused."""
+    mark = f"{mark_of(policies)} {own}".strip()
+    parts = [
+        Try(
+            program=program,
+            situation=situation,
+            epsilon=epsilon,
+            policies=policies,
+            trials=trials,
+            seed=seed,
+            mark=mark,
+        )
+        for epsilon in epsilons
+        for situation in situations
+    ]
+    return np.array(
+        [math.nan if loss is None else loss for loss in perform(parts, "trying what was learned")], dtype=np.float64
+    )
 
 
 def _filled(losses: Floats) -> Floats:

@@ -10,7 +10,8 @@ from typing import Any
 from attrs import frozen
 
 from jostle.choice.learning.progress import shown_progress
-from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
+from jostle.choice.policies.formulas import FormulaWorth, choice_formulas, formula_worths
+from jostle.choice.policies.learn import LEARNED, Lesson, Worth, settled, train_labels
 from jostle.choice.policies.notes import Notebook
 from jostle.choice.policies.situations import MOST_DATABASES, halves, situations_of
 from jostle.corpora.corpus import Corpus
@@ -49,6 +50,8 @@ class Labelled:
     """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
     labels: tuple[str, ...] | None = None
     """Its labels, where they can be read off its text."""
+    words: frozenset[str] | None = None
+    """Alternatives that stand for themselves, which nothing else defines; None for all."""
     fitted_on: Any = ()
     """What Options inside it were fitted on: its choices are not learned there."""
 
@@ -68,6 +71,8 @@ class LearnedPolicies:
     """Labels that runs came to too rarely, or never."""
     tried_on: str = ""
     epsilons: tuple[str, ...] = ()
+    formulas: tuple[FormulaWorth, ...] = ()
+    """A formula for each label, where they were asked for."""
     judged: LearnedPolicies | None = None
     """What each label is worth on databases that were set aside, where there were any."""
 
@@ -80,6 +85,7 @@ class LearnedPolicies:
             "tried_on": self.tried_on,
             "epsilons": list(self.epsilons),
             "labels": [worth_data(worth) for worth in self.worths],
+            "formulas": {each.formula.label: each.formula.expression for each in self.formulas},
             "unmet": list(self.unmet),
             "kept": None if self.kept is None else str(self.kept),
             "problems": list(self.problems),
@@ -97,6 +103,8 @@ class LearnedPolicies:
             lines.append(f"  the program follows it from now on, until its text changes: {self.kept}")
         if self.judged is not None:
             lines += ["", "on databases set aside, of which nothing was learned:", self.judged.as_text()]
+        for each in self.formulas:
+            lines += ["", each.as_text(self.entry.words)]
         return "\n".join(lines)
 
 
@@ -139,13 +147,14 @@ def train_policies(
     judge: Judge | None = None,
     out: Path | None = None,
     aside: Path | None = None,
+    synthesizing: bool = False,
     kept_in: Callable[[Path | None], None] | None = None,
 ) -> LearnedPolicies:
     """The policies learned for a program's choices, one for each label; keep them where the program finds them.
 
     From the databases in the folder *aside* nothing is learned: what each label is worth is measured on them in the
-    end. They are refused if some are learned from, or have the same people. *kept_in* is told where runs are noted,
-    before they begin; what is noted there is not run again.
+    end. They are refused if some are learned from, or have the same people. When *synthesizing*, a formula is searched
+    for each label as well. *kept_in* is told where runs are noted, before they begin; what is noted is not run again.
     """
     if entry.labels == ():
         raise _no_choice(entry)
@@ -170,6 +179,7 @@ def train_policies(
     if kept_in is not None:
         kept_in(notes.path)
     worths: list[Worth] = []
+    lessons: list[Lesson] = []
     policies = train_labels(
         entry.run,
         learnt,
@@ -182,7 +192,21 @@ def train_policies(
         perform=notes,
         told=worths.append,
         rare_left_out=True,
+        heard=lessons.extend,
     )
+    formulas: Sequence[FormulaWorth] = ()
+    if synthesizing:
+        formulas = formula_worths(
+            entry.run,
+            tried,
+            [epsilon_amount(epsilon) for epsilon in budgets],
+            policies,
+            choice_formulas(lessons, sorted(policies), len(learnt) * len(budgets) * runs * ROUNDS),
+            trials=TRIALS,
+            seed=(0, ROUNDS),
+            floor=max(entry.task.floor, LEAST_FLOOR),
+            perform=notes,
+        )
     learned_on = _counted(len(learnt), "public database")
     facts = {
         "tried_on": tried_on,
@@ -198,7 +222,19 @@ def train_policies(
     judged = None
     if others is not None:
         judged = evaluate_policies(entry, others, budgets, engine=engine, workers=workers)
-    return LearnedPolicies(entry, policies, tuple(worths), learned_on, kept, problems, unmet, tried_on, budgets, judged)
+    return LearnedPolicies(
+        entry,
+        policies,
+        tuple(worths),
+        learned_on,
+        kept,
+        problems,
+        unmet,
+        tried_on,
+        budgets,
+        formulas=tuple(formulas),
+        judged=judged,
+    )
 
 
 def evaluate_policies(

@@ -135,6 +135,28 @@ def choices(option: Any, databases: Path, epsilon: str = "4") -> list[Chosen]:
     return [each for each in trace.records if isinstance(each, Chosen)]
 
 
+def test_a_formula_takes_the_place_of_a_choice_and_passes_the_check(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(monkeypatch, program, databases, "--entry", "Stump", "--synthesize") == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("# In the place of: choose "))
+    assert any("everywhere" in line and "standard error" in line for line in lines[:place])
+    *words, expression = lines[place + 1 :]
+    choice = lines[place].removeprefix("# In the place of: ")
+    text = program.read_text()
+    assert text.count(choice) == 1, "as it stands in the program"
+    line = next(line for line in text.splitlines() if choice in line)
+    margin = line[: len(line) - len(line.lstrip())]
+    pasted = text.replace(line, "\n".join([*(margin + word for word in words), line.replace(choice, expression)]))
+    assert jostle.load(program).source.text == text
+    program.write_text(pasted)
+    assert "choose" not in "".join(each for each in pasted.splitlines() if not each.startswith("#"))
+    (situation, *_), _ = situations_of(public(databases), "classification")
+    model = jostle.load(program).options["Stump"](jostle.rehearse(situation.table, epsilon=4, seed=1), epsilon=4)
+    assert 0 <= situation.loss(model) <= 1
+
+
 def test_a_program_follows_what_was_learned_and_its_trace_says_so(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,8 @@ from attrs import frozen
 
 import jostle
 from jostle import Categorical, Schema, Table
-from jostle.choice.policies.learn import Worth, fit_policies, lessons_of, train_labels
+from jostle.choice.policies.formulas import choice_formulas, formula_worths
+from jostle.choice.policies.learn import Lesson, Worth, fit_policies, lessons_of, train_labels
 from jostle.errors import ChoiceError
 from jostle.sites import choose, choose_each, follow
 
@@ -60,6 +61,26 @@ def test_a_choice_is_learned_and_holds_where_it_was_not_tried() -> None:
     policies = train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10)
     assert [best(policies, rows) for rows in (2, 8, 14, 26, 32, 38)] == [1] * 6
     assert best({}, 8) == 2
+
+
+def test_a_choice_as_a_formula_is_what_is_planted_and_its_worth_is_said() -> None:
+    """Right below 20 rows and left above: a threshold of what is seen tells it, and either side everywhere is worse."""
+    lessons: list[Lesson] = []
+    policies = train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10, heard=lessons.extend)
+    (formula,) = choice_formulas(lessons, ["Side"], runs=400)
+    assert {name for each in formula.sums for term in each.terms for name in term.names} == {"n"}
+    assert [best({"Side": formula}, rows) for rows in (2, 8, 32, 38)] == [1] * 4
+    (worth,) = formula_worths(sides, SITUATIONS, [Fraction(1)], policies, [formula], trials=1, seed=(0, 2), floor=0.01)
+    gains = {name: (gain, error) for name, _, gain, error in worth.others}
+    assert set(gains) == {"what is followed now", "left everywhere", "right everywhere"}
+    assert all(gains[f"{side} everywhere"][0] > 2 * gains[f"{side} everywhere"][1] > 0 for side in SIDES)
+    assert worth.as_text(None).splitlines()[-4:-1] == [
+        "# In the place of: choose Side among {left, right} informed by {n, e}",
+        'left = "left"',
+        'right = "right"',
+    ]
+    assert formula.expression.startswith("left if ")
+    assert formula.expression.endswith(" else right")
 
 
 def test_the_same_seed_learns_the_same() -> None:
