@@ -41,6 +41,7 @@ from jostle.tables.margins import MarginLevels
 from jostle.tables.schema import Schema
 from jostle.tasks.evaluation import EVALUATION, RocCurve, Scorer
 from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.selection import SelectedFeatures
 
 __all__ = ["PriROC"]
 
@@ -82,8 +83,13 @@ class PriROC(Option[RocCurve]):
         epsilon: Amount,
         site: str | None = None,
     ) -> RocCurve:
-        """The curve of a column of scores, by its name, or of a model, for one class of the label."""
+        """The curve of a column of scores, by its name, or of a model, for one class of the label.
+
+        Of features that were selected and trained on at once, it is their model's, on their columns.
+        """
         check_probe(db, self.name)
+        if isinstance(scores, SelectedFeatures) and scores.model is not None:
+            db, scores = db.only(*scores.columns), scores.model
         scorer = scorer_of(db.schema, "score" if scores is None else scores, positive)
         if self.levels > MOST_LEVELS:
             raise OptionError(f"2**{self.levels} intervals are more than are counted", fix=f"levels={MOST_LEVELS}")

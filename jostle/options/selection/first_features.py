@@ -1,4 +1,7 @@
-"""The first features as the schema lists them, or all: what a selector that looks at rows has to be better than."""
+"""The first features as the schema lists them, all of them, or none: what no row has to be asked for.
+
+A selector that asks has to be better than these.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ class FirstFeatures(Selector):
     """Selects the features that the schema lists first, and without *top* all of them: no row is asked for that.
 
     So all of the budget trains naive Bayes on them. Of a public vocabulary by how common words are elsewhere, these
-    are the commonest ones.
+    are the commonest ones. With top=0 there are none, and what is trained knows how many records each class has.
 
     Privacy: which features they are is a public fact; the model is naive Bayes's one tally.
     """
 
-    top: int = whole(MOST_CELLS, least=1)
+    top: int = whole(MOST_CELLS, least=0)
 
     def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - as of every selector
         """Never asked for, since nothing is left to select with."""

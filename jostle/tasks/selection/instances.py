@@ -12,7 +12,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
@@ -37,6 +37,8 @@ class SelectionInstance:
 
     rows_of: TableInstance
     questions: tuple[()] = ()
+    _last: list[tuple[Any, Chances]] = field(factory=list, init=False)
+    """The selection that was asked last, and what it said: several judges ask after one another."""
 
     @property
     def key(self) -> str:
@@ -76,9 +78,23 @@ class SelectionInstance:
                 why="what is judged is a selection of features",
                 fix="return one",
             )
+        if not self._last or self._last[0][0] is not selected:
+            self._last[:] = [(selected, self._chances(selected))]
+        return self._last[0][1]
+
+    def _chances(self, selected: SelectedFeatures) -> Chances:
         schema, label = self.schema, self.schema.label or ""
         if selected.model is not None:
-            places = [schema.attributes.index(name) for name in selected.model.schema.attributes]
+            known = selected.model.schema
+            if any(known[name] != schema[name] for name in known.names if name in schema) or not (
+                {*known.names} <= {*schema.names}
+            ):
+                raise OptionError(
+                    "an answer is a selection from another table",
+                    why="it is judged by the rows of the table that was asked, by its attributes and classes",
+                    fix="return one that was made from db",
+                )
+            places = [schema.attributes.index(name) for name in known.attributes]
             return np.asarray(selected.model.chances(self.rows_of.codes[:, places]))
         columns = [name for name in schema.attributes if name in selected.columns]
         seed = hashlib.blake2b(f"{self.key} {columns}".encode(), digest_size=7)

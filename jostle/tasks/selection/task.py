@@ -6,6 +6,7 @@ from jostle.corpora.databases import PublicTable
 from jostle.tables.schema import Schema
 from jostle.tasks.base import Task, register
 from jostle.tasks.classification.task import CLASSIFICATION
+from jostle.tasks.selection import metafeatures
 from jostle.tasks.selection.instances import selection_instance
 from jostle.tasks.selection.selected import SelectedFeatures
 
@@ -32,7 +33,7 @@ SELECTION: Task[SelectedFeatures] = register(
         corpus=CLASSIFICATION.corpus,
         example=CLASSIFICATION.example,
         judges=CLASSIFICATION.judges,
-        free=CLASSIFICATION.free,
+        free=metafeatures.PUBLIC,
         bought=CLASSIFICATION.bought,
         text=lambda selected: selected.text(),
         data=lambda selected: selected.data(),

@@ -141,14 +141,30 @@ def test_the_first_features_are_a_public_fact() -> None:
     option: Any = get("FirstFeatures(top=3)")
     for rows in (5, 50):
         assert option(jostle.protect(texts(rows), epsilon=1), epsilon=1).places == (0, 1, 2)
+    none: Any = get("FirstFeatures(top=0)")
+    selected = none(jostle.rehearse(texts(50), seed=1), epsilon=1)
+    assert selected.places == ()
+    assert len(set(selected.model.predict(selected.of(pa.table({"label": ["spam"] * 3}))))) == 1
     every: Any = get("FirstFeatures")
     assert every(jostle.rehearse(texts(50), seed=1), epsilon=1).places == tuple(range(40))
+
+
+def test_a_selection_is_tested_on_rows_it_was_not_trained_on() -> None:
+    option: Any = get("Peeling(training=1/2, top=5)")
+    selected = option(jostle.rehearse(texts(), seed=1), epsilon=100)
+    db = jostle.protect(texts(2000), epsilon=2)
+    assert jostle.private_roc_auc(db, selected, epsilon=1).auc > 0.9
+    with pytest.raises(OptionError, match="gives no scores"):
+        jostle.private_roc_auc(db, evolve(selected, model=None), epsilon=1)
+    assert db.spent == 1
+    with pytest.raises(OptionError, match="from another table"):
+        SELECTION.instance(*SELECTION.example()).loss(selected)
 
 
 def test_a_selection_is_judged_by_what_one_budget_selected_and_trained() -> None:
     """Where a part of it trains nothing, by naive Bayes with as much again."""
     database, spec = SELECTION.example()
-    instance = SELECTION.instance(database, spec)
+    instance: Any = SELECTION.instance(database, spec)
     db = jostle.rehearse(instance.table, seed=1)
     option: Any = get("Peeling(training=1/2)")
     selected = option(db, epsilon=1000)
