@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, shown
 from jostle.given import given_items
 from jostle.options.base import check_probe
 from jostle.options.evaluation.scorers import check_schema
@@ -19,6 +20,7 @@ from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.probe import Probe
 from jostle.tables.agreements import MOST_RULES, Agreements
 from jostle.tasks.classification.model import Model
+from jostle.tasks.levels import level_of
 
 __all__ = ["ComparedModels", "compare_models"]
 
@@ -69,13 +71,12 @@ class ComparedModels:
         It has its level for two models that were chosen beforehand; of the best of many, `confidence` is careful.
         """
         if name not in self.names:
-            raise OptionError(f"{name!r} is none of the models", fix=f"one of {', '.join(self.names)}")
-        if not 0 < level < 1:
-            raise OptionError(f"the level of an interval is {level}", why="it is a share of runs", fix="0.95")
+            raise OptionError(f"{shown(name)} is none of the models", fix=f"one of {', '.join(self.names)}")
+        sure = level_of(level, fix="0.95")
         place = self.names.index(name)
         if place == self._best:
             return 0.0, 0.0
-        lead, ends = self._lead(place), np.quantile(self._noise(), [(1 - level) / 2, (1 + level) / 2])
+        lead, ends = self._lead(place), np.quantile(self._noise(), [(1 - sure) / 2, (1 + sure) / 2])
         return float(lead - ends[1]), float(lead - ends[0])
 
     @property
@@ -98,13 +99,8 @@ class ComparedModels:
         return float((np.sum(self._noise() >= self._lead(place)) + 1) / (DRAWS + 1))
 
     def _noise(self) -> NDArray[np.int64]:
-        """Noise in a lead: over half of all sets, in which one of two models is, each with noise of its own.
-
-        A draw is the difference of two geometric ones, and so many of these add up to a negative binomial one.
-        """
-        generator, among = np.random.default_rng(SEED), len(self.counts) // 2
-        up, down = generator.negative_binomial(among, -np.expm1(-1 / float(self.scale)), (2, DRAWS))
-        return np.asarray(up - down)
+        """Noise in a lead: over half of all sets, in which one of two models is, each with noise of its own."""
+        return _drawn(len(self.counts) // 2, float(self.scale))
 
     def text(self) -> str:
         """The models, the best first."""
@@ -122,6 +118,18 @@ class ComparedModels:
 
     def __repr__(self) -> str:
         return f"<ComparedModels: {self.best} of {len(self.names)}, epsilon {show_amount(self.epsilon)}>"
+
+
+@lru_cache(maxsize=4)
+def _drawn(among: int, scale: float) -> NDArray[np.int64]:
+    """Sums of so many draws of noise.
+
+    A draw is the difference of two geometric ones, and so many of these add up to a negative binomial one.
+    """
+    up, down = np.random.default_rng(SEED).negative_binomial(among, -np.expm1(-1 / scale), (2, DRAWS))
+    found = np.asarray(up - down)
+    found.setflags(write=False)
+    return found
 
 
 def compare_models(
@@ -142,22 +150,29 @@ def compare_models(
         BudgetError: less is left than *epsilon*.
     """
     check_probe(db, "compare_models")
-    if isinstance(models, Mapping):
-        named = dict(models)
-    else:
-        listed = given_items(models, "a list of models", fix="[model, other]", error=OptionError)
-        named = dict(zip(_names(listed), listed, strict=True))
+    named = _named(models)
     if not 2 <= len(named) <= MOST_RULES:
         raise OptionError(f"{len(named)} models are given", why=f"2 to {MOST_RULES} are compared", fix="[model, other]")
     for name, model in named.items():  # all of them, before one is looked into
         if not isinstance(model, Model):
-            raise OptionError(f"{name!s:.60} is {type(model).__name__}, not a model", fix='{"bayes": NaiveBayes(db)}')
+            raise OptionError(f"{shown(name)} is {type(model).__name__}, not a model", fix='{"bayes": NaiveBayes(db)}')
     schema = db.schema
     for model in named.values():
         check_schema(schema, model)
     budget, kernel = epsilon_amount(epsilon), Agreements(tuple(hits_of(model) for model in named.values()))
     counts = db.measure(kernel, budget, site=site)
-    return ComparedModels(tuple(map(str, named)), counts, sensitivity(kernel, schema) / budget, budget)
+    return ComparedModels(tuple(named), counts, sensitivity(kernel, schema) / budget, budget)
+
+
+def _named(models: Mapping[str, Model] | Sequence[Model]) -> dict[str, Model]:
+    """Models by name; refuse what holds none, and names that are no texts."""
+    if isinstance(models, Mapping):
+        for name in models:
+            if type(name) is not str:
+                raise OptionError(f"a model is called {shown(name)}, which is no text", fix='{"bayes": NaiveBayes(db)}')
+        return dict(models)
+    listed = given_items(models, "a list of models", fix="[model, other]", error=OptionError)
+    return dict(zip(_names(listed), listed, strict=True))
 
 
 def _names(models: Sequence[Model]) -> list[str]:

@@ -12,9 +12,11 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.given import given_path
 from jostle.privacy.amounts import show_amount
 from jostle.tasks.evaluation.error_bars import population_interval, rows_interval
 from jostle.tasks.figure import new_figure
+from jostle.tasks.levels import level_of, rate_of
 
 __all__ = ["RocCurve"]
 
@@ -59,11 +61,11 @@ class RocCurve:
 
         In so large a share of runs it holds the area; all from 0 to 1, where noise drowns the rows.
         """
-        return self._widened(rows_interval(self.counts, self.scales, _checked(level)))
+        return self._widened(rows_interval(self.counts, self.scales, level_of(level)))
 
     def population_interval(self, level: float = 0.95) -> tuple[float, float]:
         """An interval for the area in the population that the rows were drawn from, one by one and at random."""
-        return self._widened(population_interval(self.counts, self.scales, _checked(level)))
+        return self._widened(population_interval(self.counts, self.scales, level_of(level)))
 
     def _widened(self, ends: tuple[float, float]) -> tuple[float, float]:
         """An interval that also holds the estimate, which makes it no less likely to hold the truth."""
@@ -71,13 +73,12 @@ class RocCurve:
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
         """The share of the class that is found at the price of so many others, as a share of all others."""
-        if not 0 <= false_positive_rate <= 1:
-            raise OptionError(f"a rate is {false_positive_rate}", why="it is a share of rows", fix="0.1")
-        last = np.searchsorted(self.false_positive_rates, false_positive_rate, side="right")
+        wanted = rate_of(false_positive_rate)
+        last = np.searchsorted(self.false_positive_rates, wanted, side="right")
         if last == len(self.false_positive_rates):
             return 1.0
         x, y = (each[last - 1 : last + 1] for each in (self.false_positive_rates, self.true_positive_rates))
-        return float(y[0] + (y[1] - y[0]) * (false_positive_rate - x[0]) / (x[1] - x[0]))
+        return float(y[0] + (y[1] - y[0]) * (wanted - x[0]) / (x[1] - x[0]))
 
     def text(self) -> str:
         """The area with its error bars, and the rates at some thresholds."""
@@ -118,7 +119,7 @@ class RocCurve:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file: a picture where the name ends as one's does, else all of it as JSON."""
-        target = Path(path)
+        target = given_path(path, OptionError, fix='curve.save("curve.png")')
         if target.suffix.lower() in {".png", ".svg", ".pdf"}:
             self.plot().savefig(target)
         else:
@@ -143,9 +144,3 @@ class RocCurve:
     def __repr__(self) -> str:
         spent = "" if self.epsilon is None else f", epsilon {show_amount(self.epsilon)}"
         return f"<RocCurve of {self.scorer} for {self.positive!r}: area {self.auc:.3f}{spent}>"
-
-
-def _checked(level: float) -> float:
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval is {level}", why="it is a share of runs", fix="interval(0.95)")
-    return float(level)

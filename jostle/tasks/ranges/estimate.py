@@ -18,10 +18,11 @@ from jostle.errors import OptionError, shown
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
+from jostle.tasks.levels import level_of
 from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.curves import Cumulative, cumulative
 from jostle.tasks.ranges.drawing import drawn
-from jostle.tasks.ranges.intervals import Asking, Bars, NoBars, SummedBars, level_of, noise_factor
+from jostle.tasks.ranges.intervals import Asking, Bars, NoBars, SummedBars, noise_factor
 from jostle.tasks.ranges.plot import plot_estimate
 from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
 
@@ -84,7 +85,7 @@ class GridEstimate:
         The ends are whole numbers from 0 up, as counts are. They are by theory where the estimate is linear in noisy
         counts, and otherwise from how far what made it was off on public grids; refused where it was not tried so.
         """
-        sure, wanted = level_of(level), self.workload(workload)
+        sure, wanted = level_of(level, fix="interval(..., 0.9)"), self.workload(workload)
         answers = self.answers(wanted)
         # A hair less, so that a number that is whole but for rounding is taken for it.
         half = np.maximum(self.half(Asking(wanted, answers, self.total), sure) - HAIR, 0)

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 from statistics import NormalDist
 from typing import Protocol
 
@@ -27,7 +25,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError, shown
+from jostle.errors import OptionError
 from jostle.tasks.ranges.boxes import Boxes
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "Kinds",
     "NoBars",
     "SummedBars",
-    "level_of",
     "noise_factor",
     "scale_inputs",
 ]
@@ -49,17 +46,6 @@ AT_LEAST_SOME = 0.5
 CLOSE = 1e-9
 FAR = 4
 """How many times more or fewer cells than were tried, or more records, are too far from it."""
-
-
-def level_of(given: object) -> float:
-    """A level of confidence as a number; refuse what is no chance."""
-    if isinstance(given, bool) or not isinstance(given, float | int | Fraction | Decimal) or not 0 < given < 1:
-        raise OptionError(
-            f"the level of an interval is {shown(given)}",
-            why="it is a chance between 0 and 1",
-            fix="interval(..., 0.9)",
-        )
-    return float(given)
 
 
 def noise_factor(level: float) -> float:

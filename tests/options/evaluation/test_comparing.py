@@ -86,12 +86,19 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_charged(trained: tupl
     db = jostle.rehearse(table_of(other, other_schema), epsilon=1)
     given: list[tuple[Any, str]] = [
         ([models["Majority"]], "1 models are given"),
-        ({"a": models["Majority"], "b": "model"}, "b is str, not a model"),
+        ({"a": models["Majority"], "b": "model"}, "'b' is str, not a model"),
         (list(models.values()), "another schema"),
+        (3, "a list of models is wanted"),
+        (None, "a list of models is wanted"),
+        ({1: models["Majority"], "1": models["NaiveBayes"]}, "a model is called 1"),
     ]
     for each, fault in given:
         with pytest.raises(JostleError, match=fault):
             jostle.compare_models(db, each, epsilon=1)
+    compared = jostle.compare_models(jostle.rehearse(table_of(data, schema)), models, epsilon=1)
     with pytest.raises(JostleError, match="none of the models"):
-        jostle.compare_models(jostle.rehearse(table_of(data, schema)), models, epsilon=1).lead("forest")
+        compared.lead("forest")
+    for level in (0, 1, "0.9", None, True):
+        with pytest.raises(JostleError, match="level of an interval"):
+            compared.lead("Majority", level)  # type: ignore[arg-type]  # that is the mistake
     assert db.spent == 0

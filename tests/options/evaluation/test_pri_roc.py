@@ -263,7 +263,13 @@ def test_a_curve_is_saved_drawn_and_read_off(tmp_path: Path) -> None:
     assert curve.true_positive_rate(0) <= curve.true_positive_rate(0.2) <= curve.true_positive_rate(1) == 1
     with pytest.raises(JostleError, match="share of rows"):
         curve.true_positive_rate(2)
-    with pytest.raises(JostleError, match="share of runs"):
+    with pytest.raises(JostleError, match="a rate is 'half'"):
+        curve.true_positive_rate("half")  # type: ignore[arg-type]  # that is the mistake
+    with pytest.raises(JostleError, match="level of an interval is None"):
+        curve.interval(None)  # type: ignore[arg-type]  # likewise
+    with pytest.raises(JostleError, match="a path is wanted"):
+        curve.save(3)  # type: ignore[arg-type]  # likewise
+    with pytest.raises(JostleError, match="chance between 0 and 1"):
         curve.interval(95)
 
 
