@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,42 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
             )
         frame = nw.from_native(features, eager_only=True)
         return {name: frame.get_column(name) for name in names}
-    # A list has no type of its own: numpy would look at all cells for one, and one row could change what others hold.
+    if isinstance(features, list | tuple):
+        return _listed_columns(features, names)
     array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
-        raise TableError(
-            "X is not a table" if array.ndim != 2 else f"X has {array.shape[1]} columns",
-            why=f"an array's columns are the schema's {len(names)} attributes in order",
-            fix=f"an array of rows by {len(names)} columns, or a dataframe",
-        )
+        raise _no_table(array.shape[1] if array.ndim == 2 else None, names)
     return {name: array[:, place] for place, name in enumerate(names)}
+
+
+def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str, Any]:
+    """The columns of rows in a list, each read by itself.
+
+    A list has no type and no width of its own: numpy would look at all cells for one, and one row could change what
+    others hold, or whether they are a table at all. So how many columns there are, which is public, is said by the
+    first row; a later one of another length has empty cells, and a list without rows is a table without any.
+    """
+    found = [_row(row) for row in rows]
+    if found and (found[0] is None or len(found[0]) != len(names)):
+        raise _no_table(None if found[0] is None else len(found[0]), names)
+    whole = [row if row is not None and len(row) == len(names) else (None,) * len(names) for row in found]
+    return {name: [row[place] for row in whole] for place, name in enumerate(names)}
+
+
+def _row(row: object) -> Sequence[Any] | None:
+    """A row's cells; None of what is no row."""
+    if isinstance(row, list | tuple):
+        return row
+    array = np.asarray(row) if hasattr(row, "__array__") else None
+    return None if array is None or array.ndim != 1 else list(array)
+
+
+def _no_table(columns: int | None, names: tuple[str, ...]) -> TableError:
+    return TableError(
+        "X is not a table" if columns is None else f"X has {columns} columns",
+        why=f"an array's columns are the schema's {len(names)} attributes in order",
+        fix=f"an array of rows by {len(names)} columns, or a dataframe",
+    )
 
 
 def joined_labels(labels: Any, schema: Schema) -> dict[str, Any]:

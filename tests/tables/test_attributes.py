@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from jostle import Categorical, Numeric, Schema
@@ -39,6 +40,20 @@ def test_an_array_and_a_list_of_its_rows_are_the_same() -> None:
     assert codes(array, ["no", "yes"]) == codes(array.tolist(), ["no", "yes"])
 
 
-def test_rows_of_different_lengths_are_no_table() -> None:
-    with pytest.raises(TableError, match="X is not a table"):
-        feature_columns([[1, 2], [3]], ("share", "smokes"))
+def test_a_row_of_another_length_has_empty_cells_and_stops_no_other() -> None:
+    """Whether a list is a table must not hang on one row of it, nor on there being any."""
+    for torn in ([1], [], [1, 2, 3], "ab", None, np.array([[1, 2]]), 7):
+        assert feature_columns([[1, 2], torn, pd.Series([3, 4])], ("share", "smokes")) == {
+            "share": [1, None, 3],
+            "smokes": [2, None, 4],
+        }
+    assert feature_columns([], ("share", "smokes")) == {"share": [], "smokes": []}
+    assert codes([], []) == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    "features", [[[1]], [[1, 2, 3], [1, 2]], [1, 2], ["ab"], [[]], np.array([1, 2]), np.ones((1, 3))]
+)
+def test_how_many_columns_there_are_is_said_by_an_array_and_by_the_first_row_of_a_list(features: object) -> None:
+    with pytest.raises(TableError, match=r"X is not a table|X has . columns"):
+        feature_columns(features, ("share", "smokes"))
