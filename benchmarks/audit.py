@@ -1,11 +1,13 @@
 """Audit everything that is registered and write the auditor's table, docs/benchmarks/audit.md.
 
 Run from the project's root: python benchmarks/audit.py
+With names behind --only, these and what the table lacks are audited, and all other lines of the table stay.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -53,43 +55,68 @@ def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=TABLE)
-    out: Path = parser.parse_args().out
-    controls = [_audited(name) for name in names(controls=True)]
-    honest = [_audited(name) for name in names(controls=False)]
+    parser.add_argument("--only", nargs="+", default=())
+    asked = parser.parse_args()
+    out: Path = asked.out
+    kept = _lines_of(out) if asked.only else {}
+    found = {
+        name: _audited(name)
+        for controls in (True, False)
+        for name in names(controls=controls)
+        if name in asked.only or name not in kept
+    }
+    lines = {**kept, **{name: _lines(each) for name, each in found.items()}}
+    controls, honest = ([lines[name] for name in names(controls=controls)] for controls in (True, False))
     text = "\n".join(
         [
             HEAD + CONTROLS,
-            *_rows(
-                ("mechanism", "claimed", "exact", "sampled", "runs", "verdict", "shown by"), map(_control_row, controls)
-            ),
+            *_head("mechanism", "claimed", "exact", "sampled", "runs", "verdict", "shown by"),
+            *(row for row, _ in controls),
             "",
-            *(f"- **{found.name}** ({found.about}): {_fault(found)}" for found in controls),
+            *(fault for _, fault in controls),
             HONEST,
-            *_rows(
-                ("mechanism", "claimed", "exact", "sampled", "runs", "verdict", "what it is"), map(_honest_row, honest)
-            ),
+            *_head("mechanism", "claimed", "exact", "sampled", "runs", "verdict", "what it is"),
+            *(row for row, _ in honest),
             POWER,
-            *_rows(("runs", *(f"epsilon {show_amount(amount)}" for amount in AMOUNTS)), _power_rows()),
+            *_head("runs", *(f"epsilon {show_amount(amount)}" for amount in AMOUNTS)),
+            *(kept[str(runs)][0] if str(runs) in kept else _row(_power_row(runs)) for runs in RUNS),
             "",
         ]
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
     print(text)
-    unexpected = [found.name for found in [*controls, *honest] if not found.as_expected]
+    unexpected = [each.name for each in found.values() if not each.as_expected]
     if unexpected:
         raise SystemExit(f"not as expected: {', '.join(unexpected)}")
+
+
+def _lines_of(table: Path) -> dict[str, tuple[str, str]]:
+    """By name, the lines of a table that was written before: a row, and of a control what is wrong with it."""
+    text = table.read_text(encoding="utf-8")
+    rows = {name.replace(",", ""): row for row, name in re.findall(r"^(\| ([\w,]+) \|.*)$", text, re.MULTILINE)}
+    faults = {name: line for line, name in re.findall(r"^(- \*\*(\w+)\*\*.*)$", text, re.MULTILINE)}
+    return {name: (row, faults.get(name, "")) for name, row in rows.items()}
+
+
+def _lines(found: Finding) -> tuple[str, str]:
+    """The same of a finding."""
+    if found.fault is None:
+        return _row(_honest_row(found)), ""
+    return _row(_control_row(found)), f"- **{found.name}** ({found.about}): {_fault(found)}"
 
 
 def _audited(name: str) -> Finding:
     return audit(name, noise=Noise(SeededBits(SEED)))
 
 
-def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
+def _head(*cells: str) -> Iterator[str]:
+    yield _row(cells)
+    yield f"|{'---|' * len(cells)}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _figures(found: Finding) -> tuple[str, ...]:
@@ -119,13 +146,12 @@ def _fault(found: Finding) -> str:
     return "" if fault is None else f"{fault.how}. *{fault.reference}.*"
 
 
-def _power_rows() -> Iterator[tuple[str, ...]]:
-    for runs in RUNS:
-        shares = []
-        for amount in AMOUNTS:
-            found = audit("NoisyCounts", amount, samples=runs, noise=Noise(SeededBits(SEED))).found("statistical")
-            shares.append("" if found is None else f"{found.epsilon / float(amount):.3f}")
-        yield f"{runs:,}", *shares
+def _power_row(runs: int) -> tuple[str, ...]:
+    shares = []
+    for amount in AMOUNTS:
+        found = audit("NoisyCounts", amount, samples=runs, noise=Noise(SeededBits(SEED))).found("statistical")
+        shares.append("" if found is None else f"{found.epsilon / float(amount):.3f}")
+    return f"{runs:,}", *shares
 
 
 if __name__ == "__main__":
