@@ -195,6 +195,14 @@ def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
         assert "svg" in {tag for tag, _ in checked(Estimate(cells)._repr_html_()).tags}
 
 
+def test_a_roc_curve_is_drawn_in_notebooks_and_reports() -> None:
+    schema = Schema({"score": jostle.Chances(), "b": Categorical(["no", EVIL[:30]])}, label="b")
+    db = jostle.rehearse(Table.from_frame({"score": [0.1, 0.9], "b": ["no", EVIL[:30]]}, schema), epsilon=1, seed=1)
+    page = checked(jostle.private_roc_auc(db, "score", epsilon=1)._repr_html_())
+    assert {"svg", "polyline", "pre"} <= {tag for tag, _ in page.tags}
+    assert "95% for these rows" in page.text
+
+
 def test_a_trace_file_is_printed_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = Trace(tmp_path / "t.jsonl")
     for record in HOSTILE:

@@ -74,7 +74,7 @@ def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
         raise OptionError(
             f"the scores in {name!r} are cut into {column.bin_count} bins: that is one threshold at most",
             why="a curve goes through several thresholds",
-            fix="Numeric(..., bins=1024)",
+            fix="bins=1024 where the schema declares it",
         )
     code = schema.classes.index(positive)
     table = np.zeros((column.size, len(schema.classes)), dtype=np.int64)

@@ -13,14 +13,19 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.given import given_path
+from jostle.markup import in_picture, pre
 from jostle.privacy.amounts import show_amount
+from jostle.tasks.evaluation.drawing import drawn
 from jostle.tasks.evaluation.error_bars import population_interval, rows_interval
 from jostle.tasks.figure import new_figure
 from jostle.tasks.levels import level_of, rate_of
 
-__all__ = ["RocCurve"]
+__all__ = ["ENDINGS", "RocCurve"]
 
 Floats = NDArray[np.float64]
+PICTURES = (".png", ".svg", ".pdf")
+ENDINGS = (".json", *PICTURES)
+"""Of files that a curve is written to."""
 SHOWN = 20
 """Thresholds that people see."""
 
@@ -120,7 +125,7 @@ class RocCurve:
     def save(self, path: str | Path) -> None:
         """Write it to a file: a picture where the name ends as one's does, else all of it as JSON."""
         target = given_path(path, OptionError, fix='curve.save("curve.png")')
-        if target.suffix.lower() in {".png", ".svg", ".pdf"}:
+        if target.suffix.lower() in PICTURES:
             self.plot().savefig(target)
         else:
             target.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
@@ -134,9 +139,13 @@ class RocCurve:
         axes.plot(self.false_positive_rates, self.true_positive_rates, marker="o", markersize=3, linewidth=1.4)
         axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         axes.set_xlabel("share of the others taken for it")
-        axes.set_ylabel(f"share of {self.positive} found")
-        axes.set_title(f"{self.scorer}\narea {self.auc:.3f}, 95% {low:.3f} to {high:.3f}", fontsize=9)
+        axes.set_ylabel(f"share of {in_picture(self.positive)} found")
+        axes.set_title(f"{in_picture(self.scorer)}\narea {self.auc:.3f}, 95% {low:.3f} to {high:.3f}", fontsize=9)
         return figure
+
+    def _repr_html_(self) -> str:
+        """A picture, and what is said of it, for a notebook and a report."""
+        return drawn(self.false_positive_rates, self.true_positive_rates, self.positive) + pre(self.text())
 
     def __str__(self) -> str:
         return self.text()

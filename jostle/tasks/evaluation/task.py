@@ -12,7 +12,7 @@ from jostle.tables.schema import Schema
 from jostle.tasks.base import Judge, Task, register
 from jostle.tasks.classification.metafeatures import log_epsilon
 from jostle.tasks.classification.task import CLASSIFICATION
-from jostle.tasks.evaluation.curve import RocCurve
+from jostle.tasks.evaluation.curve import ENDINGS, RocCurve
 from jostle.tasks.evaluation.instances import SCORE, ScoresInstance, scores_instance
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ EVALUATION: Task[RocCurve] = register(
         free=(log_epsilon,),
         text=lambda curve: curve.text(),
         data=lambda curve: curve.data(),
+        drawn=lambda curve: curve._repr_html_(),
         save=_save,
+        endings=ENDINGS,
     )
 )
