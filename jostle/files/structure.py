@@ -149,14 +149,14 @@ def _list(kind: Any) -> Read:
     read = _reader(kind)
 
     def read_all(data: object) -> tuple[Any, ...]:
-        found: list[Any] = []
+        values: list[Any] = []
         items = _items(data)
         try:
             for item in items:
-                found.append(read(item))  # noqa: PERF401 - how many there are says where it went wrong
+                values.append(read(item))  # noqa: PERF401 - how many there are says where it went wrong
         except DamageError as damage:
-            raise damage.inside(len(found)) from None
-        return tuple(found)
+            raise damage.inside(len(values)) from None
+        return tuple(values)
 
     return read_all
 
@@ -168,13 +168,13 @@ def _row(kinds: tuple[Any, ...]) -> Read:
         items = _items(data)
         if len(items) != len(reads):
             raise DamageError(f"is not a list of {len(reads)}")
-        found: list[Any] = []
+        values: list[Any] = []
         try:
             for item, read in zip(items, reads, strict=True):
-                found.append(read(item))
+                values.append(read(item))
         except DamageError as damage:
-            raise damage.inside(len(found)) from None
-        return tuple(found)
+            raise damage.inside(len(values)) from None
+        return tuple(values)
 
     return read_all
 
@@ -189,13 +189,13 @@ def _mapping(inside: tuple[Any, ...]) -> Read:
     read = _reader(inside[1])
 
     def read_all(data: object) -> dict[str, Any]:
-        found = {}
+        entries = {}
         for name, each in _mapping_of_anything(data).items():
             try:
-                found[_text(name)] = read(each)
+                entries[_text(name)] = read(each)
             except DamageError as damage:
                 raise damage.inside(name) from None
-        return found
+        return entries
 
     return read_all
 
@@ -214,14 +214,14 @@ def _array(inside: tuple[Any, ...]) -> Read:
         if not kinds <= allowed:
             raise DamageError(f"is not a list of {wanted}")
         try:
-            found = np.asarray(data, dtype=kind)
+            numbers = np.asarray(data, dtype=kind)
         except OverflowError:
             raise DamageError(f"is not a list of {wanted}") from None
         except ValueError:
             raise DamageError("is not lists of one length") from None
-        if found.dtype.kind == "f" and not np.isfinite(found).all():
+        if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
             raise DamageError(f"is not a list of {wanted}")
-        return found
+        return numbers
 
     return read
 
@@ -245,16 +245,16 @@ def _record(kind: type[Any]) -> Read:
         for name in needed:
             if name not in given:
                 raise DamageError("is missing", (name,))
-        found = {}
+        arguments = {}
         for name, each in given.items():
             if name not in reads:
                 raise DamageError(f"has an entry {named(name)} that is not known")
             alias, read = reads[name]
             try:
-                found[alias] = read(each)
+                arguments[alias] = read(each)
             except DamageError as damage:
                 raise damage.inside(name) from None
-        return _put_together(kind, **found)
+        return _put_together(kind, **arguments)
 
     return read_all
 

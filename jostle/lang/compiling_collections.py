@@ -51,8 +51,8 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 
     def run(frame: Frame) -> Any:
         try:
-            found = value(frame)
-            return found if type(found) is str else _hashable(found)
+            key = value(frame)
+            return key if type(key) is str else _hashable(key)
         except MISTAKES as mistake:
             raise compiler.placed(mistake, span) from None
 
@@ -127,11 +127,11 @@ def _rounds(frame: Frame, clauses: Sequence[_Clause], number: int = 0) -> Iterat
 
 def _pairs(clauses: Sequence[_Clause], key: Go, value: Go) -> Go:
     def pairs(frame: Frame) -> Any:
-        found: dict[Any, Any] = {}
+        made: dict[Any, Any] = {}
         for _ in _rounds(frame, clauses):
-            place = key(frame)
-            found[place] = value(frame)
-        return found
+            at = key(frame)
+            made[at] = value(frame)
+        return made
 
     return pairs
 
@@ -140,7 +140,7 @@ def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span)
     """A step that makes {x: f(x) for x in xs}."""
 
     def by_item(frame: Frame) -> Any:
-        names, found = frame.names, dict[Any, Any]()
+        names, made = frame.names, dict[Any, Any]()
         for each in iterated(frame):
             if type(each) is not str:
                 try:
@@ -148,8 +148,8 @@ def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span)
                 except Stop as mistake:
                     raise compiler.placed(mistake, span) from None
             names[slot] = each
-            found[each] = value(frame)
-        return found
+            made[each] = value(frame)
+        return made
 
     return by_item
 

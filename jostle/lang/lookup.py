@@ -94,40 +94,40 @@ def _named(node: nodes.Node, line: int, column: int) -> tuple[str, Span] | None:
 def _meaning(node: nodes.Node, name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:
     match node:
         case nodes.Name():
-            found = _meaning_of_name(name, around, module)
+            meaning = _meaning_of_name(name, around, module)
         case nodes.Keyword():
-            found = _meaning_of_keyword(name, around, module)
+            meaning = _meaning_of_keyword(name, around, module)
         case nodes.Attribute():
-            found = f"`{name}` of `{show_expression(node.value)}`", None
+            meaning = f"`{name}` of `{show_expression(node.value)}`", None
         case nodes.Select():
-            found = f"aggregate `{name}`", None
+            meaning = f"aggregate `{name}`", None
         case nodes.Noised():
-            found = "`{{ ... }}`: a private value, released with noise", None
+            meaning = "`{{ ... }}`: a private value, released with noise", None
         case nodes.Import():
-            found = f"module `{name}`: {', '.join(modules().get(name, ()))}", None
+            meaning = f"module `{name}`: {', '.join(modules().get(name, ()))}", None
         case _:
-            found = _meaning_where_defined(node, name, around)
-    return found
+            meaning = _meaning_where_defined(node, name, around)
+    return meaning
 
 
 def _meaning_where_defined(node: nodes.Node, name: str, around: Around) -> tuple[str, Span | None]:
     """The meaning of a word at the very place that gives it its meaning."""
-    found: tuple[str, Span | None] = (f"`{name}`", None)
+    meaning: tuple[str, Span | None] = (f"`{name}`", None)
     match node:
         case nodes.ImportedName():
             owner = next(each for each in reversed(around) if isinstance(each, nodes.Import))
-            found = _imported(owner, name), node.span
+            meaning = _imported(owner, name), node.span
         case nodes.ParameterNode():
-            found = f"parameter `{name}`", node.name_span
+            meaning = f"parameter `{name}`", node.name_span
         case nodes.FunctionDefinition():
-            found = _head(node), node.name_span
+            meaning = _head(node), node.name_span
         case nodes.ClassDefinition() if name == node.name:
-            found = f"Option `{name}`, a class", node.name_span
+            meaning = f"Option `{name}`, a class", node.name_span
         case nodes.Choose():
-            found = f"label of `{_cut(show_expression(node))}`", node.label_span
+            meaning = f"label of `{_cut(show_expression(node))}`", node.label_span
         case _:
             pass
-    return found
+    return meaning
 
 
 def _meaning_of_name(name: str, around: Around, module: nodes.Module) -> tuple[str, Span | None]:

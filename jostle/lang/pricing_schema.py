@@ -121,9 +121,9 @@ def attempt(pricer: Pricer, span: Span, work: Callable[..., Any], *given: Any) -
 
 def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
     """A public fact of a table."""
-    found: Any = None
+    value: Any = None
     try:
-        found = fact_of_table(table, node.name)
+        value = fact_of_table(table, node.name)
     except (Stop, JostleError) as mistake:
         (said,) = placed(mistake, Source("", ""), node.name_span).diagnostics
         if node.name == "rows":
@@ -131,7 +131,7 @@ def fact(pricer: Pricer, node: nodes.Attribute, table: TableValue) -> Any:
         match = near(node.name, [each for each in (*table.schema.names, *FACTS) if each != node.name])
         pricer.report(evolve(said, fix=f"`{match}` has a similar name") if match else said)
         return UNKNOWN
-    return known_as(found)
+    return known_as(value)
 
 
 def no_column(pricer: Pricer, name: str, span: Span, schema: Schema) -> None:
@@ -210,8 +210,8 @@ def group_of(pricer: Pricer, span: Span, value: Bought, at: Any) -> Private | No
         number, place = real(value), real(at)
     except NotKnownError:
         return None
-    found = attempt(pricer, span, item_at, number, tuple(place) if isinstance(place, list) else place)
-    return found if isinstance(found, PrivateNumber) else None
+    group = attempt(pricer, span, item_at, number, tuple(place) if isinstance(place, list) else place)
+    return group if isinstance(group, PrivateNumber) else None
 
 
 def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None, other: OneValue | None) -> Any:
@@ -224,8 +224,8 @@ def compared_by_name(operator: str, left: Any, right: Any, one: OneValue | None,
 
 def sensitivity_of(number: Private, schema: Schema) -> Fraction | None:
     """How far one row can change a number; None of a score."""
-    found = numbered(number)
-    return sensitivity(found.expression, schema) if isinstance(found, PrivateNumber) else None
+    known = numbered(number)
+    return sensitivity(known.expression, schema) if isinstance(known, PrivateNumber) else None
 
 
 def is_score(number: Private) -> bool:
@@ -235,15 +235,15 @@ def is_score(number: Private) -> bool:
 
 def is_count(number: Private) -> bool:
     """Whether a private number is a number of rows."""
-    found = numbered(number)
-    return isinstance(found, PrivateNumber) and isinstance(found.expression, Tally) and not found.expression.weights
+    known = numbered(number)
+    return isinstance(known, PrivateNumber) and isinstance(known.expression, Tally) and not known.expression.weights
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:
     """Report what cannot be bought of a table with this schema, however much is spent."""
-    found = numbered(number)
-    if isinstance(found, PrivateNumber):
-        attempt(pricer, span, AddNoiseTo(found.expression).check, found.table.schema, PLENTY)
+    known = numbered(number)
+    if isinstance(known, PrivateNumber):
+        attempt(pricer, span, AddNoiseTo(known.expression).check, known.table.schema, PLENTY)
 
 
 def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
@@ -256,9 +256,9 @@ def check_scores(pricer: Pricer, span: Span, utilities: Sequence[Any]) -> None:
         return
     scores = [numbered(score) for score in scores]
     if all(isinstance(score, PrivateNumber) for score in scores):
-        found = attempt(pricer, span, common, scores)
-        if found is not None:
-            attempt(pricer, span, PickLargest(tuple(found[1])).check, found[0].schema, PLENTY)
+        compared = attempt(pricer, span, common, scores)
+        if compared is not None:
+            attempt(pricer, span, PickLargest(tuple(compared[1])).check, compared[0].schema, PLENTY)
     elif any(isinstance(score, PrivateNumber | SplitScoreOf) for score in scores):
         why = "they are not compared"
         title = "`noisyMax` over utilities of different kinds"

@@ -122,14 +122,14 @@ class Cases:
         loss is interpolated along that of epsilon, between the budgets that were rehearsed, as if what was bought was
         thrown away; below the least of them, which is left by a little, it goes on as between the least two.
         """
-        found = self._thrown_away(share)
+        losses_left = self._thrown_away(share)
         for before, losses in self.after.items():
             look = [each for each in looked_at if (each.name, each.version) == (before.metafeature, before.version)]
             if before.share == share and look:
                 same = [self._buy_the_same(instance, look, looked_at) for instance in self.instances]
                 known = ~np.isnan(losses) & np.repeat(same, len(self.epsilons))[:, None]
-                found = np.where(known, losses, found)
-        return found
+                losses_left = np.where(known, losses, losses_left)
+        return losses_left
 
     def _buy_the_same(self, instance: KnownInstance, some: Sequence[Metafeature], all_: Sequence[Metafeature]) -> bool:
         stall = self.stall(instance)
@@ -139,13 +139,13 @@ class Cases:
         mean = self.mean.reshape(len(self.instances), len(self.epsilons), -1)
         if not share or len(self.epsilons) == 1:
             return np.asarray(mean.reshape(len(self), -1))
-        places = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
-        wanted = places + math.log(1 - share)
-        right = np.clip(np.searchsorted(places, wanted), 1, len(places) - 1)
-        weight = ((wanted - places[right - 1]) / (places[right] - places[right - 1]))[None, :, None]
+        log_budgets = np.log([float(Fraction(epsilon)) for epsilon in self.epsilons])
+        wanted = log_budgets + math.log(1 - share)
+        right = np.clip(np.searchsorted(log_budgets, wanted), 1, len(log_budgets) - 1)
+        weight = ((wanted - log_budgets[right - 1]) / (log_budgets[right] - log_budgets[right - 1]))[None, :, None]
         logs = np.log(np.maximum(mean, LEAST))
-        found = np.exp(logs[:, right - 1] * (1 - weight) + logs[:, right] * weight)
-        return np.asarray(found.reshape(len(self), -1))
+        losses = np.exp(logs[:, right - 1] * (1 - weight) + logs[:, right] * weight)
+        return np.asarray(losses.reshape(len(self), -1))
 
     def inputs(
         self, metafeatures: Sequence[Metafeature], share: Fraction, *, draws: int, seed: int = 0, exact: bool = False
@@ -154,19 +154,19 @@ class Cases:
 
         With *exact* there is no noise: no private choice sees that, but it bounds what metafeatures could be worth.
         """
-        found = np.empty((draws, len(self), len(metafeatures)))
+        inputs = np.empty((draws, len(self), len(metafeatures)))
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
             schema = stall.schema
             bought = len(stall.distinct(metafeatures))
-            for place, epsilon in enumerate(self.epsilons):
+            for budget, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None
-                case = number * len(self.epsilons) + place
+                case = number * len(self.epsilons) + budget
                 for draw in range(draws):
                     noise = seeded((instance.key, epsilon, draw, seed))
                     market = Replica(stall, None if exact else each, noise)
-                    found[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
-        return found
+                    inputs[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
+        return inputs
 
     def stall(self, instance: KnownInstance) -> Stall:
         """The facts read off an instance, with its schema."""

@@ -67,8 +67,8 @@ def cases_of(
             cuts.setdefault((SEED.sub("", key), before), []).append(instance)
     gathered = {place: _gathered(history, cut, names, wanted, judge) for place, cut in cuts.items()}
     places = [place for place, each in gathered.items() if each is not None and place[1] is None]
-    found = [each for place in places if (each := gathered[place]) is not None]
-    if not found or not wanted:
+    complete = [each for place in places if (each := gathered[place]) is not None]
+    if not complete or not wanted:
         raise ChoiceError(
             "there is nothing to learn from",
             why="no public database was rehearsed on with all of "
@@ -76,35 +76,35 @@ def cases_of(
             + (f", but for {len(set_apart)} that one of them was fitted on" if set_apart else ""),
             fix="train with " + ("other " if set_apart else "") + "databases: trained_on=..., or jostle train",
         )
-    repeats = max(each.losses.shape[2] for each in found)
-    failures = _failures(history, found, options)
+    repeats = max(each.losses.shape[2] for each in complete)
+    failures = _failures(history, complete, options)
     unfit = np.array([name in {failure.option for failure in failures if failure.is_unfit} for name, _ in names])
     floor = _floor(options[0].task, judge)
-    databases = [history.databases[each.instance.database] for each in found]
+    databases = [history.databases[each.instance.database] for each in complete]
     return Cases(
         options[0].task,
         tuple(name for name, _ in names),
-        tuple(each.instance for each in found),
+        tuple(each.instance for each in complete),
         wanted,
-        np.concatenate([_padded(_counted(each.losses, unfit, floor), repeats) for each in found]),
+        np.concatenate([_padded(_counted(each.losses, unfit, floor), repeats) for each in complete]),
         [database.group for database in databases for _ in wanted],
         [database.name for database in databases for _ in wanted],
         [database.artificial for database in databases for _ in wanted],
         judge=judge,
         failures=failures,
         after={
-            before: _aligned([gathered.get((key, before)) for key, _ in places], found, unfit, floor)
+            before: _aligned([gathered.get((key, before)) for key, _ in places], complete, unfit, floor)
             for before in dict.fromkeys(before for _, before in cuts if before is not None)
         },
     )
 
 
 def _aligned(
-    looked: Sequence[Gathered | None], found: Sequence[Gathered], unfit: NDArray[np.bool_], floor: float
+    looked: Sequence[Gathered | None], without: Sequence[Gathered], unfit: NDArray[np.bool_], floor: float
 ) -> Floats:
     """Mean losses of Options that knew something, cases by Options; not-a-number where that was not rehearsed."""
     parts = []
-    for after, alone in zip(looked, found, strict=True):
+    for after, alone in zip(looked, without, strict=True):
         if after is None:
             parts.append(np.full(alone.losses.shape[:2], np.nan))
         else:
@@ -117,19 +117,19 @@ def _floor(task: Task[Any], judge: str | None) -> float:
     return task.floor if own is None else own
 
 
-def _failures(history: History, found: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
+def _failures(history: History, gathered: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
     """The Options that failed, how often, and why."""
     failures = []
     for place, option in enumerate(options):
-        runs, failed = (int(sum(each.failed[place, kind] for each in found)) for kind in range(2))
+        runs, failed = (int(sum(each.failed[place, kind] for each in gathered)) for kind in range(2))
         if not failed:
             continue
         foreseen = sum(
             int(each.failed[place, 1])
-            for each in found
+            for each in gathered
             if each.failed[place, 1] and option.refuses(each.instance.schema) is not None
         )
-        said = (history.failures.get((each.instance.key, option.name, option.version), ()) for each in found)
+        said = (history.failures.get((each.instance.key, option.name, option.version), ()) for each in gathered)
         why = next((reason for reasons in said for reason in reasons), "")
         failures.append(Failed(option.name, failed, foreseen, runs, why))
     return tuple(failures)
@@ -144,8 +144,8 @@ def _counted(losses: Floats, unfit: NDArray[np.bool_], floor: float) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of repeats that are not there
         worst = as_failed(ran, floor, axis=1)
-    found: Floats = np.where(there, np.where(np.isnan(kept), worst, kept), np.nan)
-    return found
+    counted: Floats = np.where(there, np.where(np.isnan(kept), worst, kept), np.nan)
+    return counted
 
 
 def _gathered(
@@ -170,16 +170,16 @@ def _gathered(
 def _losses(history: History, key: str, names: Sequence[Versioned], wanted: Sequence[str], judge: str | None) -> Floats:
     """Budgets by Options by repeats: NaN for a repeat that not all Options have, infinity for what failed."""
     known = [history.losses(key, name, version, judge) for name, version in names]
-    repeats = max((repeat + 1 for losses in known for _, repeat in losses), default=0)
-    found = np.full((len(wanted), len(names), repeats), np.nan)
-    for option, losses in enumerate(known):
-        for place, epsilon in enumerate(wanted):
+    repeats = max((repeat + 1 for runs in known for _, repeat in runs), default=0)
+    losses = np.full((len(wanted), len(names), repeats), np.nan)
+    for option, runs in enumerate(known):
+        for budget, epsilon in enumerate(wanted):
             for repeat in range(repeats):
-                if (epsilon, repeat) in losses:
-                    loss = losses[epsilon, repeat]
-                    found[place, option, repeat] = np.inf if loss is None else loss
-    found[np.broadcast_to(np.isnan(found).any(axis=1, keepdims=True), found.shape)] = np.nan
-    return found
+                if (epsilon, repeat) in runs:
+                    loss = runs[epsilon, repeat]
+                    losses[budget, option, repeat] = np.inf if loss is None else loss
+    losses[np.broadcast_to(np.isnan(losses).any(axis=1, keepdims=True), losses.shape)] = np.nan
+    return losses
 
 
 def _mean(losses: Floats) -> Floats:

@@ -309,7 +309,7 @@ class PriorLearner(Learner):
 
 def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: Floats) -> Floats:
     """The logarithms of what programmers predict for each row and Option."""
-    found = np.zeros((len(inputs), len(priors)))
+    logs = np.zeros((len(inputs), len(priors)))
     for place, row in enumerate(np.asarray(inputs).tolist()):
         seen = dict(zip(names, row, strict=True))
         for option, prior in enumerate(priors):
@@ -319,8 +319,8 @@ def prior_logs(priors: Sequence[Predict | None], names: Sequence[str], inputs: F
                     raise ChoiceError(
                         f"predict gives {predicted} as a loss", why="a loss is a number from 0 up", fix="return 0.1"
                     )
-                found[place, option] = np.log(max(predicted, LEAST))
-    return found
+                logs[place, option] = np.log(max(predicted, LEAST))
+    return logs
 
 
 LEARNERS: tuple[Learner, ...] = (ForestLearner(), TreeLearner(), NearestLearner())

@@ -80,13 +80,13 @@ class Stall:
 
     def distinct(self, metafeatures: Iterable[Metafeature]) -> dict[str, Expression]:
         """The expressions that several metafeatures buy here together, each thing once."""
-        found: dict[str, Expression] = {}
+        expressions: dict[str, Expression] = {}
         for metafeature in metafeatures:
             if id(metafeature) not in self.listed:
                 wanted = metafeature.purchases(self.schema, self.known)
                 self.listed[id(metafeature)] = (metafeature, {key_of(expression): expression for expression in wanted})
-            found.update(self.listed[id(metafeature)][1])
-        return found
+            expressions.update(self.listed[id(metafeature)][1])
+        return expressions
 
     def values(self, wanted: Expression) -> tuple[Floats, Fraction]:
         """An expression's numbers, and its sensitivity."""

@@ -185,16 +185,16 @@ def evaluate(
     # What it learned goes along; how it learns stays here.
     sent = evolve(maker, known=[trained], trainer=None)
     parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
-    found: dict[tuple[str, int], list[TrialResult] | str] = {}
+    outcome_of: dict[tuple[str, int], list[TrialResult] | str] = {}
     for place, outcome in in_processes(_attempt, parts, workers=workers):
-        found[parts[place].database.name, parts[place].number] = outcome
+        outcome_of[parts[place].database.name, parts[place].number] = outcome
         if progress is not None:
-            progress(len(found), len(parts))
+            progress(len(outcome_of), len(parts))
     group_of = {database.name: database.group for database in kept}
     cells: list[Result] = []
     problems = [*map(str, databases.problems), *apart.values()]
     for database in kept:
-        outcomes = [found[database.name, number] for number in range(trials)]
+        outcomes = [outcome_of[database.name, number] for number in range(trials)]
         whole = [each for each in outcomes if not isinstance(each, str)]
         if len(whole) < len(outcomes):
             problems.append(next(each for each in outcomes if isinstance(each, str)))

@@ -79,15 +79,15 @@ class Training:
 
     def __call__(self, maker: ChoiceMaker) -> Trained:
         """The maker as it learned, if that is kept on this machine; otherwise let it learn, and keep that."""
-        found = kept(self, maker)
-        if found is None:
-            found = self.learn(maker, shown_progress())
+        trained = kept(self, maker)
+        if trained is None:
+            trained = self.learn(maker, shown_progress())
             try:
-                keep(self, maker, found)
+                keep(self, maker, trained)
             except ChoiceError as mistake:
                 said = visible(f"{maker.label} has learned, but will have to again: {mistake.title}")
                 warnings.warn(said, stacklevel=2)
-        return found
+        return trained
 
     def facts(self, maker: ChoiceMaker) -> Iterator[object]:
         """All that a maker's learning depends on."""
@@ -190,14 +190,14 @@ class Training:
     ) -> Iterator[tuple[Metafeature, Fraction]]:
         """What may be bought that Options can use: one metafeature for each number of rows by groups, at each share."""
         schema = maker.task.instance(*jobs[0]).schema
-        found: dict[tuple[str, ...], Metafeature] = {}
+        by_purchase: dict[tuple[str, ...], Metafeature] = {}
         for each in maker.informed_by if self.looks else ():
             wanted = distinct([each], schema)
             if wanted and all(
                 isinstance(one, Tally) and not one.conditions and one.weighted is None for one in wanted.values()
             ):
-                found.setdefault(tuple(wanted), each)
-        yield from product(found.values(), self.looks)
+                by_purchase.setdefault(tuple(wanted), each)
+        yield from product(by_purchase.values(), self.looks)
 
     def _known(self, maker: ChoiceMaker) -> History:
         """The history to learn from where no databases are named."""

@@ -167,8 +167,8 @@ class Workshop:
         )
         losses = cases.spent(self.share)[kept]
         logs = np.tile(np.log(np.maximum(losses, max(cases.floor, LEAST))), (draws, 1))
-        found = [search.fitted(target) for target in logs.T]
-        return tuple(Formula(each) for each, _ in found), sum(badness for _, badness in found)
+        fits = [search.fitted(target) for target in logs.T]
+        return tuple(Formula(each) for each, _ in fits), sum(badness for _, badness in fits)
 
     def _worth(self, kept: Marks) -> float:
         """What a change has to be worth: as much as a term of one of the formulas."""

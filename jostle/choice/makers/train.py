@@ -209,14 +209,14 @@ def train_maker(
 
 def _set_aside(folder: Path, training: Training, maker: ChoiceMaker) -> Corpus:
     """The databases of a folder that nothing is learned from."""
-    found = public(folder).grouped()
-    if not any(maker.task.takes(each) for each in found):
+    databases = public(folder).grouped()
+    if not any(maker.task.takes(each) for each in databases):
         raise ChoiceError(
             f"{folder} has no database of the task {maker.task.name!r} to judge by",
             fix="--judge a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
         )
-    check_set_aside(found, training.learned_from(maker))
-    return found
+    check_set_aside(databases, training.learned_from(maker))
+    return databases
 
 
 def _changes(maker: ChoiceMaker, training: Training) -> list[ChangedMetafeature]:

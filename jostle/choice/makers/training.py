@@ -127,8 +127,8 @@ class Judged:
         best = np.maximum(cases.mean[marks].min(axis=1), least)
         regret = np.minimum(np.maximum(self.losses[marks], least) / best, MOST_SCORED)
         _, group, cells = np.unique(cases.groups[marks], return_inverse=True, return_counts=True)
-        found: Floats = np.bincount(group, weights=regret) / cells
-        return found
+        means: Floats = np.bincount(group, weights=regret) / cells
+        return means
 
 
 @frozen(eq=False)
@@ -261,10 +261,10 @@ def judge_all(
             product(left, shares),
             key=lambda purchase: glanced(cases, Way([*looked_at, *purchase[0]], purchase[1], first), progress),
         )
-        found = attempt([*looked_at, *bundle], share, first)
-        if found.score(cases) * SAVED > best.score(cases):
+        tried_way = attempt([*looked_at, *bundle], share, first)
+        if tried_way.score(cases) * SAVED > best.score(cases):
             break
-        best = found
+        best = tried_way
         looked_at.extend(bundle)
         left.remove(bundle)
     for learner in others:

@@ -174,15 +174,15 @@ def settled(
         among = policies[label].among
         fixed = [always(policies[label], usual) for usual in among]
         raw = [learned, *(ended({**kept, label: policy}) for policy in fixed)]
-        found = _filled(np.stack(raw))
-        logs = np.log(found + floor)
+        losses = _filled(np.stack(raw))
+        logs = np.log(losses + floor)
         best = 1 + int(np.argmin(logs[1:].mean(axis=1)))
         behind = logs[best] - logs[0]
         keeps = bool(behind.mean() > behind.std() / np.sqrt(len(behind)))
         if told is not None:
             ratios = np.exp((logs - logs[0]).mean(axis=1))
             names = (LEARNED, *among)
-            shown = zip(names, found.mean(axis=1).tolist(), ratios.tolist(), strict=True)
+            shown = zip(names, losses.mean(axis=1).tolist(), ratios.tolist(), strict=True)
             told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
         if give_way and not keeps:
             kept[label], learned = fixed[best - 1], raw[best]

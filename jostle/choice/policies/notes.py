@@ -86,11 +86,11 @@ class Notebook:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
-    def _note(self, key: str, found: Any) -> None:
-        self._known[key] = _read(found)
+    def _note(self, key: str, gave: Any) -> None:
+        self._known[key] = _read(gave)
         self.done += 1
         if self.path is not None:
-            store_at(self.path).add([json.dumps([key, found], separators=(",", ":"))])
+            store_at(self.path).add([json.dumps([key, gave], separators=(",", ":"))])
 
 
 def store_at(path: Path) -> Store:
@@ -100,26 +100,26 @@ def store_at(path: Path) -> Store:
 
 def _done(part: Part) -> Any:
     """Do a part, and return what it gives as JSON has it."""
-    found = part()
-    if not isinstance(found, Taught):
-        return found
+    gave = part()
+    if not isinstance(gave, Taught):
+        return gave
     labels: dict[str, Any] = {}
-    for each in found.lessons:
+    for each in gave.lessons:
         held = labels.setdefault(each.label, [list(each.among), list(each.names), []])
         if (tuple(held[0]), tuple(held[1])) != (each.among, each.names):
             raise ChoiceError(
                 f"choice {each.label} is not among the same alternatives, or informed by the same, always"
             )
         held[2].append([*each.seen, each.taken, each.loss, each.weight])
-    return {"labels": labels, "failure": found.failure}
+    return {"labels": labels, "failure": gave.failure}
 
 
-def _read(found: Any) -> Taught | float | None:
+def _read(gave: Any) -> Taught | float | None:
     """The value that a part gave, or raise DamageError where none gives that."""
-    if not isinstance(found, dict):
-        (loss,) = structured([found], tuple[float | None])
+    if not isinstance(gave, dict):
+        (loss,) = structured([gave], tuple[float | None])
         return loss
-    taught = structured(found, TaughtFacts)
+    taught = structured(gave, TaughtFacts)
     lessons = [
         _lesson(label, among, names, row) for label, (among, names, rows) in taught.labels.items() for row in rows
     ]
