@@ -87,12 +87,15 @@ class Learned:
         lines += [f"warning: {failure}" for failure in trained.failures]
         if self.judged is not None:
             lines += [f"warning: {problem}" for problem in (*self.judged.problems, *self.judged.failed)]
-        lines += [
-            f"{self.maker.label}: {trained.summary}",
-            f"  it looks at {looked_at}, spending {float(trained.share):.2%} of the budget",
-            f"  its learner is called {trained.learner}",
-            f"  the Option that does best if one is run always is {trained.options[trained.single][0]}",
-        ]
+        lines.append(f"{self.maker.label}: {trained.summary}")
+        if self._chooses:
+            lines += [
+                f"  it looks at {looked_at}, spending {float(trained.share):.2%} of the budget",
+                f"  its learner is called {trained.learner}",
+                f"  the Option that does best if one is run always is {trained.options[trained.single][0]}",
+            ]
+        else:
+            lines.append("  it looks at nothing, and spends nothing on choosing")
         if self.judged is not None:
             lines += ["", *self._judged(self.judged), ""]
         if self.history is not None:
@@ -102,6 +105,10 @@ class Learned:
         if self.formulas is not None:
             lines += ["", self.formulas.as_text()]
         return "\n".join(lines)
+
+    @property
+    def _chooses(self) -> bool:
+        return self.trained.learner != SINGLE_BEST.learner.name
 
     def _judged(self, judged: Evaluation) -> list[str]:
         """The figures on databases set aside, beside those on the ones that were learned from."""
@@ -120,7 +127,7 @@ class Learned:
             (f"set aside in {self.judged_on}", databases, judged.figures),
         ]
         said = verdict(judged.figures, best)
-        if self.trained.learner == SINGLE_BEST.learner.name:
+        if not self._chooses:
             said = f"nothing beat always {best} in learning, so the maker runs that"
         return [
             "mean loss of the maker, of always running one Option, and of the best Option of each case in hindsight:",
