@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import logging
 import re
 import traceback
 import warnings
@@ -20,6 +21,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from attrs import define, field, fields, has
 from numpy.typing import NDArray
@@ -44,6 +47,9 @@ from jostle.trace.records import Trace, to_json
 __all__ = ["ARGUMENTS", "PLANS", "Replay", "Seen", "compared", "replaying", "seen", "watched"]
 
 Integers = NDArray[np.int64]
+PLOT = "plot"
+SHOWN = ("get_text", "get_xydata", "get_xy", "get_width", "get_height", "get_offsets", "get_array", "get_facecolor")
+"""What is asked of the parts of a figure."""
 ADDRESS = re.compile(" at 0x[0-9a-f]+")
 """Where an object lies in memory, which says nothing."""
 BEYOND = 1 << 30
@@ -160,7 +166,7 @@ class SparseCells(Plan):
     def wanted(self) -> dict[int, int]:
         """Return the cells that are to pass, with their values."""
         answer: SparseAnswer = self.first.answer
-        return dict(zip(answer.keys.tolist(), answer.values.tolist(), strict=True))
+        return dict(zip(answer.keys.tolist(), answer.values.tolist(), strict=True))  # noqa: PD011 - no frame
 
     def successes(self, drawn: Integers) -> Integers:
         """Return all cells that are to pass; those that are occupied have noise of their own."""
@@ -322,7 +328,7 @@ def replaying(noise: Replay) -> Iterator[None]:
 
 
 ARGUMENTS: dict[str, Any] = {}
-"""What the methods of answers are called with, by the names of their arguments."""
+"""What the methods of answers are called with, by the names of their arguments; perhaps a function of the answer."""
 
 
 @define
@@ -332,9 +338,26 @@ class Seen:
     answer: Any = None
     warned: list[str] = field(factory=list)
     printed: str = ""
+    logged: list[str] = field(factory=list)
     trace: list[str] = field(factory=list)
     asked: list[str] = field(factory=list)
     """The mechanisms that answered, in turn."""
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    """Listen to all lines of logging that Jostle writes meanwhile."""
+    lines: list[str] = []
+    listener, jostles = logging.Handler(), logging.getLogger("jostle")
+    listener.emit = lambda record: lines.append(f"{record.name}: {record.getMessage()}")  # type: ignore[method-assign]
+    before = jostles.level
+    jostles.addHandler(listener)
+    jostles.setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        jostles.setLevel(before)
+        jostles.removeHandler(listener)
 
 
 def watched(run: Callable[[Trace], Any], noise: Replay) -> Seen:
@@ -346,12 +369,16 @@ def watched(run: Callable[[Trace], Any], noise: Replay) -> Seen:
         redirect_stdout(printed),
         redirect_stderr(printed),
         np.errstate(all="warn"),
+        logged() as found.logged,
     ):
         warnings.simplefilter("always")
         try:
-            found.answer = seen(run(trace))
+            answer = run(trace)
         except Exception as error:  # noqa: BLE001 - whatever an asker gets
             found.answer = _seen_error(error)
+        else:
+            # Outside of the try: what goes wrong in looking is no answer, and would be the same for both tables.
+            found.answer = seen(answer)
     found.warned = [f"{each.category.__name__}: {each.message}" for each in warned]
     found.printed = printed.getvalue()
     found.trace = [to_json(record) for record in trace.records]
@@ -375,7 +402,7 @@ def _seen_error(error: BaseException) -> Any:
     return ("raised", type(error), str(error), repr(facts), repr(vars(error)), places, repr(error.__cause__))
 
 
-def seen(thing: Any, depth: int = 0) -> Any:  # noqa: PLR0911 - one per kind
+def seen(thing: Any, depth: int = 0) -> Any:  # noqa: C901, PLR0911 - one per kind
     """Return all that can be seen of an answer, as plain values that compare: kinds, shapes, bytes."""
     kind = type(thing).__name__
     if isinstance(thing, Measured):
@@ -399,18 +426,42 @@ def seen(thing: Any, depth: int = 0) -> Any:  # noqa: PLR0911 - one per kind
         return kind, [seen(each, depth + 1) for each in thing]
     if isinstance(thing, Probe):
         return kind, repr(thing), repr(thing.schema), seen(thing.charges)
+    if isinstance(thing, Iterator):
+        return kind, [seen(each, depth + 1) for each in thing]
+    if (shown := _of_library(thing)) is not None:
+        return kind, *shown
     if isinstance(thing, type) or callable(thing):
         return kind, getattr(thing, "__qualname__", kind)
     if has(type(thing)):
         held = [(each.name, seen(getattr(thing, each.name), depth + 1)) for each in fields(type(thing))]
         return kind, ADDRESS.sub("", repr(thing)), held, _methods(thing) if depth == 0 else None
+    assert hasattr(thing, "__dict__"), f"nothing is known of what a {kind} shows"
     return kind, ADDRESS.sub("", repr(thing)), [(name, seen(each, depth + 1)) for name, each in vars(thing).items()]
 
 
+def _of_library(thing: Any) -> tuple[Any, ...] | None:
+    """Return what can be seen of another library's table, column or figure; None of anything else."""
+    if isinstance(thing, pa.Table):
+        return str(thing.schema), seen(thing.to_pydict())
+    if isinstance(thing, pa.Array | pa.ChunkedArray):
+        return str(thing.type), thing.to_pylist()
+    if isinstance(thing, pd.DataFrame):
+        return str(thing.dtypes), seen(thing.to_dict("list"))
+    return (_drawn(thing),) if type(thing).__name__ == "Figure" else None
+
+
+def _drawn(figure: Any) -> Any:
+    """Return what a figure of matplotlib shows: every text, line and shape, where it is and of which colour."""
+    return [
+        (type(each).__name__, *(seen(getattr(each, get)(), 1) for get in SHOWN if hasattr(each, get)))
+        for each in figure.findobj()
+    ]
+
+
 def _methods(thing: Any) -> Any:
-    """Return what all public methods and properties of an answer give."""
+    """Return what all public methods and properties of an answer give, but for figures, which take their time."""
     held = {each.name for each in fields(type(thing))}
-    names = (name for name in sorted(set(dir(type(thing))) - held) if not name.startswith("_"))
+    names = (name for name in sorted(set(dir(type(thing))) - held) if not name.startswith("_") and name != PLOT)
     return [(name, _outcome(partial(_method, thing, name))) for name in names]
 
 
@@ -430,9 +481,8 @@ def _method(thing: Any, name: str) -> Any:
     value = getattr(thing, name)
     if not callable(value) or (inspect.ismethod(value) and inspect.isclass(value.__self__)):
         return value if not callable(value) else name  # a way to make one is not asked of one
-    needed = [
-        each.name for each in inspect.signature(value).parameters.values() if each.default is inspect.Parameter.empty
-    ]
-    missing = [each for each in needed if each not in ARGUMENTS]
+    needed = [each for each in inspect.signature(value).parameters.values() if each.default is inspect.Parameter.empty]
+    missing = [each.name for each in needed if each.name not in ARGUMENTS]
     assert not missing, f"no case for {type(thing).__name__}.{name}: what is {missing}?"
-    return value(*(ARGUMENTS[each] for each in needed))
+    given = [ARGUMENTS[each.name] for each in needed]
+    return value(*(each(thing) if callable(each) else each for each in given))

@@ -8,6 +8,7 @@ the registries, so that what is registered later is looked at as well, and fails
 
 from __future__ import annotations
 
+import logging
 import operator
 import warnings
 from collections.abc import Callable, Iterator
@@ -85,6 +86,7 @@ from jostle.tables.stacks import Layer, Stack
 from jostle.tasks import TASKS
 from jostle.tasks.classification import model as models
 from jostle.tasks.metafeature import View, distinct
+from jostle.tasks.ranges.intervals import Asking
 from jostle.trace.records import Chosen, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -182,7 +184,19 @@ TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
+ASKED = {"x": (0, 2)}
+"""How many records of a grid: along one of its axes, which is the only one or the first."""
 ARGUMENTS.update(
+    axis=0,
+    node=0,
+    share=0.5,
+    level=0.9,
+    false_positive_rate=0.3,
+    workload=ASKED,
+    asked=ASKED,
+    asking=lambda estimate: Asking(wanted := estimate.workload(ASKED), estimate.answers(wanted), estimate.total),
+    names="x",
+    name=lambda published: published.names[0],
     frame=frame([*SOME, (7, "red", "x", None), (None, None, None, "perhaps")]),
     codes=np.array([[0, 1, 0], [-1, 2, 1]]),
     path="/dev/null",
@@ -472,6 +486,8 @@ def same(pair: str, run: Callable[[Any, Trace], Any], first: Any, second: Any) -
     for facet in fields(Seen):
         assert getattr(one, facet.name) == getattr(other, facet.name), f"{pair}: {facet.name}"
     assert "failed inside" not in repr(one)
+    if isinstance(one.answer, tuple) and one.answer[0] == "raised":
+        assert issubclass(one.answer[1], JostleError), f"{pair}: {one.answer[:3]}"  # of a mistake, nothing is compared
     return one, moved
 
 
@@ -581,6 +597,19 @@ def test_an_option(name: str) -> None:
         same(other_option.name, of_option(other_option), one, other)
 
 
+@pytest.mark.parametrize(
+    "name", ["NaiveBayes", "BayesTree", "PooledTree", "RefinedTree", "ThresholdedHistogram", "PrivPfC", "PriROC"]
+)
+def test_a_figure(name: str) -> None:
+    """One of each kind of answer that is drawn."""
+    pytest.importorskip("matplotlib")
+    option = options.get(name)
+    tables, pairs = TABLES[option.task.name]
+    one, _ = same(pairs[-1], lambda *opened: of_option(option)(*opened).plot(), *tables(pairs[-1], "add_remove"))
+    assert one.answer[0] == "Figure"
+    assert len(one.answer[1]) > 10
+
+
 def test_all_kinds_of_models_are_answers_of_some_option() -> None:
     """So each kind was asked for all that it can be asked for."""
     table, _ = people("a row dropped")
@@ -609,7 +638,7 @@ def test_metafeatures(task: str) -> None:
     def run(table: Table, trace: Trace) -> list[float]:
         db = jostle.protect(table, epsilon=1, trace=trace)
         listed = distinct(TASKS[task].metafeatures, db.schema)
-        view = View(db.schema, 1.0, Purchases(db, Fraction(1, len(listed)), listed))
+        view = View(db.schema, 1.0, Purchases(db, Fraction(1, max(1, len(listed))), listed))
         return [each(view) for each in TASKS[task].metafeatures]
 
     for pair in pairs:
@@ -735,6 +764,32 @@ def test_charges_that_hang_on_rows_are_found(monkeypatch: pytest.MonkeyPatch) ->
     release = Room._release
     monkeypatch.setattr(Room, "_release", refunded)
     with pytest.raises(AssertionError, match="no row, and one: "):
+        same("no row, and one", of_probe(lambda db: db.measure(Counts.of(), 1)), *people("no row, and one"))
+
+
+def test_what_an_answer_shows_by_a_method_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise answers could be compared by nothing: what went wrong in looking at both would be the same."""
+    option, tables = options.get("Majority"), people("a row dropped")
+    kind = type(option(jostle.rehearse(tables[0], epsilon=1), epsilon=1))
+    assert same("a row dropped", of_option(option), *tables)[0].answer[0] != "raised"
+
+    calls = iter(range(100))
+    monkeypatch.setattr(kind, "leads", lambda _: next(calls))
+    with pytest.raises(AssertionError, match="a row dropped: answer"):
+        same("a row dropped", of_option(option), *tables)
+    monkeypatch.setattr(kind, "leads", lambda _, unheard_of: unheard_of)
+    with pytest.raises(AssertionError, match=r"what is .'unheard_of'"):
+        same("a row dropped", of_option(option), *tables)
+
+
+def test_lines_of_logging_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def telling(self: Any, tally: Any, *rest: Any) -> Any:
+        logging.getLogger("jostle.privacy").debug("%s rows", tally.sum())
+        return release(self, tally, *rest)
+
+    release = AddNoise.release
+    monkeypatch.setattr(AddNoise, "release", telling)
+    with pytest.raises(AssertionError, match="no row, and one: logged"):
         same("no row, and one", of_probe(lambda db: db.measure(Counts.of(), 1)), *people("no row, and one"))
 
 

@@ -156,7 +156,10 @@ class TreeModel(Model):
 
     def branches(self, node: int) -> Iterator[tuple[str, int]]:
         """Yield what each branch of a node asks, and where it leads; codes side by side that go together are one."""
-        name = self.routing.columns[int(self.routing.attribute[node])]
+        place = int(self.routing.attribute[node])
+        if place < 0:
+            return  # a leaf has none
+        name = self.routing.columns[place]
         labels = self.schema[name].labels
         children = self._children(node)
         for child, group in groupby(range(len(labels)), key=lambda code: int(children[code])):

@@ -90,6 +90,11 @@ def test_the_text_is_the_tree() -> None:
     ]
 
 
+def test_a_leaf_has_no_branches() -> None:
+    assert list(by_hand().branches(1)) == [("weight = light to middle", 3), ("weight = heavy", 4)]
+    assert list(by_hand().branches(2)) == []
+
+
 def test_the_plot_shows_every_node() -> None:
     pytest.importorskip("matplotlib")
     texts = [text.get_text() for text in by_hand().plot().axes[0].texts]
