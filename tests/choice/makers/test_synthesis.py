@@ -14,7 +14,7 @@ from small import budget, first_share, options, planted, size
 from jostle.choice.learning.formulas import FormulaTerm, TermSum
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.makers.synthesis import Formula, synthesize
-from jostle.errors import Source
+from jostle.errors import ProgramError, Source
 from jostle.lang.program import load_source
 from jostle.tasks.metafeature import ChangedMetafeature, Metafeature
 
@@ -103,3 +103,13 @@ def test_what_is_printed_is_accepted_and_means_the_same(number: int) -> None:
             assert option is not None
             logs = formula.logs(np.array([row]), names)[0]
             assert np.log(option(dict(zip(names, row, strict=True)))) == pytest.approx(logs, rel=1e-3)
+
+
+def test_a_prediction_may_look_at_public_facts_of_its_task_without_a_definition() -> None:
+    """Formulas may have found them: makers have them for nothing. Facts of other tasks are no metafeatures here."""
+    text = PROGRAM.read_text()
+    load_source(
+        Source("facts.jst", text.replace("max(1 - F.sparsity ** 2, 0)", "F.log_cells - F.log_epsilon")), say=None
+    )
+    with pytest.raises(ProgramError, match="no metafeature `log_classes`"):
+        load_source(Source("facts.jst", text.replace("max(1 - F.sparsity ** 2, 0)", "F.log_classes")), say=None)
