@@ -29,9 +29,9 @@ NAMED = "jostle_program"
 
 def load_maker(program: str | Path, name: str | None = None) -> ChoiceMaker:
     """The maker in a .jst or .py file, or a shipped one; *name* says which, if a program has several."""
-    found = load_trainable(program, name)
-    if isinstance(found, ChoiceMaker):
-        return found
+    trainable = load_trainable(program, name)
+    if isinstance(trainable, ChoiceMaker):
+        return trainable
     raise _no_maker(Path(program))
 
 
@@ -146,12 +146,12 @@ def shipped_choice(name: str) -> ChoiceMaker:
 
 def _makers(names: Mapping[str, Any]) -> dict[str, ChoiceMaker]:
     """The choice makers among named values; one that has two names goes by its first."""
-    found: dict[str, ChoiceMaker] = {}
+    makers: dict[str, ChoiceMaker] = {}
     for name, each in names.items():
-        known = any(each is other for other in found.values())
+        known = any(each is other for other in makers.values())
         if isinstance(each, ChoiceMaker) and not name.startswith("_") and not known:
-            found[name] = each
-    return found
+            makers[name] = each
+    return makers
 
 
 def _ran(path: Path) -> dict[str, Any]:

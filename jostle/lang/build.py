@@ -45,8 +45,8 @@ def read_number(text: str) -> Fraction:
 def read_string(text: str) -> str:
     """The text that a string literal stands for."""
 
-    def stands_for(found: re.Match[str]) -> str:
-        written = found[1]
+    def stands_for(match: re.Match[str]) -> str:
+        written = match[1]
         if len(written) > 1:
             return chr(int(written[1:], 16))
         return ESCAPES.get(written, written)
@@ -143,9 +143,9 @@ class Builder:
         return nodes.ClassDefinition(name.text, base.text, block.statements, **spans, **self._place(pieces))
 
     def _parameters(self, pieces: list[Piece]) -> tuple[nodes.ParameterNode, ...]:
-        found = tuple(_only(pieces, nodes.ParameterNode))
-        self.mistakes += mistakes.parameters(found)
-        return found
+        parameters = tuple(_only(pieces, nodes.ParameterNode))
+        self.mistakes += mistakes.parameters(parameters)
+        return parameters
 
     _lambda_parameters = _parameters
 
@@ -206,32 +206,32 @@ class Builder:
 
     def _make_choice_maker(self, pieces: list[Piece]) -> nodes.ExpressionNode:
         span = pieces[0].span.to(pieces[-1].value.span)
-        found = self._clauses(pieces[0], pieces[1:], ("among", "informed_by", "trained_on", "judged_by", "spending"))
-        return nodes.MakeChoiceMaker(**found, span=span)
+        clauses = self._clauses(pieces[0], pieces[1:], ("among", "informed_by", "trained_on", "judged_by", "spending"))
+        return nodes.MakeChoiceMaker(**clauses, span=span)
 
     def _choose(self, pieces: list[Piece]) -> nodes.ExpressionNode:
         label = pieces[1]
         span = pieces[0].span.to(pieces[-1].value.span)
-        found = self._clauses(pieces[0], pieces[2:], ("among", "informed_by"))
-        return nodes.Choose(label.text, **found, label_span=label.span, span=span)
+        clauses = self._clauses(pieces[0], pieces[2:], ("among", "informed_by"))
+        return nodes.Choose(label.text, **clauses, label_span=label.span, span=span)
 
     def _clauses(
         self, word: Token, clauses: Sequence[_Clause], known: tuple[str, ...]
     ) -> dict[str, nodes.ExpressionNode]:
-        found: dict[str, nodes.ExpressionNode] = {}
+        values: dict[str, nodes.ExpressionNode] = {}
         places: dict[str, Span] = {}
         for clause in clauses:
             name = clause.word.kind.lower()
             if name not in known:
                 self.mistakes.append(mistakes.clause_not_here(clause.word, word))
-            elif name in found:
+            elif name in values:
                 self.mistakes.append(mistakes.clause_twice(clause.word, places[name]))
             else:
-                found[name], places[name] = clause.value, clause.word.span
-        if "among" not in found:
+                values[name], places[name] = clause.value, clause.word.span
+        if "among" not in values:
             self.mistakes.append(mistakes.nothing_to_choose(word))
-            found["among"] = nodes.Tuple((), span=word.span)
-        return found
+            values["among"] = nodes.Tuple((), span=word.span)
+        return values
 
     # Operations
 

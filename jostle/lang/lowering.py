@@ -102,12 +102,12 @@ def lower(query: Query, table: TableValue) -> PrivateNumber:
     narrowing = _conditions(schema, [each for each in query.where if each not in on_cells])
     groups = [_group(schema, each) for each in query.groupby]
     if on_cells or of_cells:
-        found = _of_cells(query, schema, on_cells, groups, conditions=bool(narrowing))
+        expression = _of_cells(query, schema, on_cells, groups, conditions=bool(narrowing))
     else:
-        found = _of_rows(query, schema, groups)
+        expression = _of_rows(query, schema, groups)
     for column, codes in narrowing:
-        found = found.where(column, *codes)
-    return PrivateNumber(table, found, tuple(group.axis for group in groups if group.column))
+        expression = expression.where(column, *codes)
+    return PrivateNumber(table, expression, tuple(group.axis for group in groups if group.column))
 
 
 @frozen
@@ -132,10 +132,10 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
     name = _known(schema, columns[0])
     if function.plain:
         return _Group(name, tuple(range(schema[name].size)), Axis.of(schema[name]))
-    found = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
-    names = tuple(dict.fromkeys(found))
+    labels = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
+    names = tuple(dict.fromkeys(labels))
     order = {label: place for place, label in enumerate(names)}
-    return _Group(name, tuple(order[label] for label in found), Axis(names))
+    return _Group(name, tuple(order[label] for label in labels), Axis(names))
 
 
 def _label(value: Any, *, whole: bool) -> Any:
@@ -148,7 +148,7 @@ def _label(value: Any, *, whole: bool) -> Any:
 
 
 def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, tuple[int, ...]]]:
-    found: list[tuple[str, tuple[int, ...]]] = []
+    kept: list[tuple[str, tuple[int, ...]]] = []
     for each in where:
         columns = tuple(name for name in each.columns if not _missing_axis(schema, name))
         if len(columns) > 1:
@@ -160,12 +160,12 @@ def _conditions(schema: Schema, where: Iterable[OfColumns]) -> list[tuple[str, t
             )
         if not columns:
             if not each.compute(dict.fromkeys(each.columns, OneValue(0))):
-                found.append((schema.names[0], ()))
+                kept.append((schema.names[0], ()))
             continue
         name = _known(schema, columns[0])
         meets = _each_code(schema, each, name)
-        found.append((name, tuple(code for code, truth in enumerate(meets) if truth)))
-    return found
+        kept.append((name, tuple(code for code, truth in enumerate(meets) if truth)))
+    return kept
 
 
 def _tallied(groups: Sequence[_Group]) -> Expression:
@@ -302,12 +302,12 @@ def _counted(
             "select count(values) from db where values > 0",
         )
     above, threshold = cut[0]
-    found = occupied(every, threshold)
+    counted = occupied(every, threshold)
     if above:
-        return found
+        return counted
     if conditions:
         raise Stop("J504", "cells up to a threshold, of some cells only", "others would be counted too", "values > 0")
-    return schema.size(*schema.names) - found
+    return schema.size(*schema.names) - counted
 
 
 def aggregated(name: str, number: PrivateNumber) -> PrivateNumber:

@@ -135,25 +135,25 @@ def _without(left: list[Any], right: Any) -> Any:
 def _computed(operator: str, left: Any, right: Any) -> Any:
     match operator:
         case "+":
-            found = left + right
+            result = left + right
         case "-":
-            found = left - right
+            result = left - right
         case "*":
-            found = left * right
+            result = left * right
         case "/":
-            found = (
+            result = (
                 Fraction(left) / right if not isinstance(left, float) and not isinstance(right, float) else left / right
             )
         case "//":
-            found = left // right
+            result = left // right
         case "%":
-            found = left % right
+            result = left % right
         case "**" if isinstance(right, int) and _bits(left) * abs(right) <= MOST_BITS:
-            found = Fraction(left) ** right if not isinstance(left, float) else left**right
+            result = Fraction(left) ** right if not isinstance(left, float) else left**right
         case _:
             return UNKNOWN
     # Longer ones go on as doubles while running; here, as not known.
-    return UNKNOWN if _bits(found) > MOST_BITS else whole(found)
+    return UNKNOWN if _bits(result) > MOST_BITS else whole(result)
 
 
 def _bits(value: Any) -> int:

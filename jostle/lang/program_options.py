@@ -90,16 +90,16 @@ class ProgramOption(Option):
         def run(probe: Probe, budget: Fraction) -> Any:
             try:
                 with deep_enough():
-                    found = self.answer.run(self.program, [TableValue(probe), *asked], named, budget)
-                if holds_private(found):
+                    answer = self.answer.run(self.program, [TableValue(probe), *asked], named, budget)
+                if holds_private(answer):
                     raise Stop(  # noqa: TRY301 - given its place below
                         "J203", "a private value is returned", "whoever gets it would see it", "return {{ ... }}"
                     )
-                if isinstance(found, Leaf | TreeNode):
-                    return to_model(found, probe.schema, self._name, budget)
+                if isinstance(answer, Leaf | TreeNode):
+                    return to_model(answer, probe.schema, self._name, budget)
             except Stop as mistake:
                 raise placed(mistake, self.program.source, self.answer.definition.name_span) from None
-            return found
+            return answer
 
         return self.perform(db, epsilon, run, site=site)
 
@@ -112,12 +112,12 @@ class ProgramOption(Option):
         if self._predict is None:
             raise Stop("J901", "no prediction", "a mistake of ours", "please report it")
         try:
-            found = self._predict.run(self.program, [Features(dict(seen))], {}, None)
-            if not is_number(found):
-                raise Stop("J501", f"`predict` gives {kind_of(found)}", "it gives a number", "return 0.1")  # noqa: TRY301 - given its place below
+            loss = self._predict.run(self.program, [Features(dict(seen))], {}, None)
+            if not is_number(loss):
+                raise Stop("J501", f"`predict` gives {kind_of(loss)}", "it gives a number", "return 0.1")  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self._predict.definition.name_span) from None
-        return float(found)
+        return float(loss)
 
     def __reduce__(self) -> tuple[object, ...]:
         from jostle.lang.program import SentProgram  # noqa: PLC0415 - programs hold Options
@@ -139,12 +139,12 @@ class Measure:
         """The metafeature's value."""
         table = TableValue(market=Stand(view))
         try:
-            found = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
-            if not is_number(found):
-                raise Stop("J501", f"a metafeature is {kind_of(found)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
+            value = self.function.run(self.program, [table], {}, Fraction(str(view.epsilon)))
+            if not is_number(value):
+                raise Stop("J501", f"a metafeature is {kind_of(value)}", "it is a number", "return {{ len(db) }}")  # noqa: TRY301 - given its place below
         except Stop as mistake:
             raise placed(mistake, self.program.source, self.function.definition.name_span) from None
-        return float(found)
+        return float(value)
 
     @property
     def version(self) -> str:
@@ -191,14 +191,14 @@ def needed_by(program: Program, name: str) -> list[nodes.Statement]:
     for statement in program.module.body:
         for defined, _, _ in defined_in([statement]):
             definitions[defined] = statement
-    waiting, found = [name], dict[int, nodes.Statement]()
+    waiting, statements = [name], dict[int, nodes.Statement]()
     while waiting:
         defining = definitions.get(waiting.pop())
-        if defining is None or id(defining) in found:
+        if defining is None or id(defining) in statements:
             continue
-        found[id(defining)] = defining
+        statements[id(defining)] = defining
         waiting += [node.name for node in nodes.walk(defining) if isinstance(node, nodes.Name)]
-    return [each for each in program.module.body if id(each) in found]
+    return [each for each in program.module.body if id(each) in statements]
 
 
 def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
@@ -214,8 +214,8 @@ def version_of(program: Program, name: str, digest_bytes: int = 4) -> str:
 def labels_in(program: Program, name: str) -> tuple[str, ...]:
     """The labels of the choices in what a name of the program stands for and uses, in the order of the text."""
     needed = needed_by(program, name)
-    found = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
-    return tuple(dict.fromkeys(found))
+    labels = (node.label for each in needed for node in nodes.walk(each) if isinstance(node, nodes.Choose))
+    return tuple(dict.fromkeys(labels))
 
 
 def fitted_below(program: Program, name: str) -> tuple[Any, ...]:

@@ -26,8 +26,10 @@ def checked(
     server: LanguageServer, params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams
 ) -> None:
     """Publish the mistakes of a text that was opened or changed."""
-    found, _ = check_named(_source(server, params.text_document.uri))
-    diagnostics = [_diagnostic(server, found, diagnostic, params.text_document.uri) for diagnostic in found.diagnostics]
+    program, _ = check_named(_source(server, params.text_document.uri))
+    diagnostics = [
+        _diagnostic(server, program, diagnostic, params.text_document.uri) for diagnostic in program.diagnostics
+    ]
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, diagnostics))
 
 
@@ -40,20 +42,20 @@ def closed(server: LanguageServer, params: types.DidCloseTextDocumentParams) -> 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(server: LanguageServer, params: types.HoverParams) -> types.Hover | None:
     """The facts known of the word under the cursor."""
-    source, found = _look_up(server, params)
-    if found is None:
+    source, word = _look_up(server, params)
+    if word is None:
         return None
-    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-    return types.Hover(content, _range(server, source, found.span))
+    content = types.MarkupContent(types.MarkupKind.Markdown, word.text)
+    return types.Hover(content, _range(server, source, word.span))
 
 
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
 def definition(server: LanguageServer, params: types.DefinitionParams) -> types.Location | None:
     """The place where the word under the cursor was defined."""
-    source, found = _look_up(server, params)
-    if found is None or found.definition is None:
+    source, word = _look_up(server, params)
+    if word is None or word.definition is None:
         return None
-    return types.Location(params.text_document.uri, _range(server, source, found.definition))
+    return types.Location(params.text_document.uri, _range(server, source, word.definition))
 
 
 @server.feature(types.TEXT_DOCUMENT_FORMATTING)
@@ -95,18 +97,18 @@ def completion(server: LanguageServer, params: types.CompletionParams) -> list[t
 def code_action(server: LanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The changes that mend the mistakes of the lines that are asked about."""
     uri = params.text_document.uri
-    found, _ = check_named(_source(server, uri))
+    program, _ = check_named(_source(server, uri))
     first, last = params.range.start.line + 1, params.range.end.line + 1
     actions = []
-    for mistake in found.diagnostics:
+    for mistake in program.diagnostics:
         change = repair(mistake) if first <= mistake.span.end_line and mistake.span.line <= last else None
         if change is not None:
-            edit = types.TextEdit(_range(server, found.source, change.span), change.text)
+            edit = types.TextEdit(_range(server, program.source, change.span), change.text)
             actions.append(
                 types.CodeAction(
                     change.title,
                     kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[_diagnostic(server, found, mistake, uri)],
+                    diagnostics=[_diagnostic(server, program, mistake, uri)],
                     edit=types.WorkspaceEdit(changes={uri: [edit]}),
                 )
             )
@@ -133,15 +135,15 @@ def _range(server: LanguageServer, source: Source, span: Span) -> types.Range:
     return server.workspace.position_codec.range_to_client_units(source.lines, types.Range(start, end))
 
 
-def _diagnostic(server: LanguageServer, found: Checked, mistake: Diagnostic, uri: str) -> types.Diagnostic:
+def _diagnostic(server: LanguageServer, program: Checked, mistake: Diagnostic, uri: str) -> types.Diagnostic:
     related = [
         types.DiagnosticRelatedInformation(
-            types.Location(uri, _range(server, found.source, other.span)), other.text or "here"
+            types.Location(uri, _range(server, program.source, other.span)), other.text or "here"
         )
         for other in mistake.others
     ]
     return types.Diagnostic(
-        range=_range(server, found.source, mistake.span),
+        range=_range(server, program.source, mistake.span),
         message=f"{mistake.title}\nwhy: {mistake.why}\nfix: {mistake.fix}",
         severity=types.DiagnosticSeverity.Error,
         code=mistake.code,

@@ -123,10 +123,10 @@ class TableValue(Private):
             whole = self.parent.schema
             self._schema = whole if whole.rows is None else evolve(whole, rows=None)
         elif self._schema is None:
-            found = self._probe or self.market
-            if found is None:
+            asked = self._probe or self.market
+            if asked is None:
                 raise Stop("J901", "a table without a probe", "this is a mistake of ours", "please report it")
-            self._schema = found.schema
+            self._schema = asked.schema
         return self._schema
 
     @property
@@ -156,11 +156,11 @@ class TableValue(Private):
 
     def part(self, column: str, code: int) -> TableValue:
         """The rows with one code in a column: the same part, each time it is asked for."""
-        found = self._parts.get((column, code))
-        if found is None:
-            found = self._parts[column, code] = TableValue(parent=self, column=column, code=code)
-            found.remembers = True
-        return found
+        part = self._parts.get((column, code))
+        if part is None:
+            part = self._parts[column, code] = TableValue(parent=self, column=column, code=code)
+            part.remembers = True
+        return part
 
     def narrowed(self, column: str, value: object, *, remembered: bool) -> TableValue:
         """The rows with one value in a column.
@@ -183,19 +183,19 @@ class TableValue(Private):
 
     def codes(self, column: str) -> dict[str, int]:
         """The codes of a column by value: they are looked up once, for all parts."""
-        found = self._codes.get(column)
-        if found is None:
+        by_label = self._codes.get(column)
+        if by_label is None:
             if column not in self.schema:
                 raise no_column(self, f"`{column}`")
-            found = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
-        return found
+            by_label = self._codes[column] = {label: code for code, label in enumerate(self.schema[column].labels)}
+        return by_label
 
     def path(self) -> list[TableValue]:
         """The tables it is a part of, from the database down to itself."""
-        found = [self]
-        while found[-1].parent is not None:
-            found.append(found[-1].parent)
-        return found[::-1]
+        tables = [self]
+        while tables[-1].parent is not None:
+            tables.append(tables[-1].parent)
+        return tables[::-1]
 
     def __repr__(self) -> str:
         return "<private table>"

@@ -274,8 +274,8 @@ class Checker:
             self.callers.append(span)
         variant.running, variant.round, variant.asked = True, self.round, False
         names = {**around, **dict(zip(given, key, strict=True))}
-        found = self._through(definition, names, mode)
-        more = variant.given.join(joined([world for _, world in found] or [PUBLIC]))
+        returned = self._through(definition, names, mode)
+        more = variant.given.join(joined([world for _, world in returned] or [PUBLIC]))
         if variant.asked and more != variant.given:
             self.grown = True
         variant.given, variant.running = more, False

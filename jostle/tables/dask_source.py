@@ -108,10 +108,10 @@ class DaskSource:
         return _added(found, lambda some: client.submit(add, some, pure=False)).result()
 
 
-def _added(found: list[Any], add: Callable[[list[Any]], Any]) -> Any:
-    while len(found) > 1:
-        found = [add(found[i : i + MERGED_AT_ONCE]) for i in range(0, len(found), MERGED_AT_ONCE)]
-    return found[0]
+def _added(parts: list[Any], add: Callable[[list[Any]], Any]) -> Any:
+    while len(parts) > 1:
+        parts = [add(parts[i : i + MERGED_AT_ONCE]) for i in range(0, len(parts), MERGED_AT_ONCE)]
+    return parts[0]
 
 
 def _current_client() -> Any:
@@ -212,9 +212,9 @@ def _count_piece(encoded: Encoded | None, question: object) -> Census | None:  #
     return None if encoded is None else encoded[1]
 
 
-def _count_all(found: list[Census | None]) -> Census | None:
+def _count_all(parts: list[Census | None]) -> Census | None:
     total = Census()
-    for each in found:
+    for each in parts:
         if each is None:
             return None
         total.add(each)
