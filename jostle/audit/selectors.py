@@ -1,6 +1,7 @@
 """Every Option of the selection task as it is called, audited through the door.
 
-Each subject rehearses on made-up tables of two features and a label, and selects one of them. The selector that is not
+Each subject rehearses on made-up tables of two features and a label, and selects one of them; of what trains on it, the
+output is also how far the model leans to a class. The selector that is not
 private is a positive control, run as it would be on rows it was let at.
 """
 
@@ -18,7 +19,7 @@ from jostle.audit.selections import ClusterSums, Mirrored
 from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
 from jostle.options.base import Option
 from jostle.options.registry import built_in, get
-from jostle.options.selection import ScoredSelector
+from jostle.options.selection import ScoredSelector, Selector
 from jostle.privacy.opening import rehearse
 from jostle.tasks import SELECTION
 
@@ -27,6 +28,8 @@ __all__ = ["SELECTORS", "SELECTOR_CONTROLS"]
 RUNS = 2_000
 NONE = -1
 """In place of a feature that was not selected."""
+STEPS, MOST_STEPS = 4, 8
+"""How finely it is told how far a model leans to a class, and how far at most."""
 
 
 def _selected(option: Any, relation: Relation, most: int) -> Any:
@@ -34,10 +37,14 @@ def _selected(option: Any, relation: Relation, most: int) -> Any:
 
     def sample(noise: Sampler, data: Labelled, epsilon: Fraction, size: int) -> Outputs:
         db = rehearse(labelled_table(data, relation), seed=int(noise.below(2**62, 1)[0]))
-        found = np.full((size, most), NONE, dtype=np.int64)
+        trains = isinstance(option, Selector) and option.trains_with(epsilon) > 0
+        found = np.full((size, most + trains), NONE, dtype=np.int64)
         for run in found:
-            places = option(db, epsilon=epsilon).places
-            run[: len(places)] = sorted(places)
+            selected = option(db, epsilon=epsilon)
+            run[: len(selected.places)] = sorted(selected.places)
+            if trains:
+                leaning = STEPS * (selected.model.start[-1] - selected.model.start[0])
+                run[most] = np.clip(np.rint(leaning), -MOST_STEPS, MOST_STEPS)
         return found
 
     return sample
@@ -68,7 +75,7 @@ SELECTORS: tuple[Subject[Any], ...] = tuple(
     for kind in built_in()
     if kind.task is SELECTION and kind.private
     for subject in selector_subjects(_one_feature(kind), kind.__name__)
-)
+) + tuple(selector_subjects(get("Peeling(top=1, training=1/2)"), "TrainedPeeling"))
 
 
 def _added(first: Vector, second: Vector) -> bool:

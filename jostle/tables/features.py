@@ -152,6 +152,10 @@ class SparseFeatures:
         return Bits(np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32), self)
 
 
+FEW_COLUMNS = 200
+"""So many are looked for among all ones, one by one, before the ones are sorted by feature."""
+
+
 def _bucket(word: str, buckets: int) -> int:
     digest = hashlib.blake2b(word.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little") % buckets
@@ -165,6 +169,9 @@ class Bits:
     """Row r has the features found[ends[r]:ends[r + 1]], each once, in rising order."""
     found: NDArray[np.int32]
     facts: SparseFeatures
+    _rows: list[Any] = field(factory=list, init=False)
+    """Once so many columns were asked for that it pays: the rows of each feature, and where a feature's begin. Before
+    that, something for each of them."""
 
     @property
     def length(self) -> int:
@@ -174,8 +181,19 @@ class Bits:
     def column(self, name: str) -> NDArray[np.uint8]:
         """Which rows have a feature, as 0 and 1."""
         codes = np.zeros(self.length, dtype=np.uint8)
-        here = np.flatnonzero(self.found == self.facts.places[name])
-        codes[np.searchsorted(self.ends, here, side="right") - 1] = 1
+        place = self.facts.places[name]
+        if len(self._rows) < FEW_COLUMNS:
+            self._rows.append(None)
+            here = np.flatnonzero(self.found == place)
+            codes[np.searchsorted(self.ends, here, side="right") - 1] = 1
+            return codes
+        if self._rows[0] is None:
+            order = np.argsort(self.found, kind="stable")
+            rows = np.repeat(np.arange(self.length, dtype=np.int32), np.diff(self.ends))[order]
+            starts = np.searchsorted(self.found[order], np.arange(self.facts.size + 1))
+            self._rows[0] = rows, starts
+        rows, starts = self._rows[0]
+        codes[rows[starts[place] : starts[place + 1]]] = 1
         return codes
 
     def part(self, start: int, stop: int) -> Bits:

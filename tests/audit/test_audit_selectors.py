@@ -22,7 +22,7 @@ def test_what_is_not_private_is_caught(subject: Subject[Any]) -> None:
 @pytest.mark.parametrize(
     "subject",
     [
-        pytest.param(each, marks=[] if each.name in {"Peeling", "PrivateKDReplaced"} else [pytest.mark.slow])
+        pytest.param(each, marks=[] if each.name in {"PrivateKDReplaced", "TrainedPeeling"} else [pytest.mark.slow])
         for each in SELECTORS
     ],
     ids=lambda subject: str(subject.name),

@@ -22,7 +22,7 @@ from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
 from jostle.tables.engines import MemorySource, NarrowedSource
 from jostle.tables.feature_sums import FeatureSums, feature_count, feature_list, most_ones
-from jostle.tables.features import Bits, SparseFeatures, words_of
+from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
 
@@ -215,6 +215,18 @@ def test_a_schema_with_features_is_written_and_read() -> None:
 
 
 # Features as columns
+
+
+def test_many_columns_are_the_same_as_few() -> None:
+    """From some hundred on, ones are looked up by feature."""
+    dense = np.random.default_rng(3).random((50, 2 * FEW_COLUMNS)) < 0.1
+    dense[:, [0, -1]] = False, True
+    features = SparseFeatures("t", buckets=2 * FEW_COLUMNS)
+    ends = np.concatenate([[0], np.cumsum(dense.sum(axis=1))]).astype(np.int64)
+    bits = Bits(ends, np.nonzero(dense)[1].astype(np.int32), features)
+    columns = np.stack([bits.column(name) for name in features.names], axis=1)
+    assert np.array_equal(columns, dense)
+    assert np.array_equal(bits.column(features.names[0]), dense[:, 0])
 
 
 def test_a_feature_is_asked_about_by_name_like_a_column() -> None:

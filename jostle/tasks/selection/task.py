@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jostle.corpora.databases import PublicTable
-from jostle.tables.schema import Schema
 from jostle.tasks.base import Task, register
 from jostle.tasks.classification.task import CLASSIFICATION
 from jostle.tasks.selection import metafeatures
@@ -11,10 +10,6 @@ from jostle.tasks.selection.instances import selection_instance
 from jostle.tasks.selection.selected import SelectedFeatures
 
 __all__ = ["SELECTION"]
-
-
-def _suits(schema: Schema) -> bool:
-    return schema.label is not None and schema.features is not None
 
 
 SELECTION: Task[SelectedFeatures] = register(
@@ -26,8 +21,8 @@ SELECTION: Task[SelectedFeatures] = register(
         answers=(SelectedFeatures,),
         gives="selected features",
         questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
-        suits=_suits,
-        suited="a schema with a label and features",
+        suits=CLASSIFICATION.suits,
+        suited=CLASSIFICATION.suited,
         database=PublicTable,
         instance=selection_instance,
         corpus=CLASSIFICATION.corpus,
