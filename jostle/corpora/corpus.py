@@ -49,10 +49,10 @@ class Corpus:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The names of each group's databases."""
-        found: dict[str, tuple[str, ...]] = {}
+        names: dict[str, tuple[str, ...]] = {}
         for database in self.databases:
-            found[database.group] = (*found.get(database.group, ()), database.name)
-        return found
+            names[database.group] = (*names.get(database.group, ()), database.name)
+        return names
 
     def __len__(self) -> int:
         return len(self.databases)

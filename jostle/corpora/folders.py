@@ -108,8 +108,8 @@ def read_folder(
     root = Path(folder)
     if not root.is_dir():
         raise CorpusError(f"there is no folder {root}", fix="check the path")
-    found = [(path, _looked_at(path, label)) for path in _files(root, subfolders=subfolders)]
-    corpus = assembled(root, found, groups_content(root / GROUPS, read_public), groups or {})
+    databases = [(path, _looked_at(path, label)) for path in _files(root, subfolders=subfolders)]
+    corpus = assembled(root, databases, groups_content(root / GROUPS, read_public), groups or {})
     LOG.info("%s", visible(f"{root}: {len(corpus)} public databases, {len(corpus.problems)} files that are none"))
     return corpus
 
@@ -189,8 +189,8 @@ def public(
 
 
 def _files(root: Path, *, subfolders: bool) -> Iterator[Path]:
-    found = root.rglob("*") if subfolders else root.iterdir()
-    yield from sorted(path for path in found if stem_of(path) is not None and is_regular(path))
+    paths = root.rglob("*") if subfolders else root.iterdir()
+    yield from sorted(path for path in paths if stem_of(path) is not None and is_regular(path))
 
 
 def stem_of(path: Path) -> str | None:

@@ -140,10 +140,10 @@ def _values(
     """A value for each row, drawn from the distribution of its configuration."""
     bounds = np.cumsum(chances, axis=1)[:, :-1]
     thrown = chance.random(len(configuration))
-    found = np.zeros(len(configuration), dtype=np.int64)
+    codes = np.zeros(len(configuration), dtype=np.int64)
     for bound in bounds.T:
-        found += thrown >= bound[configuration]
-    return found
+        codes += thrown >= bound[configuration]
+    return codes
 
 
 def _noisy(chance: np.random.Generator, label: NDArray[np.int64], classes: int, noise: float) -> NDArray[np.int64]:

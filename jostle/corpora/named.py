@@ -113,9 +113,9 @@ class _Look:
 
     def _listing(self, folder: Path, names: Iterable[str]) -> NamedFiles:
         paths = [folder / name for name in names if is_regular(folder / name)]
-        found = [(path, self.at(path)) for path in paths]
+        looked_at = [(path, self.at(path)) for path in paths]
         listed = groups_content(folder / GROUPS, self._content)
-        corpus = assembled(folder, [(path, _database(each)) for path, each in found], listed)
+        corpus = assembled(folder, [(path, _database(each)) for path, each in looked_at], listed)
         marks = {path.name: self.marks.get(str(path), "") for path in paths}
         if isinstance(listed, FileContent):
             marks[GROUPS] = listed.mark.digest
@@ -160,8 +160,8 @@ class _Look:
         return content
 
 
-def _database(found: NamedFiles | JostleError) -> PublicDatabase | JostleError:
-    return found if isinstance(found, JostleError) else next(iter(found.corpus))
+def _database(known: NamedFiles | JostleError) -> PublicDatabase | JostleError:
+    return known if isinstance(known, JostleError) else next(iter(known.corpus))
 
 
 def _hash(named: Iterable[tuple[str, str]]) -> str:

@@ -193,9 +193,9 @@ def _stale(name: str, program: str, folder: Path, listed: tuple[str, ...]) -> Ke
     for each in listed:
         if not each.startswith(f"{keeper.file_name(name)}-") or not each.endswith(".json"):
             continue
-        found = _read(folder / each)
-        if program in _programs_in(found) and found.facts.get("name") == name:
-            labels.update(found.policies)
+        kept = _read(folder / each)
+        if program in _programs_in(kept) and kept.facts.get("name") == name:
+            labels.update(kept.policies)
     return KeptPolicies(dict.fromkeys(sorted(labels), First(CHANGED)), stale=True) if labels else NOTHING
 
 

@@ -31,15 +31,15 @@ def render_trace(records: Sequence[Record]) -> RenderableType:
 
 def runs(records: Iterable[Record]) -> list[tuple[Opened | None, list[Record]]]:
     """The records of each opening of a table; the first ones may lack theirs."""
-    found: list[tuple[Opened | None, list[Record]]] = []
+    opened: list[tuple[Opened | None, list[Record]]] = []
     for record in records:
         if isinstance(record, Opened):
-            found.append((record, []))
+            opened.append((record, []))
         else:
-            if not found:
-                found.append((None, []))
-            found[-1][1].append(record)
-    return found
+            if not opened:
+                opened.append((None, []))
+            opened[-1][1].append(record)
+    return opened
 
 
 def _head(opened: Opened | None) -> Text:

@@ -65,12 +65,12 @@ def smoothed_tables(counts: Floats, variance: float, totals: Floats, sizes: Inte
     parts = np.split(counts, np.cumsum(sizes)[:-1])
     rows = [_rows(part, variance, float(totals.sum())) for part in parts]
     read = [_readings(part, variance, each, share) for part, each in zip(parts, rows, strict=True)]
-    found = []
+    tables = []
     for each, chance, (_, signals) in zip(rows, _chances([fits for fits, _ in read]), read, strict=True):
         shares = np.maximum(share + np.tensordot(chance, signals, 1), SMALLEST_LIFT * share)
         shares /= shares.sum(axis=1, keepdims=True)
-        found.append(SmoothedTable(each, np.log(shares / share)))
-    return found
+        tables.append(SmoothedTable(each, np.log(shares / share)))
+    return tables
 
 
 def _rows(counts: Floats, variance: float, rows: float) -> Floats:

@@ -114,17 +114,17 @@ class Grove:
 
     def split(self, frontier: Frontier, picks: Integers) -> Frontier:
         """Split every leaf of the frontier by the candidate picked for it; return the new leaves."""
-        found = [self._split_by(frontier.only(picks == pick), int(pick)) for pick in np.unique(picks)]
+        parts = [self._split_by(frontier.only(picks == pick), int(pick)) for pick in np.unique(picks)]
         self.depth += 1
-        if not found:
+        if not parts:
             return frontier
-        if len(found) == 1:
-            return found[0]
+        if len(parts) == 1:
+            return parts[0]
         return Frontier(
-            np.concatenate([each.nodes for each in found]),
-            np.concatenate([each.tree for each in found]),
-            np.concatenate([each.low for each in found]),
-            np.concatenate([each.high for each in found]),
+            np.concatenate([each.nodes for each in parts]),
+            np.concatenate([each.tree for each in parts]),
+            np.concatenate([each.low for each in parts]),
+            np.concatenate([each.high for each in parts]),
         )
 
     def _split_by(self, frontier: Frontier, pick: int) -> Frontier:
