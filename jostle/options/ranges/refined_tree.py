@@ -28,7 +28,7 @@ from jostle.options.ranges.looks import look_first
 from jostle.options.ranges.reading import careful_leaves
 from jostle.options.ranges.split_model import SPLITS
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
-from jostle.parameters import positive, share
+from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.levels import AddNoiseByLevel, level_scales
 from jostle.privacy.measurements import Look
@@ -190,8 +190,8 @@ class RefinedTree(GridOption):
     """Counts regions of a grid in rounds, cutting those that stand out of noise, and fits all rounds together.
 
     Privacy: `AddNoiseByLevel` over one partition in each round, with that round's share of epsilon: a record is in one
-    of its regions. Which partition is counted next depends on counts that are released. A first round that was bought
-    before is not bought again.
+    of its regions. Which partition is counted next, and whether the last two rounds are one with the budget of both,
+    depends on counts that are released. A first round that was bought before is not bought again.
     """
 
     version: ClassVar[int] = 2
@@ -206,9 +206,15 @@ class RefinedTree(GridOption):
     """Part that buys a round between the first and the last; none if 0."""
     threshold: float = positive(3.0)
     """A region is cut that seems to hold so many standard deviations of the last round's noise."""
+    joined: int = whole(0, least=0)
+    """The last two rounds are one where no region foreseen is so many levels below the first round's; 0 is never.
+
+    For grids with few records, which foresee nothing fine: with the budget of both rounds, regions are counted with
+    less noise than by one round after the other. In one dimension 3 does well, on maps nothing does.
+    """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """One tally with noise for each round."""
+        """One tally with noise for each round; where the last two are one, it costs what both would."""
         return in_turn([Laplace(budget) for budget in self.budgets(schema, epsilon)])
 
     def refuses(self, schema: Schema) -> str | None:
@@ -237,9 +243,14 @@ class RefinedTree(GridOption):
         # Where the first round was known, the others have its share.
         more = (epsilon - first.cost) / (epsilon - budgets[0])
         least = self.threshold * math.sqrt(noise_variance(1 / (budgets[-1] * more)))
-        for number, budget in enumerate([each * more for each in budgets[1:]], start=2):
-            partition = counted.partition(least)
-            if number < len(budgets):
+        rounds = [each * more for each in budgets[1:]]
+        partition = counted.partition(least)
+        if self.joined and len(partition) <= level + self.joined:
+            rounds = [sum(rounds, Fraction(0))]
+        for number, budget in enumerate(rounds, start=2):
+            if number > 2:
+                partition = counted.partition(least)
+            if number <= len(rounds):
                 partition = raised(tree, partition, 2 * level)
             kernel = Regions(schema.names, tree.order, (starts_of(tree, partition),))
             (scale,) = level_scales(kernel, ALL, schema, budget)

@@ -18,7 +18,7 @@ from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.privacy.events import Laplace, in_turn
 from jostle.tables.table import Table
 from jostle.tasks.ranges.workload import Workload
-from jostle.trace.records import Trace
+from jostle.trace.records import Released, Trace
 
 SHAPE = (5, 3)
 TREE = halving_tree(SHAPE)
@@ -153,6 +153,37 @@ def test_each_round_is_charged_its_share() -> None:
     assert RefinedTree().cost(db.schema, Fraction(1)) == in_turn([Laplace(each) for each in rounds])
     with pytest.raises(OptionError, match="leave nothing for the last round"):
         RefinedTree(first_share=Fraction(4, 5), second_share=Fraction(3, 5))(db, epsilon=1)
+
+
+def rounds_of(option: RefinedTree, cells: np.ndarray) -> int:
+    """How many tallies a run buys, all of epsilon being spent."""
+    trace = Trace()
+    db = jostle.rehearse(Table.from_grid(cells), epsilon="1/10", seed=1, trace=trace)
+    option(db, epsilon="1/10")
+    assert db.left == 0
+    return sum(isinstance(record, Released) for record in trace.records)
+
+
+def test_the_last_two_rounds_are_one_where_nothing_fine_is_foreseen() -> None:
+    smooth, spike = np.full(1024, 1), np.zeros(1024, dtype=np.int64)
+    spike[100] = 10**6
+    assert rounds_of(RefinedTree(), smooth) == 3
+    assert rounds_of(RefinedTree(joined=3), smooth) == 2
+    assert rounds_of(RefinedTree(joined=3), spike) == 3
+    assert RefinedTree(joined=3).name == "RefinedTree(joined=3)"
+
+
+def test_few_records_are_counted_better_by_one_round_than_by_two() -> None:
+    cells = np.random.default_rng(4).poisson(1.0, 1024)
+    workload = Workload.random_ranges(1024, 300, seed=1)
+
+    def off(option: RefinedTree) -> float:
+        found = [
+            option(jostle.rehearse(Table.from_grid(cells), seed=n), epsilon="1/10").answers(workload) for n in range(20)
+        ]
+        return float(np.mean([np.linalg.norm(each - workload.answers(cells)) for each in found]))
+
+    assert off(RefinedTree(joined=3)) < 0.95 * off(RefinedTree())
 
 
 def test_with_plenty_of_records_coarse_counts_are_bought_as_well() -> None:
