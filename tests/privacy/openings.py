@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 import jostle
 from jostle import Probe, Schema, Table, Trace
+from jostle.privacy.chains import Chain, Chains
 from jostle.privacy.door import Room, admit
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
@@ -155,7 +156,7 @@ class Found(NamedTuple):
     thing: object
 
 
-INSIDE = (Room, Block, MemorySource, FileSource, Trouble, Table, Ledger, FileVault, MemoryVault, Noise)
+INSIDE = (Room, Block, MemorySource, FileSource, Trouble, Table, Ledger, FileVault, MemoryVault, Noise, Chain, Chains)
 ROWS = (np.ndarray, pd.DataFrame, pd.Series, pa.Table, pa.ChunkedArray, pa.Array, pa.Buffer)
 PLAIN = frozenset({str, bytes, int, float, bool, NoneType, Fraction})
 """What millions of are met, and what leads nowhere."""

@@ -57,9 +57,16 @@ class Hostile(Option):
             db.parts("region"),
             db.where("region", "north"),
             db.allot(epsilon / 8),
+            db.count(epsilon / 16).refine(epsilon=epsilon / 8),
+            db.refine(begun := db.measure_refinable(Counts.of("age"), epsilon / 16), epsilon / 8),
+            db.reserve(epsilon),
+            db.allot(epsilon).known(Counts.of("age")),
         )
-        released = {id(answers[1].keys), id(answers[1].values)}
+        (look,) = answers[-1]
+        assert look is not None
+        released = {id(answers[1].keys), id(answers[1].values), id(look.counts), id(look.variance)}
         errors = [*self.provoke(db), *deepest(lambda: db.charges), *deepest(lambda: db.count(epsilon))]
+        errors += deepest(lambda: db.refine(begun, epsilon))
         texts = [form(db) for form in (repr, str, format, ascii, "{0!r}{0}".format)]
         starts = (db, *answers, *errors, texts, type(db), jostle, opening)
         return [found.way for found in reached(*starts, known=known | released)]
