@@ -88,7 +88,7 @@ def described(value: object) -> str:
     """A value in words that tell nothing of what is in it, but for single numbers and names: "a DataFrame"."""
     if value is None or isinstance(value, str | int | float | Fraction):
         return shown(value)
-    return f"a value of type {type(value).__name__}"
+    return _kind(value)
 
 
 def shown(value: object) -> str:
@@ -97,12 +97,17 @@ def shown(value: object) -> str:
     A frame or a column is told by its type: whoever writes it where it does not belong may have private rows in it.
     """
     if _holds_rows(value):
-        return f"a value of type {type(value).__name__}"
+        return _kind(value)
     try:
         text = repr(value)
     except ValueError:  # Python writes no whole number of thousands of digits
         return "a number of too many digits"
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _holds_rows(value: object) -> bool:

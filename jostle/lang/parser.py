@@ -24,6 +24,8 @@ from jostle.lang.shape import check_depth, check_marks
 __all__ = ["Parsed", "parse", "parse_expression", "parse_text", "read_source", "typed_source"]
 
 
+ENDING = ".jst"
+"""Of programs. What comes through a pipe has a name without one."""
 PROGRAM = FileKind("program", JostleError, "save it as UTF-8 in your editor", most_bytes=1 << 24)
 
 
@@ -42,7 +44,9 @@ class Parsed:
 
 
 def read_source(path: Path | str) -> Source:
-    """The text of a program file."""
+    """The text of a program file; a file of another kind is not read: messages quote lines of what is."""
+    if Path(path).suffix not in {ENDING, ""}:
+        raise JostleError(f"{path} is no program: its name does not end in {ENDING}", fix=f"name a {ENDING} file")
     return Source(str(path), PROGRAM.at(path).text())
 
 

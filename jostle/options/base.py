@@ -152,7 +152,7 @@ def check_probe(given: object, who: str) -> None:
     """Refuse what is no probe, in the name of what was given it."""
     if not isinstance(given, Probe):
         raise OptionError(
-            f"{who} is given a {type(given).__name__}, not a probe",
+            f"{who} is given {described(given)}, not a probe",
             why="an Option asks a table within a budget, and never holds its rows",
             fix="db = jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
         )

@@ -47,6 +47,8 @@ def made_up(schema: Schema, rows: int, *, seed: int = 0) -> pa.Table:
 def write_made_up(schema: Schema, path: str | Path, rows: int, *, seed: int = 0) -> None:
     """Write such rows to a new CSV file; a file that is there is left alone."""
     path = Path(path)
+    if path.suffix.lower() != ".csv":
+        raise TableError(f"{path} does not end in .csv", why="made-up rows are written as CSV", fix="--out rows.csv")
     check_public(path)
     if path.exists():
         raise TableError(f"there is a file {path} already", why="it may hold rows of somebody", fix="name a new file")
