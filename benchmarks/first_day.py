@@ -65,8 +65,8 @@ Path("count.jst").write_text("def answer(db):\\n    return noisyCount(db, epsilo
 Path("typo.jst").write_text("def answer(db):\\n    return nosyCount(db, epsilon)\\n", "utf-8")
 Path("mine.jst").write_text(
     "from options import Majority, NaiveBayes\\n\\n"
-    "choice = MkChoiceMaker(among=[Majority, NaiveBayes])\\n\\n"
-    "def answer(db):\\n    return choice(db, epsilon)\\n", "utf-8")
+    "choice = MkChoiceMaker among {Majority, NaiveBayes}\\n\\n"
+    "def answer(db):\\n    return choice(db)\\n", "utf-8")
 '''
 COMMANDS = """
 jostle schema infer public.csv --label smokes --out schema.toml

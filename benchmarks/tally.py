@@ -1,6 +1,6 @@
 """Time and memory of tallies: class counts of all attributes, 14 of them, of up to 10 million rows.
 
-    python benchmarks/tally.py [--rows 10000000]
+    python benchmarks/tally.py [--rows 10000000] [--only cluster]
 
 Compared with a bare numpy loop over the same coded arrays, for 2 to 5 classes, and from 10**5 rows up; streamed from
 Parquet in a process of its own, for its memory; on Dask clusters of one and two worker processes; from CSV beside
@@ -18,11 +18,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,13 @@ CLASSES = 3
 """Where not all of 2 to 5 are measured."""
 GROUP_ROWS = 1 << 18
 CSV_ROWS = 10**6
-REPEATS = 9
+REPEATS, ROUNDS = 9, 3
+STREAMED_HERE = "streamed, one process"
+CLUSTERS = {
+    workers: tuple(f"Dask, {many}, {state}" for state in ("new", "used before"))
+    for workers, many in ((1, "one worker"), (2, "two workers"))
+}
+CLUSTER_HEAD = "## On a Dask cluster"
 
 # The greatest resident size is read from the process's own status: what the operating system tells of a child's
 # resources may include its parent's memory at the time of the fork.
@@ -151,19 +157,65 @@ def cluster(workers: int) -> Iterator[str]:
         yield made.scheduler_address.replace("tcp://", "dask://")
 
 
-def everywhere(path: Path) -> list[list[float]]:
-    """Return the seconds of one process that streams, of one worker process, and of two."""
+class Asked(NamedTuple):
+    """Seconds of one way of asking, each time: opening the table and its first question, and one more question."""
+
+    first: list[float]
+    more: list[float]
+
+
+def asked(found: Asked, path: Path, **how: Any) -> Any:
+    """Open the file, ask it, ask it again, and note how long that took; return its source."""
     facts = schema(CLASSES)
-    question = kernel(facts)
-    with ExitStack() as stack:
-        tables = [Table.read(path, facts, stream=True)]
-        tables += [Table.read(path, facts, engine=stack.enter_context(cluster(workers))) for workers in (1, 2)]
-        sources: list[Any] = [table._source for table in tables]  # noqa: SLF001 - the tally alone is measured
-        found = in_turn(*(lambda source=source: source.tally(question, ()) for source in sources))
-        for source in sources[1:]:
-            source.client.close()
-    print("streamed, one worker, two:", [round(median(seconds), 3) for seconds in found], flush=True)
+    question, start = kernel(facts), time.perf_counter()
+    source: Any = Table.read(path, facts, **how)._source  # noqa: SLF001 - the tally alone is measured
+    source.tally(question, ())
+    between = time.perf_counter()
+    source.tally(question, ())
+    found.first.append(between - start)
+    found.more.append(time.perf_counter() - between)
+    return source
+
+
+def on_clusters(path: Path) -> dict[str, Asked]:
+    """Return seconds of one process that streams, and of clusters of one and two workers, new ones and used ones."""
+    found: dict[str, Asked] = {STREAMED_HERE: Asked([], [])}
+    asked(Asked([], []), path, stream=True)
+    for _ in range(ROUNDS):
+        for workers in (1, 2):
+            new, used = (found.setdefault(title, Asked([], [])) for title in CLUSTERS[workers])
+            with cluster(workers) as address:
+                asked(found[STREAMED_HERE], path, stream=True)
+                asked(new, path, engine=address)
+                for _ in range(2):
+                    asked(found[STREAMED_HERE], path, stream=True)
+                    source = asked(used, path, engine=address)
+                source.client.close()
+    for title, times in found.items():
+        print(f"{title}: {median(times.first):.2f} s, then {median(times.more):.2f} s", flush=True)
     return found
+
+
+def cluster_section(found: dict[str, Asked], rows: int) -> str:
+    """Return the page's part on clusters."""
+    here = found[STREAMED_HERE]
+    lines = "".join(
+        f"| {title} | {spread(each.first)} | {median(each.first) / median(here.first):.2f} | {spread(each.more)} "
+        f"| {median(each.more) / median(here.more):.2f} |\n"
+        for title, each in found.items()
+    )
+    return f"""{CLUSTER_HEAD}
+
+`python benchmarks/tally.py --only cluster --rows {rows}` measured this on {datetime.now(tz=UTC).date().isoformat()}:
+{machine()}.
+
+| {rows:,} rows | opened, and asked once, s | to streaming | one more question, s | to streaming |
+|---|---:|---:|---:|---:|
+{lines}
+A cluster's workers begin to read and encode the rows when the table is opened, and keep them: further questions read
+nothing. New workers have loaded no library before. Workers have one thread each. Medians of {ROUNDS} clusters of each
+kind, on which a table is opened once anew and twice more, streaming in turn with them; least and most in brackets.
+"""
 
 
 def from_csv(path: Path) -> list[list[float]]:
@@ -209,8 +261,19 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--rows", type=int, default=10**7)
     words.add_argument("--page", type=Path, default=PAGE, help="where to write")
+    words.add_argument("--only", choices=["cluster"], help="measure this alone, and put it in its place on the page")
     options = words.parse_args()
     rows = options.rows
+    if options.only:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.parquet"
+            write_parquet(path, rows)
+            section = cluster_section(on_clusters(path), rows)
+        before, _, after = options.page.read_text(encoding="utf-8").partition(CLUSTER_HEAD)
+        after = after.partition("\n## ")[2]
+        options.page.write_text(f"{before}{section}\n## {after}", encoding="utf-8")
+        print(section)
+        return 0
     sizes = [size for size in (10**5, 10**6) if size < rows] + [rows]
     growth = [in_memory(size, CLASSES) for size in sizes]
     by_classes = [growth[-1] if classes == CLASSES else in_memory(rows, classes) for classes in (2, 3, 4, 5)]
@@ -218,9 +281,8 @@ def main() -> int:
         path = Path(folder) / "rows.parquet"
         write_parquet(path, rows)
         fresh, before, after = streamed(path, rows)
-        alone, one, two = everywhere(path)
+        clusters = on_clusters(path)
         tables = {title: from_csv(file) for title, file in csv_files(Path(folder)).items()}
-    faster = f"{median(one) / median(two):.2f} times as fast as one, {median(alone) / median(two):.2f} as without Dask"
     worst = max(ours / theirs for _, _, ours, theirs in by_classes)
     classes_table = "".join(
         f"| {classes} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} |\n" for _, classes, ours, theirs in by_classes
@@ -264,14 +326,12 @@ codes and keys stay in the processor's cache.
 
 | how | seconds | note |
 |---|---:|---|
-| one process | {spread(alone)} | |
+| one process | {spread(clusters[STREAMED_HERE].more)} | |
 | the same, fresh, imports not counted | {fresh:.2f} | at most {after:.0f} MB resident, {before:.0f} MB of them before |
-| Dask, one worker process | {spread(one)} | |
-| Dask, two worker processes | {spread(two)} | {faster} |
 
-Texts in row groups of {GROUP_ROWS:,} rows, read anew for each tally. Medians of {REPEATS} runs in turn, with the least
-and the most; workers have one thread each and had read the file before.
+Texts in row groups of {GROUP_ROWS:,} rows, read anew for each tally. Medians, with the least and the most.
 
+{cluster_section(clusters, rows)}
 ## Streamed from CSV, {CSV_ROWS:,} rows
 
 | cells | Jostle, s | pyarrow's reader, one thread, s | all threads, s | Jostle to one thread |

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,18 @@ class DaskSource:
 
     def _asked_there(self, client: Any, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
         """Ask the workers of a cluster, who keep what they encoded."""
-        from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - as above
-
         if not self.kept:
-            encode, facts = delayed(_encode_piece, pure=False), delayed((self.blocks, self.schema), traverse=False)
-            self.kept.append(client.compute([encode(piece, facts) for piece in self.pieces]))
+            self.kept.append(_encoded_there(client, self.pieces, self.blocks, self.schema))
         found = client.map(ask, self.kept[0], question=question, pure=False)
         return _added(found, lambda some: client.submit(add, some, pure=False)).result()
+
+
+def _encoded_there(client: Any, pieces: Iterable[Any], blocks: Callable[..., Iterator[Block]], schema: Schema) -> Any:
+    """What will hold the encoded pieces, on the workers of a cluster; nobody waits for them."""
+    from dask import delayed  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra, and not explicitly exported
+
+    encode, facts = delayed(_encode_piece, pure=False), delayed((blocks, schema), traverse=False)
+    return client.compute([encode(piece, facts) for piece in pieces])
 
 
 def _added(parts: list[Any], add: Callable[[list[Any]], Any]) -> Any:
@@ -156,7 +162,13 @@ def connect(address: str, path: Path, schema: Schema) -> DaskSource:
             rows = 0
         rows += length
         pieces[-1] = (whole, (*pieces[-1][1], group))
-    return DaskSource(schema, tuple(pieces), _file_blocks, source.identity, _client(address))
+    client = _client(address)
+    kept: list[Any] = []
+    if pieces:
+        # As a table in memory is encoded when it is opened. Workers that are new load what they need meanwhile.
+        with suppress(Exception):  # the first question tries again, and says what is wrong
+            kept.append(_encoded_there(client, pieces, _file_blocks, schema))
+    return DaskSource(schema, tuple(pieces), _file_blocks, source.identity, client, kept)
 
 
 def _client(address: str) -> Any:
