@@ -92,7 +92,10 @@ def table(losses: Sequence[Sequence[Losses]]) -> list[str]:
     """Return a table, from the losses of databases and trials."""
     plain, *others = WAYS
     sizes = [f"{records * Fraction(EPSILON)}" for records in RECORDS]
-    lines = [f"| Option | way | all | {' | '.join(f'{int(size):,}' for size in sizes)} |", f"|---|---{'|---' * 5}|"]
+    lines = [
+        f"| Option | way | all | {' | '.join(f'{int(size):,}' for size in sizes)} |",
+        f"|---|---{'|---' * (1 + len(RECORDS))}|",
+    ]
     for name in READ_BY:
         for way in others:
             ratios = np.array(
