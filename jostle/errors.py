@@ -21,6 +21,7 @@ __all__ = [
     "Diagnostic",
     "EventError",
     "ExpressionError",
+    "FewRowsWarning",
     "JostleError",
     "Label",
     "NoiseError",
@@ -186,6 +187,10 @@ class OptionError(JostleError, ValueError):
 
 class AnswerError(OptionError):
     """An Option answered something else than its task asks."""
+
+
+class FewRowsWarning(UserWarning):
+    """Rows times epsilon are too few for what is asked: what comes out will be mostly noise."""
 
 
 class ProbeError(JostleError, RuntimeError):

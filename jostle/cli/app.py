@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from importlib import import_module
 from inspect import getdoc
 from io import TextIOWrapper
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -127,6 +128,18 @@ def _wants_json(words: Sequence[str]) -> bool:
     return "--json" in words
 
 
+def _warned(  # noqa: PLR0917 - as Python calls it
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    """Print what is warned of as a line, without the place in the code that warns."""
+    echo(f"warning: {message}", err=True)
+
+
 def main() -> None:
     """Run a command; whatever goes wrong becomes a sentence and an exit status."""
     # What is loaded stays: to look through it for garbage again and again would take a twentieth of a short command.
@@ -136,7 +149,9 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # what it cannot write is written as \\u2603: it may have been paid for
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned
+            app()
     except AmountError as mistake:  # nothing was asked for yet
         fail(f"error: {mistake}", MISTAKE, as_json=as_json, error=mistake)
     except BudgetError as refusal:

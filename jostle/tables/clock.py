@@ -66,6 +66,12 @@ class Clock:
         """When so many units are over."""
         return self.start + float(number) * UNITS[self.unit]
 
+    def moments(self, numbers: NDArray[np.float64]) -> pa.Array:
+        """When so many units are over: dates, or of units below a day times; none for not-a-number."""
+        found = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
+        times = pa.array(found, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
+        return times.cast(pa.date32(), safe=False) if UNITS[self.unit] >= UNITS["day"] else times
+
     def written(self, number: float) -> str:
         """When so many units are over, as a text: of days, the date alone."""
         text = self.moment(number).isoformat(timespec="seconds")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
@@ -23,7 +24,7 @@ from jostle.choice.learning.keys import Beforehand, judged_key
 from jostle.choice.learning.markets import bought, read_raw
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import AnswerError, JostleError, OptionError
+from jostle.errors import AnswerError, FewRowsWarning, JostleError, OptionError
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
 from jostle.tasks import Instance, Judge, Task
@@ -220,7 +221,9 @@ def _run(
         if look is not None:
             metafeature, share = look
             left -= bought(db, [metafeature], share * left)
-        answer = option(db, *instance.questions, epsilon=left)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewRowsWarning)  # which is what is to be learned
+            answer = option(db, *instance.questions, epsilon=left)
         loss = instance.loss(answer)
     except AnswerError as mistake:
         return Run(None, None, f"crashed: {mistake.title}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import OptionError
+from jostle.errors import FewRowsWarning, OptionError
 from jostle.options.base import Option, check_probe
+from jostle.options.classification.base import bought_rows, rows_share
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
@@ -21,9 +23,21 @@ from jostle.tables.schema import Schema
 from jostle.tasks.publishing import PUBLISHING, Published
 from jostle.tasks.publishing.published import PublishedColumn
 
-__all__ = ["Publisher", "even_groups", "noise_scale", "own_groups", "published_grid", "released", "whole_counts"]
+__all__ = [
+    "Caution",
+    "Publisher",
+    "even_groups",
+    "few",
+    "noise_scale",
+    "own_groups",
+    "published_grid",
+    "released",
+    "whole_counts",
+]
 
 Integers = NDArray[np.int64]
+Caution = Callable[[str], None]
+"""What is told that rows times epsilon are too few, before most of epsilon is spent."""
 
 
 class Publisher(Option[Published]):
@@ -40,8 +54,8 @@ class Publisher(Option[Published]):
             if reason := self.hopeless(db.schema, budget, db.rows):
                 raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
             if caution := self.caution(db.schema, budget, db.rows):
-                warnings.warn(caution, stacklevel=2)
-        return self.perform(db, epsilon, self.run, site=site)
+                warnings.warn(caution, FewRowsWarning, stacklevel=2)
+        return self.perform(db, epsilon, partial(self.run, told=_warn), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None."""
@@ -60,8 +74,24 @@ class Publisher(Option[Published]):
         return Laplace(epsilon)
 
     @abstractmethod
-    def run(self, db: Probe, epsilon: Fraction) -> Published:
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
         """Published rows; *db* has just this budget."""
+
+    def counted(self, db: Probe, epsilon: Fraction, share: Fraction, told: Caution | None) -> tuple[int, Fraction, str]:
+        """The number of rows, known or bought with a share of epsilon, what is left of it, and a caution or nothing.
+
+        Where the number was bought, nobody could be told before that it is too small, and is told now.
+        """
+        rows = bought_rows(db, epsilon, share)
+        left = epsilon * (1 - rows_share(db.rows, share))
+        caution = self.caution(db.schema, left, rows)
+        if caution and told is not None and db.rows is None:
+            told(caution)
+        return rows, left, caution
+
+
+def _warn(caution: str) -> None:
+    warnings.warn(caution, FewRowsWarning, stacklevel=6)  # counted, run, perform and __call__ stand between
 
 
 def noise_scale(schema: Schema, epsilon: Fraction) -> float:
@@ -86,16 +116,24 @@ def even_groups(schema: Schema, name: str, bins: int) -> tuple[int, ...]:
     return (*grouped, *(bins + extra for extra in range(column.size - column.bin_count)))
 
 
-def whole_counts(noisy: Integers) -> Integers:
-    """Counts from 0 up that are near noisy ones and add up to the same: each less an equal part, rounded.
+def few(rows: int) -> str:
+    """How a caution begins."""
+    return "a single row is little" if rows == 1 else f"{rows:,} rows are few"
+
+
+def whole_counts(noisy: Integers, most: int | None = None) -> Integers:
+    """Counts from 0 up that are near noisy ones and add up to the same, or to *most*: each less an equal part, rounded.
 
     Counts below 0 taken as 0 would add up to more rows than there are, in cells where there are none. It is the nearest
     point (in L2) of those with this sum and no negative count, before it is rounded.
 
     >>> whole_counts(np.array([10, 3, -2, 0, -1])).tolist()
     [8, 2, 0, 0, 0]
+    >>> whole_counts(np.array([10, 3, 3, 3]), most=11).tolist()
+    [8, 1, 1, 1]
     """
     total = max(int(noisy.sum()), 0)
+    total = total if most is None else min(total, most)
     falling = np.sort(noisy)[::-1].astype(np.float64)
     parts = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
     part = parts[np.flatnonzero(falling > parts)[-1]] if total else np.inf

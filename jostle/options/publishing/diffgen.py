@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.publishing.base import Publisher, noise_scale, published_grid
+from jostle.options.publishing.base import Caution, Publisher, few, noise_scale, published_grid
 from jostle.parameters import share, whole
 from jostle.privacy.majorities_below import MajoritiesBelow
 from jostle.privacy.probe import Probe
@@ -75,13 +75,14 @@ class DiffGen(Publisher):
         """A caution that even the least grid of so many splits has cells that drown in noise, if so."""
         cells = len(schema.classes) * (self.steps + 1)
         if rows < cells * noise_scale(schema, left * (1 - self.split_share)):
-            return (
-                f"{rows:,} rows are few at this epsilon: {self.steps} splits give cells that hold less than the noise"
-            )
+            return f"{few(rows)} at this epsilon: {self.steps} splits give cells that hold less than the noise"
         return ""
 
-    def run(self, db: Probe, epsilon: Fraction) -> Published:
-        """The rows that the noisy cells of the last grid stand for."""
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:  # noqa: ARG002 - too late
+        """The rows that the noisy cells of the last grid stand for.
+
+        Where their number is not known, it is once the cells are counted: then there is nothing left to be cautious of.
+        """
         schema = db.schema
         cut = {name: [GroupedCodes(name, tuple(range(schema[name].size)), 0)] for name in schema.attributes}
         each = epsilon * self.split_share / self.steps
@@ -101,8 +102,8 @@ class DiffGen(Publisher):
         grid = _grid(schema, cut)
         noisy = db.measure(GridCounts(grid), epsilon - spent, site="counts")
         made = published_grid(schema, grid, noisy)
-        caution = "" if db.rows is None else self.caution(schema, epsilon, db.rows)
-        return evolve(made, made_by=self.name, epsilon=epsilon, caution=caution)
+        rows = max(int(noisy.sum()), 1) if db.rows is None else db.rows
+        return evolve(made, made_by=self.name, epsilon=epsilon, caution=self.caution(schema, epsilon, rows))
 
 
 def _splits(

@@ -18,8 +18,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.classification.base import bought_rows, rows_share
-from jostle.options.publishing.base import Publisher, noise_scale, released
+from jostle.options.publishing.base import Caution, Publisher, few, noise_scale, released
 from jostle.parameters import positive, share, whole
 from jostle.privacy.dependence import Dependence
 from jostle.privacy.probe import Probe
@@ -75,14 +74,13 @@ class PrivBayes(Publisher):
         most = self._most_cells(schema, left, rows)
         lost = sum(len(set(groups)) == 1 and len(groups) > 1 for groups in _grouped(schema, most).values())
         if most < 2 * len(schema.classes) or 2 * lost > len(schema.attributes):
-            return f"{rows:,} rows are few for {len(schema.names)} columns at this epsilon: most of them are left out"
+            return f"{few(rows)} for {len(schema.names)} columns at this epsilon: most of them are left out"
         return ""
 
-    def run(self, db: Probe, epsilon: Fraction) -> Published:
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
         """Rows drawn from the network."""
         schema, label = db.schema, db.schema.label or ""
-        rows = bought_rows(db, epsilon, self.rows_share)
-        left = epsilon * (1 - rows_share(db.rows, self.rows_share))
+        rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         most = self._most_cells(schema, left, rows)
         groups = _grouped(schema, most)
         names = [name for name in schema.attributes if max(groups[name]) > 0]
@@ -110,7 +108,7 @@ class PrivBayes(Publisher):
             counts=counts.astype(np.int64),
             made_by=self.name,
             epsilon=epsilon,
-            caution=self.caution(schema, left, rows),
+            caution=drowns,
         )
 
     def _most_cells(self, schema: Schema, left: Fraction, rows: int) -> int:

@@ -12,8 +12,7 @@ from fractions import Fraction
 from attrs import evolve, frozen
 
 from jostle.options.base import option
-from jostle.options.classification.base import bought_rows, rows_share
-from jostle.options.publishing.base import Publisher, published_grid
+from jostle.options.publishing.base import Caution, Publisher, few, published_grid
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.parameters import share, whole
 from jostle.privacy.amounts import show_amount
@@ -59,14 +58,13 @@ class PrivPfC(Publisher):
         """A caution that grids can have next to no cells, if so."""
         most = self._most_cells(left, rows)
         if most < FEW:
-            return f"{rows:,} rows are few at this epsilon: grids of at most {most} cells can be told from noise"
+            return f"{few(rows)} at this epsilon: grids of at most {most} cells can be told from noise"
         return ""
 
-    def run(self, db: Probe, epsilon: Fraction) -> Published:
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
         """The rows that the noisy cells of the picked grid stand for."""
         schema = db.schema
-        rows = bought_rows(db, epsilon, self.rows_share)
-        left = epsilon * (1 - rows_share(db.rows, self.rows_share))
+        rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         counts_cost = left * (1 - self.grid_share)
         scale = (1 if schema.neighbours == "add_remove" else 2) / counts_cost
         pool = pool_of(schema, self._most_cells(left, rows), self.pool)
@@ -74,7 +72,7 @@ class PrivPfC(Publisher):
         grid = Pool(pool.columns, pool.levels, pool.taken[picked : picked + 1])
         noisy = db.measure(GridCounts(grid), counts_cost, site="counts")
         made = published_grid(schema, grid, noisy)
-        return evolve(made, made_by=self.name, epsilon=epsilon, caution=self.caution(schema, left, rows))
+        return evolve(made, made_by=self.name, epsilon=epsilon, caution=drowns)
 
     def _most_cells(self, left: Fraction, rows: int) -> int:
         return round(rows * left * (1 - self.grid_share) / PER_CELL)

@@ -6,6 +6,9 @@ published rows the paper trains logistic regressions (HLR and HMLR), and others 
 The columns are chosen one by one by k-discernibility (`Discernibility`, which needs half of the paper's budget where
 rows come and go); the histogram over them and the label is noised and thresholded without visiting empty cells. Where
 rows are added or removed, its noise has scale 1/epsilon where the paper's has 2/epsilon, which is for replaced rows.
+
+Two things are not the paper's, which has numbers in few bins: without a k, no column is added with which there would be
+more cells than rows over the noise; and where cells that pass hold more rows than there are, all hold fewer by as many.
 """
 
 from __future__ import annotations
@@ -18,8 +21,16 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.classification.base import bought_rows, rows_share
-from jostle.options.publishing.base import Publisher, even_groups, noise_scale, own_groups, released
+from jostle.options.publishing.base import (
+    Caution,
+    Publisher,
+    even_groups,
+    few,
+    noise_scale,
+    own_groups,
+    released,
+    whole_counts,
+)
 from jostle.options.publishing.discerning import bins_for, histogram_share, simulated_k
 from jostle.options.ranges.thresholded_histogram import threshold
 from jostle.parameters import choice, share, whole
@@ -48,11 +59,15 @@ class ProjectedHistogram(Publisher):
 
     Privacy: the number of rows by `AddNoise` unless it is known; k picks (`Discernibility`), each at its part of
     epsilon; the cells by `AddNoiseAbove`. How epsilon is split follows from the number of rows, which is known or was
-    released, so in turn these cost epsilon, under add_remove and replace_one.
+    released, and so does which columns a pick is among, from picks before it. So in turn these cost epsilon, under
+    add_remove and replace_one.
     """
 
+    version = 2
+
     k: int = whole(0, least=0)
-    """How many columns to project on; 0 for as many as MDA takes of the paper's simulated rows."""
+    """How many columns to project on; 0 for as many as MDA takes of the paper's simulated rows, or fewer where their
+    cells would hold fewer rows than noise on average."""
     gamma: Fraction = share("0", zero=True)
     """The histogram's share of the budget; 0 for the paper's rule."""
     bins: Bins = choice("projected", Bins)
@@ -74,21 +89,21 @@ class ProjectedHistogram(Publisher):
         cells = _usual_cells(schema, bins, k)
         if rows < cells * noise_scale(schema, left):
             return (
-                f"{rows:,} rows are few for {k} of these columns at this epsilon: the about {cells:,.0f} cells hold "
+                f"{few(rows)} for {k} of these columns at this epsilon: the about {cells:,.0f} cells hold "
                 "less than the noise on average; use a larger epsilon or a smaller k"
             )
         return ""
 
-    def run(self, db: Probe, epsilon: Fraction) -> Published:
+    def run(self, db: Probe, epsilon: Fraction, told: Caution | None = None) -> Published:
         """The rows that the noisy cells stand for."""
         schema, label = db.schema, db.schema.label or ""
-        rows = bought_rows(db, epsilon, self.rows_share)
-        left = epsilon * (1 - rows_share(db.rows, self.rows_share))
+        rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         bins, k = self.plan(schema, left, rows)
         groups = {name: even_groups(schema, name, bins) for name in schema.attributes}
         cost = self.share_of_histogram(schema, rows, k, bins) * left
-        chosen = _chosen(db, groups, k, left - cost)
-        spent = left if len(chosen) == len(schema.attributes) or not chosen else cost
+        most = MOST_CELLS if self.k else rows / noise_scale(schema, left)
+        chosen, picking = _chosen(db, groups, k, left - cost, most)
+        spent = left - picking
         names = tuple(name for name in schema.names if name in {*chosen, label})
         groups[label] = own_groups(schema, label)
         kept = tuple(groups[name] for name in names)
@@ -97,14 +112,17 @@ class ProjectedHistogram(Publisher):
         found = db.measure_sparse(SparseCounts(names, kept), spent, threshold=least, site="cells above")
         cells = np.stack(np.unravel_index(found.keys, sides), axis=1).astype(np.int64)
         counts = [_summed(cells[:, place], found.values, side) for place, side in enumerate(sides)]
+        # Noise passes the threshold from above alone: without this, there would be more rows than there are.
+        held = whole_counts(found.values, most=rows)
+        kept_cells = held > 0
         return Published(
             schema=schema,
             columns=released(names, kept, counts),
-            cells=cells,
-            counts=found.values,
+            cells=cells[kept_cells],
+            counts=held[kept_cells],
             made_by=self.name,
             epsilon=epsilon,
-            caution=self.caution(schema, left, rows),
+            caution=drowns,
         )
 
     def plan(self, schema: Schema, left: Fraction, rows: int) -> tuple[int, int]:
@@ -139,21 +157,31 @@ def _usual_cells(schema: Schema, bins: int, k: int) -> float:
     return len(schema.classes) * usual ** min(k, 500)
 
 
-def _chosen(db: Probe, groups: dict[str, tuple[int, ...]], k: int, epsilon: Fraction) -> list[str]:
-    """Columns picked one by one; all there are, where no choice is to be made, and nothing is spent."""
+def _chosen(
+    db: Probe, groups: dict[str, tuple[int, ...]], k: int, epsilon: Fraction, most: float
+) -> tuple[list[str], Fraction]:
+    """Columns picked one by one, and what that cost; all there are, for nothing, where no choice is to be made.
+
+    Where no column is left with which there would be at most so many cells, they are fewer than k, and cost less; but
+    there is one, of the fewest values, if there is any.
+    """
     schema = db.schema
-    if k >= len(schema.attributes):
-        return list(schema.attributes)
-    chosen: list[str] = []
-    cells = len(schema.classes)
-    for place in range(k):
-        left = tuple(name for name in schema.attributes if name not in chosen)
-        left = tuple(name for name in left if cells * (max(groups[name]) + 1) <= MOST_CELLS) or left[:1]
+    sizes = {name: max(own) + 1 for name, own in groups.items()}
+    cells, chosen, cost = len(schema.classes), list[str](), Fraction(0)
+    if k >= len(schema.attributes) and cells * math.prod(sizes.values()) <= most:
+        return list(schema.attributes), cost
+    while len(chosen) < k:
+        left = [name for name in schema.attributes if name not in chosen and cells * sizes[name] <= most]
+        if not left and not chosen:
+            left = [min(schema.attributes, key=lambda name: sizes[name])]
+        if not left:
+            break
         own = tuple(groups[name] for name in (*chosen, *left))
-        found = db.pick(Discernibility(tuple(chosen), left, own), epsilon / k, site=f"column {place + 1}")
+        found = db.pick(Discernibility(tuple(chosen), tuple(left), own), epsilon / k, site=f"column {len(chosen) + 1}")
+        cost += epsilon / k
         chosen.append(left[found])
-        cells *= max(groups[left[found]]) + 1
-    return chosen
+        cells *= sizes[left[found]]
+    return chosen, cost
 
 
 def _summed(codes: np.ndarray, values: np.ndarray, side: int) -> np.ndarray:

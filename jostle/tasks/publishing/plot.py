@@ -16,6 +16,8 @@ __all__ = ["plot_marginals"]
 ACROSS = 3
 MOST_NAMED = 20
 """Groups of a column that are named below their bars."""
+MOST_LETTERS = 20
+"""Of a longer name, its beginning."""
 
 
 class DrawnColumn(Protocol):
@@ -62,7 +64,12 @@ def plot_marginals(published: DrawnData) -> Any:
         axes.set_title(in_picture(column.name), fontsize=9)
         axes.tick_params(labelsize=6)
         if len(places) <= MOST_NAMED:
-            axes.set_xticks(places, list(map(in_picture, published.group_names(column.name))), rotation=60, ha="right")
+            names = [_short(name) for name in published.group_names(column.name)]
+            axes.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor")
         if not place:
             axes.legend(fontsize=6)
     return figure
+
+
+def _short(name: str) -> str:
+    return in_picture(name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…")

@@ -24,6 +24,8 @@ Integers = NDArray[np.int64]
 SPREAD_SEED = 0
 """Which value of a group a row gets is drawn anew, but the same each time: it says nothing of the rows."""
 SHOWN_ROWS = 10
+MOST_JOINED = 3
+"""Values of a group that are named each, where they do not stand side by side."""
 
 
 @frozen(eq=False, repr=False)
@@ -91,7 +93,7 @@ class Published:
         return codes
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:
-        """The rows as a frame: values as the schema declares them, the middle of a bin for a number.
+        """The rows as a frame: values as the schema declares them, the middle of a bin for a number or a date.
 
         A number that is in no bin, and an empty cell that is a value, are empty cells.
         """
@@ -110,6 +112,8 @@ class Published:
         for group in np.unique(binned).tolist():
             bins = np.flatnonzero(binned == group)
             middles[bins] = (cuts[bins[0]] + cuts[bins[-1] + 1]) / 2
+        if column.clock is not None:
+            return column.clock.moments(middles).take(pa.array(codes))
         return pa.array(middles[codes], from_pandas=True)
 
     def write(self, path: str | Path) -> None:
@@ -124,18 +128,18 @@ class Published:
         return held
 
     def group_names(self, name: str) -> tuple[str, ...]:
-        """The name of each group of a column's codes."""
-        released = self.columns[self.names.index(name)]
-        labels = self.schema[name].labels
-        return tuple(
-            _joined([labels[code] for code in np.flatnonzero(released.groups == group)])
-            for group in range(len(released.counts))
-        )
+        """The name of each group of a column's codes: for bins side by side, from where to where they go."""
+        released, column = self.columns[self.names.index(name)], self.schema[name]
+        grouped = [np.flatnonzero(released.groups == group).tolist() for group in range(len(released.counts))]
+        bins = range(column.bin_count) if isinstance(column, Numeric) else range(0)
+        return tuple(_joined(codes, column.labels, bins) for codes in grouped)
 
     def text(self) -> str:
-        """A text for people: what it is, and its first rows."""
+        """A text for people: what it is, and some of its rows."""
         head = f"{self.rows:,} rows of {len(self.columns)} of {len(self.schema.names)} columns"
-        frame = self.to_frame().slice(0, SHOWN_ROWS)
+        # Like rows stand together, so those that are shown lie far apart.
+        shown = np.linspace(0, self.rows - 1, min(self.rows, SHOWN_ROWS)).astype(np.int64)
+        frame = self.to_frame().take(pa.array(shown))
         rows = [list(frame.column_names), *([_cell(row[name]) for name in row] for row in frame.to_pylist())]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -171,5 +175,14 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _joined(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}" if labels else "none"
+def _joined(codes: Sequence[int], labels: Sequence[str], bins: range) -> str:
+    """The name of a group of codes."""
+    if len(codes) < 2:
+        return labels[codes[0]] if codes else "none"
+    first, last = labels[codes[0]], labels[codes[-1]]
+    if codes[-1] - codes[0] >= len(codes):  # others lie between
+        named = [labels[code] for code in codes[:MOST_JOINED]]
+        return ", ".join(named) + (f" and {len(codes) - MOST_JOINED} more" if len(codes) > MOST_JOINED else "")
+    if codes[-1] in bins:
+        return f"{first.partition(', ')[0]}, {last.rpartition(', ')[2]}"
+    return f"{first} to {last}"

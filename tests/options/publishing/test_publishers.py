@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -16,13 +17,14 @@ import pytest
 from tables_of_labels import arrow, correlated, schema_of, table_of
 
 import jostle
-from jostle import Categorical, Numeric, Schema, Table
-from jostle.errors import OptionError
+from jostle import Categorical, Dates, Numeric, Schema, Table
+from jostle.errors import FewRowsWarning, OptionError
 from jostle.options import get, names
 from jostle.options.publishing.discerning import histogram_share, mda, nonprivate_kd, simulated_k
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
+from jostle.tasks.publishing.published import PublishedColumn
 
 PUBLISHERS = names("publishing")
 SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]]]] = {
@@ -133,6 +135,53 @@ def test_a_value_of_a_group_is_drawn_evenly() -> None:
     assert found.to_frame().equals(found.to_frame())
 
 
+def test_dates_are_published_as_dates_and_times_as_times(tmp_path: Path) -> None:
+    days = pa.array([f"2020-{month:02}-03" for month in range(1, 13)] * 50).cast(pa.date32())
+    frame = pa.table({"when": days, "y": ["a", "b"] * 300})
+    for unit, kind in (("day", pa.date32()), ("hour", pa.timestamp("s"))):
+        when = Dates("2020-01-01", "2020-12-31", unit=unit, bins=4)
+        schema = Schema({"when": when, "y": Categorical(["a", "b"])}, label="y")
+        table = Table.from_frame(frame, schema)
+        found = get("PrivBayes")(jostle.rehearse(table, epsilon=100, seed=1), epsilon=100)
+        assert found.to_frame().schema.field("when").type == kind
+        assert found.group_names("when")[0].startswith("[2020-01-01")
+        for path in (tmp_path / "rows.csv", tmp_path / "rows.parquet"):
+            found.write(path)
+            again = Table.read(path, schema)
+            assert not again.notes
+            assert jostle.rehearse(again, seed=1).count(10**6) == found.rows
+
+
+def test_groups_are_named_by_where_they_begin_and_end() -> None:
+    schema = Schema(
+        {
+            "n": Numeric(0, 8, bins=4, missing="value"),
+            "a": Categorical(list("vwxyz"), taxonomy=[["v", "x", "y", "z"], "w"]),
+            "y": Categorical(["a", "b"]),
+        },
+        label="y",
+    )
+    columns = tuple(
+        PublishedColumn(name, np.array(groups), np.zeros(max(groups) + 1))
+        for name, groups in (("n", [0, 0, 1, 1, 2]), ("a", [0, 1, 0, 0, 0]), ("y", [0, 1]))
+    )
+    found = Published(schema=schema, columns=columns, cells=np.zeros((0, 3), dtype=int), counts=np.zeros(0, dtype=int))
+    assert found.group_names("n") == ("[0, 4)", "[4, 8]", "(missing)")
+    assert found.group_names("a") == ("v, x, y and 1 more", "w")
+
+
+def test_without_a_number_of_columns_a_projected_histogram_has_about_as_many_rows_as_there_are() -> None:
+    """Columns of many values tell labels apart best, and have far more cells than there are rows."""
+    schema = schema_of(40, 40, 40, 2, 2)
+    rows = [(place % 40, place * 7 % 40, place * 11 % 40, place % 2, place % 2) for place in range(600)]
+    for count, most in (("", 700), ("(k=3)", 700)):
+        db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=2)
+        found = get(f"ProjectedHistogram{count}")(db, epsilon=1)
+        assert found.rows < most
+        assert db.spent == 1
+        assert math.prod(len(column.counts) for column in found.columns) <= (600 if not count else 2 * 40**3)
+
+
 # Pools
 
 
@@ -215,13 +264,14 @@ def test_too_little_for_any_grid_is_refused_where_the_rows_are_known() -> None:
     assert db.spent == 0
 
 
+@pytest.mark.filterwarnings("error")
 def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -> None:
     """A table of 176 rows and 80 columns gives noise."""
     sizes = (4,) * 80 + (2,)
     schema = schema_of(*sizes, neighbours="replace_one", rows=176)
     db = jostle.rehearse(table_of([(0,) * 81] * 176, schema), epsilon=1)
     for name in ("ProjectedHistogram(k=6)", "PrivPfC", "PrivBayes", "DiffGen(steps=20)"):
-        with pytest.raises(UserWarning, match="176 rows are few"):  # where warnings are errors
+        with pytest.raises(FewRowsWarning, match="176 rows are few"):  # where warnings are errors
             get(name)(db, epsilon=Fraction(1, 10))
     assert db.spent == 0
     with warnings.catch_warnings(record=True) as said:
@@ -248,7 +298,22 @@ def counted_before(table: jostle.Table) -> jostle.Probe:
     return db.allot(1)
 
 
-def test_a_bought_number_of_rows_is_cautioned_of_in_what_is_published() -> None:
+@pytest.mark.filterwarnings("error")
+def test_a_bought_number_of_rows_is_warned_of_before_the_rest_is_spent() -> None:
     schema = schema_of(*(4,) * 80, 2)
-    db = jostle.rehearse(table_of([(0,) * 81] * 176, schema), epsilon=1, seed=1)
-    assert "rows are few" in get("ProjectedHistogram(k=6)")(db, epsilon=Fraction(1, 10)).caution
+    table = table_of([(0,) * 81] * 176, schema)
+    db = jostle.rehearse(table, epsilon=1, seed=1)
+    with pytest.warns(FewRowsWarning, match="rows are few") as said:
+        found = get("ProjectedHistogram(k=6)")(db, epsilon=1)
+    assert [str(each.message) for each in said] == [found.caution]
+    assert said[0].filename == __file__
+    db = jostle.rehearse(table, epsilon=1, seed=1)
+    with pytest.raises(FewRowsWarning):  # where warnings are errors
+        get("ProjectedHistogram(k=6)")(db, epsilon=1)
+    assert "cells above" not in " ".join(charge.site for charge in db.charges)
+
+
+def test_rows_that_were_counted_with_their_cells_are_cautioned_of_in_what_is_published() -> None:
+    schema, rows = correlated(20)
+    found = get("DiffGen")(jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1), epsilon=Fraction(1, 10))
+    assert "8 splits give cells that hold less than the noise" in found.caution
