@@ -260,6 +260,8 @@ def _verdict(right: Sequence[bool]) -> str:
 
 def _choosing(known: Facts) -> Iterable[str]:
     found = {key.removeprefix("choosing "): facts for key, facts in known.items() if key.startswith("choosing ")}
+    if not found:
+        return
     yield CHOOSING.format(cells=max(facts["cells"] for facts in found.values()))
     rows = [
         [
