@@ -50,7 +50,9 @@ def positive_class(schema: Schema, positive: object = None) -> str:
         if len(classes) > 2:
             named = ", ".join(map(repr, classes[:20]))
             raise OptionError(
-                f"the label has {len(classes)} classes", why=f"one is told from the others: {named}", fix="positive=..."
+                f"the label has {len(classes)} classes",
+                why=f"one is told from the others: {named}",
+                fix=f"positive={classes[-1]!r:.60}",
             )
         return classes[1]
     if not isinstance(positive, str) or positive not in classes:
