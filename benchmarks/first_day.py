@@ -83,7 +83,7 @@ jostle train mine.jst --corpus tables
 jostle evaluate mine.jst --databases tables --epsilon 0.1 1
 jostle options
 jostle reproduce
-jostle audit SuLQID3
+jostle audit Majority
 jostle trace show first.jsonl
 jostle trace why first.jsonl
 jostle ledger show --vault survey.csv.vault
@@ -262,6 +262,7 @@ The README's second command, which installs what tests need and runs them, is ru
 ## What else was asked of a first day
 
 {elsewhere()}
+
 ## Transcript
 
 Long outputs and long lines are cut.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from types import GeneratorType
@@ -73,8 +74,8 @@ OWNERS: Mapping[str, Callable[[], Any]] = {
     "jostle.advice.Advice": cache(lambda: jostle.advise(schema=SCHEMA, rows=1000)),
     "jostle.expressions.Expression": lambda: expressions.cells("age"),
     "jostle.options.Option": lambda: jostle.options.get("NaiveBayes"),
-    "jostle.sklearn.PrivateClassifier": lambda: fitted(PrivateClassifier),
-    "jostle.sklearn.PrivateFeatureSelector": lambda: fitted(PrivateFeatureSelector),
+    "jostle.sklearn.PrivateClassifier": lambda: deepcopy(fitted(PrivateClassifier)),
+    "jostle.sklearn.PrivateFeatureSelector": lambda: deepcopy(fitted(PrivateFeatureSelector)),
     "jostle.sklearn.PrivateFolds": PrivateFolds,
 }
 """What methods are called on."""
@@ -202,7 +203,8 @@ ALLOWED: Mapping[str, tuple[type[Exception], ...]] = {
 def called_on(name: str) -> Callable[..., Any]:
     """What is called by a name; a method, on an owner of its own."""
     owner, _, last = name.rpartition(".")
-    return getattr(OWNERS[owner](), last) if owner in OWNERS else PUBLIC[name]
+    called: Callable[..., Any] = getattr(OWNERS[owner](), last) if owner in OWNERS else PUBLIC[name]
+    return called
 
 
 def taken(name: str) -> list[inspect.Parameter]:
@@ -303,17 +305,18 @@ def test_an_option_asks_a_probe_alone(name: str) -> None:
 
 
 def test_nothing_is_charged_for_what_is_refused() -> None:
-    db = jostle.protect(Table.from_frame(ROWS, SCHEMA), epsilon=1)
+    db: Any = jostle.protect(Table.from_frame(ROWS, SCHEMA), epsilon=1)
+    asked: tuple[Callable[[Any], object], ...] = (
+        lambda wrong: db.mean(wrong, epsilon="0.1"),
+        lambda wrong: db.release(wrong, "0.1"),
+        lambda wrong: db.top_k("sex", [wrong], epsilon="0.1"),
+        lambda wrong: jostle.private_roc_auc(db, [wrong], epsilon="0.1"),  # type: ignore[arg-type]  # as is tried
+        lambda wrong: jostle.compare_models(db, [wrong, wrong], epsilon="0.1"),
+    )
     for wrong in WRONG.values():
-        for ask in (
-            lambda wrong=wrong: db.mean(wrong, epsilon="0.1"),
-            lambda wrong=wrong: db.release(wrong, "0.1"),
-            lambda wrong=wrong: db.top_k("sex", [wrong], epsilon="0.1"),
-            lambda wrong=wrong: jostle.private_roc_auc(db, [wrong], epsilon="0.1"),
-            lambda wrong=wrong: jostle.compare_models(db, [wrong, wrong], epsilon="0.1"),
-        ):
+        for ask in asked:
             with pytest.raises(JostleError):
-                ask()
+                ask(wrong)
     assert db.spent == 0
 
 

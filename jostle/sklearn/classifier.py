@@ -183,7 +183,8 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
                 rehearse(Table.from_features(X, y, self._schema_of(X)))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
-            return float(np.mean(self.predict(X) == np.asarray(y)))
+            right = self.predict(X) == np.asarray(y)
+            return float(np.mean(right)) if np.size(right) else float("nan")
         given = SCORE_SHARE * epsilon_amount(self.epsilon) if self.score_epsilon is None else self.score_epsilon
         epsilon = epsilon_amount(given, "score_epsilon")
         kernel = None if of_curve else hits_of(self.model_, misses=True)
