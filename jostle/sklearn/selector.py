@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
 from jostle.sklearn.callers import refuse_fitting
 from jostle.sklearn.private_rows import PrivateRows
-from jostle.tables.attributes import feature_names
+from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
 from jostle.tasks import SELECTION
 from jostle.tasks.selection import SelectedFeatures
@@ -114,6 +115,8 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
                     fix="give rows with the columns that fit was given",
                 )
             return frame.select(kept).to_native()
+        elif isinstance(X, list | tuple):
+            X = _array(feature_columns(X, _names(self.selected_.schema)), len(X))
         array = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
         if array.ndim != 2 or array.shape[1] != len(support):
             raise TableError(
@@ -165,6 +168,14 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         db = self._opened(X, y, schema)
         self._known_by(_names(schema), X)
         return db
+
+
+def _array(columns: Mapping[str, Any], rows: int) -> NDArray[np.object_]:
+    """Columns of a list side by side, each cell as it is."""
+    array = np.empty((rows, len(columns)), dtype=object)
+    for place, cells in enumerate(columns.values()):
+        array[:, place] = np.fromiter(cells, dtype=object, count=rows)
+    return array
 
 
 def _names(schema: Schema) -> tuple[str, ...]:

@@ -67,6 +67,9 @@ def test_the_column_that_says_the_label_is_kept(option: str) -> None:
     assert selector.transform(X[["town", "smokes", "age"]]).columns.tolist() == ["smokes"]
     assert selector.transform(X.to_numpy()).tolist() == X[["smokes"]].to_numpy().tolist()
     assert selector.transform([[1, "yes", "a"]]).tolist() == [["yes"]]
+    torn = [[1, "yes", "a"], ["torn"], [2, ["odd"], "b"]]
+    assert selector.transform(torn).tolist() == [["yes"], [None], [["odd"]]]
+    assert selector.transform([]).shape == (0, 1)  # whether there are rows decides nothing
     assert selector.selected_.names == ("smokes=yes",)
 
 
