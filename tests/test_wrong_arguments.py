@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from public_names import FOR_OPTIONS, MADE_ELSEWHERE, PUBLIC
 from scipy.sparse import csr_array
-from test_docstrings import FOR_OPTIONS, MADE_ELSEWHERE, PUBLIC
 
 import jostle
 from jostle import Categorical, Numeric, Probe, Schema, SparseFeatures, Table, Trace, expressions
