@@ -41,12 +41,14 @@ from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import Noise
 from jostle.tables.schema import Schema
 
-__all__ = ["MOST_CELLS", "Answered", "Chain", "Chains", "Refinable"]
+__all__ = ["MOST_CELLS", "MOST_REFINED", "Answered", "Chain", "Chains", "Refinable"]
 
 MOST_CELLS = 2**20
 """Cells of all chains that a room keeps; beyond, those that were begun first are let go."""
 LEAST_CELLS = 2**10
 """What a chain counts as beside its own cells, so that a great many of single counts do not fill the memory."""
+MOST_REFINED = MOST_CELLS - LEAST_CELLS
+"""A tally of more cells is released, and not kept to be refined."""
 
 
 @frozen

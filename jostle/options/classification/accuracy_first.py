@@ -29,6 +29,7 @@ from jostle.options.classification.naive_bayes import counts_of, model_of
 from jostle.options.models.additive import AdditiveModel
 from jostle.options.models.rules import hits_of
 from jostle.parameters import share, whole
+from jostle.privacy.chains import MOST_REFINED
 from jostle.privacy.events import Event, Laplace, Refined, Reserved
 from jostle.privacy.probe import Probe
 from jostle.privacy.tails import combined_reach
@@ -54,6 +55,13 @@ class AccuracyFirst(Classifier):
     """Part of the budget that all tests may cost."""
     miss: Fraction = share("1/10")
     """How often a model may be taken for as accurate as wanted that is not."""
+
+    def refuses(self, schema: Schema) -> str | None:
+        """The reason why this cannot run: no label, or more counts than can be refined; or None."""
+        if reason := super().refuses(schema):
+            return reason
+        cells = counts_of(schema).cells(schema)
+        return f"{cells:,} counts are more than the {MOST_REFINED:,} that are refined" if cells > MOST_REFINED else None
 
     def levels(self, epsilon: Fraction) -> tuple[Fraction, ...]:
         """The epsilon of each rung's counts."""

@@ -11,10 +11,12 @@ import pytest
 from tables_of_labels import arrow, schema_of, table_of
 
 import jostle
+from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import get
 from jostle.options.classification.accuracy_first import AccuracyFirst
-from jostle.options.classification.naive_bayes import NaiveBayes
+from jostle.options.classification.naive_bayes import NaiveBayes, counts_of
+from jostle.privacy.chains import MOST_REFINED
 from jostle.privacy.events import Laplace, Refined, Reserved, price
 from jostle.privacy.probe import Probe
 from jostle.trace.records import Charged, Chosen, Trace
@@ -52,6 +54,20 @@ def test_it_stops_at_the_first_rung_that_is_accurate_and_the_rest_is_free() -> N
     ]
     assert model.score(arrow(easy(1000, seed=5), SCHEMA)) > 0.9
     db.count(db.left)
+
+
+def test_more_counts_than_can_be_refined_are_refused_before_anything_is_paid() -> None:
+    bins, classes = MOST_REFINED // 2 - 1, Categorical(["no", "yes"])
+    fits, too_many = (Schema({"n": Numeric(0, 1, bins=each), "l": classes}, label="l") for each in (bins, bins + 1))
+    db = jostle.rehearse(Table.from_frame({"n": [0.1, 0.7], "l": ["no", "yes"]}, too_many), epsilon=1)
+
+    assert AccuracyFirst().refuses(fits) is None
+    with pytest.raises(OptionError, match="that are refined"):
+        AccuracyFirst()(db, epsilon=1)
+    assert db.spent == 0
+    kept = jostle.rehearse(Table.from_frame({"n": [0.1, 0.7], "l": ["no", "yes"]}, fits), epsilon=1)
+    first = kept.measure_refinable(counts_of(fits), "1/4")
+    assert len(kept.refine(first, "1/2").cells) == MOST_REFINED
 
 
 def test_what_cannot_be_reached_costs_all_of_it() -> None:
