@@ -100,12 +100,18 @@ def _read(results: Path) -> dict[str, Facts]:
     return known
 
 
+def _spent_below() -> float:
+    """Seconds of processor time that ended processes took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _theirs(python: str, way: str, schema: Schema, rows: Codes, seconds: int) -> tuple[Published | None, Facts]:
     """What came out, if it did in so many seconds of processor time, and how long it took."""
     with tempfile.TemporaryDirectory() as place:
         given, out = Path(place) / "codes.npz", Path(place) / "out.npz"
         np.savez(given, codes=rows)
-        start = time.perf_counter()
+        start, before = time.perf_counter(), _spent_below()
         try:
             subprocess.run(
                 [python, str(FITTER), way, str(given), str(out)],
@@ -116,7 +122,7 @@ def _theirs(python: str, way: str, schema: Schema, rows: Codes, seconds: int) ->
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
             )
         except subprocess.TimeoutExpired:
-            return None, {"wall": time.perf_counter() - start}
+            return None, {"wall": time.perf_counter() - start, "seconds": _spent_below() - before}
         except subprocess.CalledProcessError as failed:
             if failed.returncode not in {-signal.SIGXCPU, -signal.SIGKILL}:
                 raise
