@@ -322,3 +322,20 @@ def test_nothing_is_charged_for_what_is_refused() -> None:
 
 def test_the_lists_name_what_is_there() -> None:
     assert PUBLIC.keys() >= EXEMPT.keys() | ALLOWED.keys() | RIGHT.keys()
+
+
+def test_what_is_given_back_refuses_what_is_no_path() -> None:
+    db = probe()
+    given_back: tuple[Callable[[Any], object], ...] = (
+        model().save,
+        jostle.options.get("Identity")(
+            jostle.rehearse(Table.from_grid([1, 2, 3, 4]), seed=1, epsilon=1), epsilon=1
+        ).write,
+        jostle.options.get("ProjectedHistogram")(db, epsilon=5).write,
+        jostle.options.get("Peeling(top=1)")(db, epsilon=1).save,
+        jostle.private_roc_auc(db, model(), epsilon=1).save,
+    )
+    for write in given_back:
+        for wrong in (each for each in WRONG.values() if not isinstance(each, str)):
+            with pytest.raises(JostleError):
+                write(wrong)

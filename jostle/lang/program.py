@@ -118,6 +118,8 @@ class Program:
         """The object that the program calls so."""
         try:
             return self.globals[name]
+        except TypeError:
+            raise JostleError(f"{described(name)} is no name", fix='program["main"]') from None
         except KeyError:
             listed = ", ".join(self.globals)
             raise JostleError(f"{self.source.name} defines no {name!r}", fix=f"one of {listed}") from None
@@ -127,6 +129,8 @@ class Program:
             raise AttributeError(name)
         try:
             return self.globals[name]
+        except TypeError:
+            raise JostleError(f"{described(name)} is no name", fix='program["main"]') from None
         except KeyError:
             raise AttributeError(f"{self.source.name} defines no {name!r}") from None
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from jostle.errors import OptionError, shown
+from jostle.given import given_path
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
 from jostle.tables.schema import Schema
@@ -118,18 +120,25 @@ class Published:
 
     def write(self, path: str | Path) -> None:
         """Write the rows to a file: Parquet if it is called so, else CSV."""
-        write_frame(self.to_frame(), Path(path))
+        write_frame(self.to_frame(), given_path(path, OptionError))
 
     def marginal(self, name: str) -> Integers:
         """How many of the rows there are of each group of a column's codes."""
-        place = self.names.index(name)
+        place = self._place(name)
         held = np.zeros(len(self.columns[place].counts), dtype=np.int64)
         np.add.at(held, self.cells[:, place], self.counts)
         return held
 
+    def _place(self, name: str) -> int:
+        if not isinstance(name, str) or name not in self.names:
+            raise OptionError(
+                f"{shown(name)} is no published column", fix=f"one of {', '.join(map(shown, self.names))}"
+            )
+        return self.names.index(name)
+
     def group_names(self, name: str) -> tuple[str, ...]:
         """The name of each group of a column's codes: for bins side by side, from where to where they go."""
-        released, column = self.columns[self.names.index(name)], self.schema[name]
+        released, column = self.columns[self._place(name)], self.schema[name]
         grouped = [np.flatnonzero(released.groups == group).tolist() for group in range(len(released.counts))]
         bins = range(column.bin_count) if isinstance(column, Numeric) else range(0)
         return tuple(_joined(codes, column.labels, bins) for codes in grouped)

@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError, shown
+from jostle.given import given_path
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
@@ -115,7 +116,7 @@ class GridEstimate:
         names = self.columns.names
         if name is None and len(names) == 1:
             return 0
-        if name not in names:
+        if not isinstance(name, str) or name not in names:
             asked = "which column is meant is not said" if name is None else f"the grid has no column {shown(name)}"
             raise OptionError(asked, fix=f"one of {', '.join(map(shown, names))}")
         return names.index(name)
@@ -177,7 +178,7 @@ class GridEstimate:
 
     def write(self, path: str | Path) -> None:
         """Write it to a file as the ending says: .csv or .parquet a row per cell, .npy the counts, .json everything."""
-        place = Path(path)
+        place = given_path(path, OptionError)
         ending = place.suffix.lower()
         if ending in {".csv", *PARQUET}:
             write_frame(self._arrow(), place)
