@@ -14,6 +14,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,17 +27,29 @@ from sklearn.linear_model import LogisticRegression
 
 import jostle
 from jostle import Categorical, Schema, SparseFeatures, Table
+from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.learners import LEARNERS
+from jostle.choice.learning.regret import figures, honest_best, weights_of
+from jostle.choice.learning.rehearse import seed_of
+from jostle.choice.makers.shipped import SELECTORS as SELECTORS_OF_ONE
+from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
+from jostle.choice.makers.training import SINGLE_BEST, Way, judge
 from jostle.options import get, names
 from jostle.privacy.feature_scores import FeatureScore, ScoreName
 from jostle.tables.features import words_of
+from jostle.tasks import SELECTION
+from jostle.tasks.classification.losses import one_less_auc
+from jostle.tasks.metafeature import named
 
 SETS = {"sms_spam": "SMS spam", "reuters_r8_earn": "Reuters earn", "rt_polarity": "RT polarity"}
 WORDS = 2000
 """Of a vocabulary."""
 TOP = 20
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
-SELECTORS = tuple(name for name in names("selection") if name != "PrivateKD")
+SELECTORS = tuple(name for name in names("selection") if name not in {"PrivateKD", "FirstFeatures"})
 EPSILONS = (Fraction(1), Fraction(1, 10))
+CHOSEN_AT = (Fraction(1, 10), Fraction(3, 10), Fraction(1), Fraction(3))
+MAKERS = ("selection", "selection-auc")
 
 
 @frozen(eq=False)
@@ -208,6 +221,79 @@ def by_split(cuts: dict[str, list[Cut]]) -> Iterator[str]:
     yield from _rows(["", "epsilon", *(f"{float(share):g}" for share in shares)], rows)
 
 
+def tested(one: Cut, option: Any, epsilon: Fraction, seed: int) -> tuple[float, float]:
+    """Error, and 1 less the area under the curve, of what an Option selected and trained with one budget."""
+    model = option(jostle.rehearse(one.table, seed=seed), epsilon=epsilon).model
+    chances = model.chances(one.codes[:, _places(one, model.schema.attributes)].astype(np.int64))
+    return float(np.mean(np.argmax(chances, axis=1) != one.labels)), one_less_auc(one.labels, chances)
+
+
+def by_choice(cuts: dict[str, list[Cut]]) -> Iterator[str]:
+    """The makers that came with Jostle beside each fixed selector, which are also chosen on the other two sets."""
+    ways = {**{name: get(name) for name in SELECTORS_OF_ONE}, **{name: jostle.pretrained(name) for name in MAKERS}}
+    cells = [(name, epsilon) for name in cuts for epsilon in CHOSEN_AT]
+    found = np.array(
+        [
+            [
+                [
+                    tested(one, option, epsilon, seed_of(name, way, str(epsilon), trial))
+                    for trial, one in enumerate(held)
+                ]
+                for way, option in ways.items()
+            ]
+            for name, held in cuts.items()
+            for epsilon in CHOSEN_AT
+        ]
+    )
+    for place, title in enumerate(("Error", "1 less the area under the curve")):
+        losses, fixed = found[..., place], len(SELECTORS_OF_ONE)
+        hindsight = np.maximum(honest_best(losses[:, :fixed]), SELECTION.floor)
+        regrets = np.maximum(losses.mean(axis=2), SELECTION.floor) / hindsight[:, None]
+        sets = np.array([name for name, _ in cells])
+        # Of each set, the selector that did best on the others.
+        taken = [int(np.argmin(regrets[sets != name, :fixed].mean(axis=0))) for name in sets]
+        elsewhere = np.arange(len(cells)), np.array(taken)
+        rows: list[list[Any]] = [
+            ["what is best on the other two sets", *losses.mean(axis=2)[elsewhere], regrets[elsewhere].mean()],
+            ["hindsight", *hindsight, 1.0],
+        ]
+        order = np.argsort(regrets.mean(axis=0), kind="stable")
+        shown = [each for each in order if each >= fixed] + [each for each in order if each < fixed]
+        rows += [[list(ways)[each], *losses[:, each].mean(axis=1), regrets[:, each].mean()] for each in shown]
+        header = [f"{SETS[name]}, {float(epsilon):g}" for name, epsilon in cells]
+        yield from _rows([title, *header, "mean regret"], rows)
+
+
+def on_tables() -> Iterator[str]:
+    """The makers on the tables that they learned from, each group left out, beside each fixed selector."""
+    for name in MAKERS:
+        shipped, trained, history = SHIPPED[name], shipped_maker(name), rehearsals_of(name)
+        whole = cases_of(history, [get(each) for each in shipped.rehearsed], judge=shipped.judge)
+        cases = cases_of(history, [get(each) for each in shipped.among], judge=shipped.judge)
+        learner = {each.name: each for each in LEARNERS}.get(trained.learner, SINGLE_BEST.learner)
+        offered = named(shipped.task.metafeatures)
+        looked_at = [offered[each] for each, _ in trained.metafeatures]
+        way = Way(looked_at, trained.share, learner, trained.lead) if learner in LEARNERS else SINGLE_BEST
+        chosen = judge(cases, way, folds=len(set(cases.groups.tolist()))).losses
+        hindsight = honest_best(whole.losses)
+        losses = {whole.options[each]: whole.mean[:, each] for each in range(len(whole.options))}
+
+        found = partial(
+            figures, hindsight=hindsight, floor=whole.floor, weights=weights_of(whole.databases), groups=whole.groups
+        )
+        order = sorted(losses, key=lambda each: found(losses[each], losses[each]).regret_mean)
+        rows = []
+        for title, mine in [(f'`pretrained("{name}")`', chosen), *((each, losses[each]) for each in order)]:
+            one = found(mine, losses[order[0]])
+            beside = "" if title == order[0] else f"{one.beside_low:+.3f} to {one.beside_high:+.3f}"
+            interval = f"{one.regret_low:.3f} to {one.regret_high:.3f}"
+            rows.append([title, one.loss_mean, one.regret_mean, interval, f"{one.regret_p95:.2f}", beside])
+        header = ["mean loss", "mean regret", "90%", "95th percentile", f"beside {order[0]}, 90%"]
+        said = "1 less the area under the curve" if shipped.judge == "auc" else "error"
+        yield f"By {said}: {len(set(whole.groups.tolist()))} groups, {len(hindsight)} cells; {trained.summary}.\n"
+        yield from _rows(["", *header], rows)
+
+
 def by_sampling(cuts: dict[str, list[Cut]]) -> Iterator[str]:
     """Error against the number of words of a text that count."""
     rates = (2, 5, 10, 20, 50, 1000)
@@ -292,7 +378,7 @@ Read off the run of 2026-11-19 above; a later run is to be read anew.
   and the sparse vector are as good as any.
 - *The split of the budget* hardly matters between .3 and .7.
 - Which score is best differs by set: TC for SMS spam, DC for Reuters earn. Three sets cannot say which to choose on a
-  fourth, so no maker among selectors comes with Jostle; `programs/select.jst` is one to be trained.
+  fourth: the makers that come with Jostle learned from tables, whose columns are features.
 """
 
 
@@ -302,6 +388,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("docs/benchmarks/selectors.md"))
+    parser.add_argument("--only", help="Print the one section whose title begins so, and write nothing.")
     arguments = parser.parse_args()
     frames = _texts(arguments.folder)
     words = {name: _vocabulary(frames, name) for name in SETS}
@@ -311,11 +398,17 @@ def main() -> None:
         ("Error after each selector and score", lambda: downstream(cuts)),
         ("F1 against threshold (SMS spam, epsilon = 1)", lambda: by_threshold(cuts["sms_spam"][0])),
         ("The split of the budget: share that selects, `Peeling` by DC, NB", lambda: by_split(cuts)),
+        ("Choosing on tables: epsilon for selecting and training together", on_tables),
+        ("Choosing on texts: epsilon for selecting and training together", lambda: by_choice(cuts)),
         ("Sampling: words of a text that count, by DC, epsilon = 1, NB", lambda: by_sampling(cuts)),
         ("33,000 features, 7,000 texts", large),
     ]
     text = [HEAD.format(texts=f"{total:,}", words=WORDS, trials=arguments.trials, top=TOP)]
     for title, part in parts:
+        if arguments.only is not None:
+            if title.startswith(arguments.only):
+                print("\n".join(part()))
+            continue
         started = time.perf_counter()
         text += [f"## {title}\n", *part()]
         print(f"{title}: {time.perf_counter() - started:.0f} s", flush=True)

@@ -1,14 +1,15 @@
 """How Options and shipped makers do on databases of a role, as rows that a measure of choosing reads.
 
-    python benchmarks/fresh.py tables|lines|maps tune|learn|judge FOLDER OUT.csv
+    python benchmarks/fresh.py tables|lines|maps|selectors tune|learn|judge FOLDER OUT.csv
         [--trials T] [--judges error auc] [--also PublishedTree]
 
 FOLDER is the one that `benchmarks/roles.py` reads. OUT.csv gets a row for each run: group, database, epsilon, trial,
 way, loss. With several judges, each but the first has a file of its own: OUT-auc.csv. Tables are asked at epsilon 0.1,
-0.5 and 2; of a grid's shape as many records are drawn as make records times epsilon 100, 1,000, 10,000 and 100,000 at
-epsilon 0.1. On what makers learned from, each chooses by what it learns without the group at hand. Databases to be
-judged by are for the printed figures, once a release. Files that are called KIND-ROLE.csv in one folder are shown side
-by side by `--roles` of choosing.py, histograms.py and trees.py. What refuses to run has an infinite loss, and is said.
+0.5 and 2, for classifiers or by selectors; of a grid's shape as many records are drawn as make records times epsilon
+100, 1,000, 10,000 and 100,000 at epsilon 0.1. On what makers learned from, each chooses by what it learns without the
+group at hand. Databases to be judged by are for the printed figures, once a release. Files called KIND-ROLE.csv in one
+folder are shown side by side by `--roles` of choosing.py, histograms.py and trees.py. What refuses to run has an
+infinite loss, and is said.
 """
 
 from __future__ import annotations
@@ -28,23 +29,29 @@ from left_out import maker
 from roles import KINDS, ROLES, database_of, listed
 
 from jostle.choice.learning.rehearse import seed_of
-from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS
+from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SELECTORS
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import JostleError
 from jostle.options import get
 from jostle.privacy.opening import rehearse
-from jostle.tasks import CLASSIFICATION, RANGES
-from jostle.tasks.base import make_instance
+from jostle.tasks import CLASSIFICATION, RANGES, SELECTION
 
 EPSILONS = ("1/10", "1/2", "2")
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
-MAKERS = {"tables": ("classification", "classification-auc"), "lines": ("ranges-1d",), "maps": ("ranges-2d",)}
+MAKERS = {
+    "tables": ("classification", "classification-auc"),
+    "selectors": ("selection", "selection-auc"),
+    "lines": ("ranges-1d",),
+    "maps": ("ranges-2d",),
+}
+ASKED = {"tables": (CLASSIFICATION, CLASSIFIERS), "selectors": (SELECTION, SELECTORS)}
+"""Tasks and fixed Options, where they are not those of grids."""
 
 
 def cells(kind: str, trial: int) -> Iterator[tuple[TableSpec | GridSpec, str, str]]:
     """Yield what is run in a trial: a part of a database, what it is called, and epsilon."""
-    if kind == "tables":
+    if kind in ASKED:
         yield from ((TableSpec(seed=1000 + trial), "", epsilon) for epsilon in EPSILONS)
     else:
         yield from ((GridSpec(records=records, seed=trial), f" {records}", "1/10") for records in RECORDS)
@@ -54,7 +61,7 @@ def tried(
     kind: str, database: PublicDatabase, group: str, trial: int, *, judges: list[str], also: list[str]
 ) -> list[list[Any]]:
     """Return the rows of one trial on one database, each with the losses by all judges at its end."""
-    task, names = (CLASSIFICATION, CLASSIFIERS) if kind == "tables" else (RANGES, GRIDS)
+    task, names = ASKED.get(kind, (RANGES, GRIDS))
     ways: dict[str, Any] = {
         **{name: get(name) for name in (*names, *also)},
         **{name: maker(name, group) for name in MAKERS[kind]},
@@ -62,7 +69,7 @@ def tried(
     losses = [task.judge(name) for name in judges] or [task.judges[0]]
     rows = []
     for spec, size, epsilon in cells(kind, trial):
-        instance = make_instance(database, spec)
+        instance = task.instance(database, spec)
         for name, way in ways.items():
             seed = seed_of(instance.key, name, epsilon, trial)
             db = rehearse(instance.table, epsilon=epsilon, seed=seed)

@@ -23,8 +23,8 @@ from jostle.corpora.points import points_grid
 from jostle.corpora.roles import KEPT, Role
 from jostle.tables.readers import header
 
-KINDS = {"tables": "tabular", "lines": "lines", "maps": "points"}
-"""The folders of databases that are measured on by role: tables, columns of numbers, pairs of them."""
+KINDS = {"tables": "tabular", "lines": "lines", "maps": "points", "selectors": "tabular"}
+"""The folders of databases that are measured on by role: tables, columns of numbers, pairs of them, tables again."""
 ROLES: tuple[str, ...] = get_args(Role)
 LINE, MAP = (1024,), (64, 64)
 """Cells that a column of numbers, and pairs of them, are counted in."""

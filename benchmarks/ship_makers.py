@@ -3,7 +3,8 @@
     python benchmarks/ship_makers.py HISTORY.jsonl [HISTORY.jsonl ...]
 
 The histories are those that `jostle train classification --corpus DIRECTORY --history HISTORY.jsonl` and the same for
-ranges-1d, ranges-2d and publishing leave, or added to. Of times, only the median is kept, and of failures, nothing.
+ranges-1d, ranges-2d, publishing and selection leave, or added to. Of times, only the median is kept, and of failures,
+nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Any
 
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
-from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, PUBLISHERS, SHIPPED, rehearsals_of, shipped_history
+from jostle.choice.makers.shipped import (
+    CLASSIFIERS,
+    GRIDS,
+    PUBLISHERS,
+    SELECTORS,
+    SHIPPED,
+    rehearsals_of,
+    shipped_history,
+)
 from jostle.choice.makers.trained import learn
 from jostle.learned.places import shipped_folder
 from jostle.options import get
@@ -24,7 +33,7 @@ from jostle.tasks import Task
 
 def shipped_part(history: History, task: Task[Any]) -> History:
     """Return what is known of one task's shipped Options as they are now: of older versions nobody learns."""
-    names = {*CLASSIFIERS, *GRIDS, *PUBLISHERS}
+    names = {*CLASSIFIERS, *GRIDS, *PUBLISHERS, *SELECTORS}
     current = {(name, get(name).version) for name in names}
     digests = {digest for digest, database in history.databases.items() if database.task == task.name}
     kept = {key for key, instance in history.instances.items() if instance.database in digests}

@@ -25,6 +25,7 @@ from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.metafeature import Metafeature, metafeature
 from jostle.tasks.publishing import Published
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.selection import SelectedFeatures
 
 __all__ = ["MkChoiceMaker", "free_facts", "metafeature", "option", "pretrained", "private_roc_auc", "quickly"]
 
@@ -93,6 +94,10 @@ def pretrained(
 def pretrained(name: Literal["publishing"], *, judged_by: str | None = None) -> ChoiceMaker[Published]: ...
 @overload
 def pretrained(
+    name: Literal["selection", "selection-auc"], *, judged_by: str | None = None
+) -> ChoiceMaker[SelectedFeatures]: ...
+@overload
+def pretrained(
     name: Literal["ranges-1d", "ranges-2d"], *, judged_by: str | None = None
 ) -> ChoiceMaker[Estimate | SparseEstimate]: ...
 @overload
@@ -139,12 +144,12 @@ def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
 
 
 def private_roc_auc(
-    db: Probe, scores: str | Model = "score", *, epsilon: Amount, positive: str | None = None
+    db: Probe, scores: str | Model | SelectedFeatures = "score", *, epsilon: Amount, positive: str | None = None
 ) -> RocCurve:
     """A ROC curve of how well scores tell a class from the others, for epsilon, with `auc` and `interval()`.
 
-    *scores* is a column of numbers that the schema declares with bounds, or a model, which is applied to the rows. Of
-    two classes *positive* is the second where nobody says.
+    *scores* is a column of numbers that the schema declares with bounds, or a model, which is applied to the rows, or
+    features that were selected and trained on at once. Of two classes *positive* is the second where nobody says.
 
     Args:
         db: the rows, with their labels.

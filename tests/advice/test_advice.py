@@ -166,6 +166,7 @@ def test_a_schema_that_does_not_suit_is_told_which_does(what: str) -> None:
         ({"what": "DAWA", "schema": MAP, "commonest": 0.5}, ChoiceError, "a grid has no commonest class"),
         ({"what": "classification", "schema": MAP}, ChoiceError, "not one for what predicts a label"),
         ({"what": "publishing"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
+        ({"what": "selection"}, ChoiceError, "nothing is said beforehand of what selects features"),
         ({"what": "PrivPfC"}, ChoiceError, "nothing is said beforehand of what publishes rows"),
         ({"what": "PooledTree(most_depth=7)"}, ChoiceError, None),
         ({"what": "Pooledtree"}, OptionError, "there is no Option"),

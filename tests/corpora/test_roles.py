@@ -15,7 +15,7 @@ from jostle.learned.places import shipped_folder
 from jostle.options import get
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.registry import built_in
-from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
+from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, SELECTION, Task
 
 
 def test_databases_that_share_people_or_a_source_have_one_role() -> None:
@@ -34,7 +34,7 @@ def test_what_a_shipped_maker_learned_from_is_there_to_be_learned_from(name: str
     assert {known()[digest].role for digest in databases} == {"learn"}
 
 
-@pytest.mark.parametrize("task", [CLASSIFICATION, PUBLISHING, RANGES], ids=str)
+@pytest.mark.parametrize("task", [CLASSIFICATION, PUBLISHING, RANGES, SELECTION], ids=str)
 def test_nothing_that_ships_was_rehearsed_on_what_is_judged_by(task: Task[Any]) -> None:
     shipped = shipped_history(task)
     roles = {known()[digest].role for digest in shipped.databases if digest in known()}
@@ -87,5 +87,5 @@ def test_intervals_that_ship_were_fitted_on_databases_for_that_alone() -> None:
 def test_no_file_ships_of_which_no_role_is_known() -> None:
     """Whoever adds one says above what it was learned from."""
     held = {"advice.json", "intervals.json", "jostled_tree.json", *(f"{name}.json" for name in SHIPPED)}
-    histories = {f"{task.name}.jsonl.gz" for task in (CLASSIFICATION, PUBLISHING, RANGES)}
+    histories = {f"{task.name}.jsonl.gz" for task in (CLASSIFICATION, PUBLISHING, RANGES, SELECTION)}
     assert {path.name for path in shipped_folder().iterdir()} == held | histories

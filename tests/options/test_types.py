@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jostle.tasks.classification import Model
     from jostle.tasks.publishing import Published
     from jostle.tasks.ranges import Estimate, SparseEstimate
+    from jostle.tasks.selection import SelectedFeatures
 
     def answers(db: Probe, name: str) -> None:
         """Nothing here is run: mypy reads it, with everything else."""
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         assert_type(jostle.pretrained("classification"), ChoiceMaker[Model])
         assert_type(jostle.pretrained("ranges-2d")(db, epsilon=1), Estimate | SparseEstimate)
         assert_type(jostle.pretrained("publishing")(db, epsilon=1), Published)
+        assert_type(jostle.pretrained("selection")(db, epsilon=1), SelectedFeatures)
         trees = [jostle.options.get("PooledTree"), jostle.options.get("JostledTree")]
         assert_type(jostle.MkChoiceMaker(among=trees)(db, epsilon=1), Model)
         jostle.options.get("PooledTree")(db, epsilon=1).prdict  # type: ignore[attr-defined]  # noqa: B018 - as it is found

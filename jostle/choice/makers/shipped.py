@@ -18,7 +18,7 @@ from jostle.corpora.roles import Role, known
 from jostle.errors import ChoiceError, shown
 from jostle.learned.places import shipped_folder
 from jostle.tables.schema import Schema
-from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, Task
+from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, SELECTION, Task
 
 __all__ = ["ADVISED", "SHIPPED", "Shipped", "rehearsals_for", "rehearsals_of", "shipped_history", "shipped_maker"]
 
@@ -97,6 +97,16 @@ RANKING = (
 )
 """To rank rows by how likely a class is."""
 LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
+SELECTORS = (
+    "FirstFeatures(top=0)",
+    "Peeling(top=3, training=0.9)",
+    "FirstFeatures",
+    "SparseVector(training=0.9)",
+    "Peeling(training=0.7)",
+    "Peeling(training=0.9)",
+    "ClusterSelection(training=0.9)",
+)
+"""Each with one budget for selecting and training, which is split in these ways."""
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
@@ -106,6 +116,8 @@ SHIPPED = {
     "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,)),
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
+    "selection": Shipped(SELECTION, SELECTORS, SELECTORS),
+    "selection-auc": Shipped(SELECTION, SELECTORS, SELECTORS, judge="auc"),
 }
 ADVISED = {name: shipped for name, shipped in SHIPPED.items() if shipped.guess}
 """Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that."""
