@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from processes import ran
 from small_tables import ROWS, SCHEMA
+
+from jostle.cli import main
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
@@ -28,9 +32,16 @@ def private(tmp_path: Path) -> list[str]:
 
 
 def run(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Return what `jostle run` did."""
-    environment = {**os.environ, "JOSTLE_HOME": str(tmp_path / "home"), "COLUMNS": "120"}
-    return ran("-m", "jostle", "run", *words, env=environment)
+    """Return what `jostle run` did, in this process: to start one takes longer than most programs."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err), catch_warnings():
+        patched.setattr(sys, "argv", ["jostle", "run", *words])
+        patched.setenv("JOSTLE_HOME", str(tmp_path / "home"))
+        patched.setenv("COLUMNS", "120")
+        simplefilter("default")
+        with pytest.raises(SystemExit) as ending:
+            main()
+    return subprocess.CompletedProcess(words, int(ending.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def written(tmp_path: Path, text: str) -> str:
