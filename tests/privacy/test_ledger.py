@@ -17,7 +17,7 @@ import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import together
+from processes import LIMIT, together
 
 from jostle.errors import BudgetError, EventError
 from jostle.privacy import ledger as ledgers
@@ -176,7 +176,7 @@ def test_a_reservation_that_many_settle_at_once_lets_its_rest_be_spent_once() ->
 
     with ThreadPoolExecutor(4) as pool:
         pool.submit(top.charge, Laplace("1/100"), "slow")
-        started.wait()  # all who settle now wait until the vault has answered
+        assert started.wait(LIMIT)  # all who settle now wait until the vault has answered
         for _ in range(3):
             pool.submit(settle)
 
@@ -209,8 +209,9 @@ def test_who_is_interrupted_anywhere_spends_no_more_than_was_promised(action: st
         # Each part was charged for by itself here, which is no less than what they cost together.
         assert sum(released) <= 2 + min(each.spent for each in parts)
         if not interrupted:
-            return
-    pytest.fail("it takes more steps than were tried")
+            break
+    else:
+        pytest.fail("it takes more steps than were tried")
 
 
 def _charged(ledger: Ledger, times: int) -> list[Fraction]:
