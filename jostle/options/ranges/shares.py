@@ -118,5 +118,6 @@ def reading_shares(
     shares = np.zeros(len(tree.starts))
     shares[levels] = wanted / wanted.sum()
     level, share = bought
-    shares[level] = max(shares[level] - share, 0.0)
+    if len(levels) > 1:  # else there is nothing else to buy
+        shares[level] = max(shares[level] - share, 0.0)
     return exact_shares(shares)

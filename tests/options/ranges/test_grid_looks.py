@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -184,3 +185,15 @@ def test_a_poor_look_is_believed_no_further_than_its_noise_allows(name: str) -> 
         db.count(Fraction(1, 1000))
         found = the_option(db, epsilon=1)
         assert abs(float(found.cells.sum()) - 16 * 16 * 4000) < 200
+
+
+@pytest.mark.parametrize("name", options.names("grid"))
+def test_of_a_single_cell_that_is_known_nothing_is_divided_by_nothing(name: str) -> None:
+    """Where all there is to buy was bought before, at more than the whole budget."""
+    db = jostle.rehearse(Table.from_grid([5]), seed=1)
+    db.count(SURE)
+    the_option: Any = options.get(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = the_option(db, epsilon=1)
+    assert found.total == pytest.approx(5, abs=30)
