@@ -351,13 +351,13 @@ HEAD = """# Choosing by prediction, by private trial, and accuracy first
     python benchmarks/selection_report.py FOLDER
 
 *Which wins where.* At equal ε, running the Option that is best on other tables and choosing by prediction err about
-equally. Choosing by private trial errs more in the mean below ε = 1, clearly at 0.1, since a run has less than half
-of it, and about as much from there on. Where an accuracy is wanted and nobody knows how much it takes, the first two
-get there with the least ε, even tried rung by rung at budgets that double. `AccuracyFirst` needs more on all but a
-few tables: it has naive Bayes alone, and has to be sure of what it says. Against naive Bayes tried rung by rung it
-spends less where much is wanted, as what is refined is not bought anew, and more where little is, as each rung has a
-test. It alone says whether the accuracy is there, on the rows that were learned from, and is wrong about that in at
-most a tenth of runs. To choose the Option is worth more than to choose ε.
+equally. Choosing by private trial errs more in the mean up to ε = 1, clearly at 0.1, since a run has less than half
+of it, and about as much at 3. Where an accuracy is wanted and nobody knows how much it takes, the first two get there
+with the least ε, even tried rung by rung at budgets that double. `AccuracyFirst` needs more on all but a few tables:
+it has naive Bayes alone, and has to be sure of what it says. Against naive Bayes tried rung by rung it spends less
+where much is wanted, as what is refined is not bought anew, and more where little is, as each rung has a test. It
+alone says whether the accuracy is there, on the rows that were learned from, and is wrong about that in at most a
+tenth of runs. To choose the Option is worth more than to choose ε.
 
 {tables} tables that makers which come with Jostle learned from, up to {rows} rows to learn from; errors are shares of
 wrong predictions on held-out rows. *Hindsight* is the best of {options} Options on each table at each ε, read off all
