@@ -182,8 +182,17 @@ def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) ->
     columns: dict[str, str] = {}
     value, text = compiler.expression(node, scope.in_query(columns)), text_of(node)
     plain = isinstance(node, nodes.Name) and list(columns) == [node.name]
+    inside = list(nodes.walk(node))
+    variables = {each.name for each in inside if isinstance(each, nodes.Name)} - columns.keys()
+    simple = all(isinstance(each, nodes.Name | nodes.BinaryOperation | nodes.Number) for each in inside)
+    read = [scope.slots.get(name) for name in sorted(variables)] if simple else [None]
 
     def made(frame: Frame) -> OfColumns:
+        numbers = [None if slot is None else frame.names.get(slot) for slot in read]
+        # With their types: what is computed with 2 and with 2.0 may differ in its last digit.
+        known = all(type(number) in {int, float, Fraction} for number in numbers)
+        mark = (node, *((type(number), number) for number in numbers)) if known else None
+
         def compute(row: Mapping[str, OneValue]) -> Any:
             names = dict(frame.names)
             for name, slot in columns.items():
@@ -191,7 +200,7 @@ def _of_columns(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) ->
                 names[named_slot(slot)] = row[name]
             return value(Frame(frame.program, names, frame.epsilon, frame.depth))
 
-        return OfColumns(tuple(columns), compute, text, plain=plain)
+        return OfColumns(tuple(columns), compute, text, plain=plain, mark=mark)
 
     return made
 

@@ -7,7 +7,7 @@ codes, and are worked out for every code before any row is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,7 @@ from jostle.privacy.expressions import (
     sums,
     total,
 )
-from jostle.tables.columns import Numeric
+from jostle.tables.columns import Column, Numeric
 from jostle.tables.schema import Schema
 
 __all__ = ["CELL", "OfColumns", "Query", "aggregated", "axis_size", "lower"]
@@ -51,6 +51,8 @@ class OfColumns:
     """As it is written."""
     plain: bool = False
     """Whether it is a column as it is, with nothing computed of it."""
+    mark: Hashable = None
+    """The same for functions that give the same: what is computed and with which numbers; None where not known."""
 
 
 @frozen(eq=False)
@@ -132,6 +134,23 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
     name = _known(schema, columns[0])
     if function.plain:
         return _Group(name, tuple(range(schema[name].size)), Axis.of(schema[name]))
+    if function.mark is None:
+        return _computed_group(schema, function, name)
+    key = (name, schema[name], function.mark)
+    if key not in _computed:
+        if len(_computed) >= MOST_COMPUTED:
+            _computed.clear()
+        _computed[key] = _computed_group(schema, function, name)
+    return _computed[key]
+
+
+_computed: dict[tuple[str, Column, Hashable], _Group] = {}
+"""Groups that were worked out before, of public values alone: makers learn from many rehearsals with the same ones."""
+MOST_COMPUTED = 256
+
+
+def _computed_group(schema: Schema, function: OfColumns, name: str) -> _Group:
+    """The groups of a column by what a function gives for each of its values."""
     labels = [_label(each, whole=isinstance(schema[name], Numeric)) for each in _each_code(schema, function, name)]
     names = tuple(dict.fromkeys(labels))
     order = {label: place for place, label in enumerate(names)}

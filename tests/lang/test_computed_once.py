@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jostle
 from jostle.errors import ProgramError, Source
 from jostle.lang.builtins import BUILTINS
 from jostle.lang.operations import BUYING, PLAIN
@@ -125,3 +127,20 @@ def test_arithmetic_in_rounds_is_pythons(data: st.DataObject) -> None:
 def test_every_known_function_runs() -> None:
     assert {*PLAIN, *BUYING} == set(BUILTINS)
     assert not {*PLAIN} & {*BUYING}
+
+
+ROWS = "    rows = [len({{ select sum(values) from db groupby x / (WIDTH) }} spending epsilon / 6) for w in widths]"
+
+
+@pytest.mark.parametrize("kind", ["whole", "float", "global"])
+def test_groups_that_were_worked_out_before_are_those_of_the_same_numbers_and_columns(kind: str) -> None:
+    """Of another width, another axis or another table they are others; asked again, they are the same."""
+    width = {"whole": "w", "float": "w * 1.0", "global": "GLOBAL * w / 2"}[kind]
+    columns = ROWS.replace("rows", "columns").replace("groupby x", "groupby y")
+    lines = ("GLOBAL = 2", "def answer(db):", "    widths = [2, 4, 2]", ROWS, columns, "    return rows + columns")
+    text = "\n".join([*lines, ""]).replace("WIDTH", width)
+    program = load_source(Source("p.jst", text))
+    for shape in ((8, 16), (12, 4), (8, 16)):
+        db = jostle.rehearse(jostle.Table.from_grid(np.ones(shape, dtype=np.int64)), epsilon=6)
+        expected = [side // part for side in shape for part in (2, 4, 2)]
+        assert program.run("answer", db, epsilon=6) == expected

@@ -148,17 +148,25 @@ class Cases:
         return np.asarray(losses.reshape(len(self), -1))
 
     def inputs(
-        self, metafeatures: Sequence[Metafeature], share: Fraction, *, draws: int, seed: int = 0, exact: bool = False
+        self,
+        metafeatures: Sequence[Metafeature],
+        share: Fraction,
+        *,
+        draws: int,
+        seed: int = 0,
+        exact: bool = False,
+        beside: Sequence[Metafeature] = (),
     ) -> Floats:
         """The facts that a choice sees in each case, draws by cases by metafeatures, with the noise it will have.
 
+        What is bought *beside* them has its part of the share.
         With *exact* there is no noise: no private choice sees that, but it bounds what metafeatures could be worth.
         """
         inputs = np.empty((draws, len(self), len(metafeatures)))
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
             schema = stall.schema
-            bought = len(stall.distinct(metafeatures))
+            bought = len(stall.distinct([*metafeatures, *beside]))
             for budget, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None
                 case = number * len(self.epsilons) + budget

@@ -106,9 +106,8 @@ class Synthesis:
 
 @frozen(eq=False)
 class Lookout:
-    """Metafeatures, some with changed definitions, and what each case sees of them."""
+    """What each case sees of metafeatures, some with changed definitions."""
 
-    metafeatures: tuple[Metafeature, ...]
     inputs: Floats
     """Draws by cases by metafeatures."""
     changes: tuple[ChangedMetafeature, ...] = ()
@@ -126,7 +125,8 @@ class Workshop:
     share: Fraction
     metafeatures: tuple[Metafeature, ...]
     changes: tuple[ChangedMetafeature, ...]
-    known: dict[tuple[int, ...], Lookout] = field(factory=dict)
+    seen: dict[tuple[int, int | None], Floats] = field(factory=dict)
+    """Of a metafeature by its place, and of one of its changes by its place: draws by cases by one."""
 
     @property
     def names(self) -> list[str]:
@@ -135,12 +135,18 @@ class Workshop:
 
     def lookout(self, taken: tuple[int, ...]) -> Lookout:
         """What cases see with some of the changes, by their places."""
-        if taken not in self.known:
-            changed = {self.changes[place].metafeature.name: self.changes[place] for place in taken}
-            seen = [changed[each.name].metafeature if each.name in changed else each for each in self.metafeatures]
-            inputs = self.cases.inputs(seen, self.share, draws=DRAWS)
-            self.known[taken] = Lookout(tuple(seen), inputs, tuple(changed.values()))
-        return self.known[taken]
+        changed = {self.changes[place].metafeature.name: place for place in taken}
+        columns = [self._column(place, changed.get(each.name)) for place, each in enumerate(self.metafeatures)]
+        return Lookout(np.concatenate(columns, axis=2), tuple(self.changes[place] for place in taken))
+
+    def _column(self, place: int, change: int | None) -> Floats:
+        """What cases see of one metafeature, as it is or with a change."""
+        if (place, change) not in self.seen:
+            measured = self.metafeatures[place] if change is None else self.changes[change].metafeature
+            beside = [each for number, each in enumerate(self.metafeatures) if number != place]
+            # Each has noise of its own.
+            self.seen[place, change] = self.cases.inputs([measured], self.share, draws=DRAWS, seed=place, beside=beside)
+        return self.seen[place, change]
 
     def search(self, kept: Marks, *, changing: bool) -> tuple[tuple[Formula, ...], Lookout]:
         """A formula for each Option from some cases, and what they look at."""
