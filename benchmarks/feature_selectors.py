@@ -376,7 +376,13 @@ Read off the run of 2026-11-19 above; a later run is to be read anew.
   vector find little where many features pass (F1 near .05); noise on all counts finds .7 there. Where few pass,
   `Peeling`
   and the sparse vector are as good as any.
-- *The split of the budget* hardly matters between .3 and .7.
+- *The split of the budget* hardly matters between .3 and .7 on texts. On tables, columns as features, a tenth for
+  selecting is better than three tenths, that better than a half, and seven tenths are worst, by error and by area.
+- *On tables*, what matters is whether to select at all. At 30 records times epsilon always saying the commonest class
+  is best, by a third; near 100 that, or three features; from 300 on three features, ten and all are within a few
+  percent. That a maker learns: with each group left out, its mean regret is 1.05 where always one selector has 1.13
+  or more (it is 1.03 in the figures that it was picked by). By area nothing beats all features; the maker's row is
+  above that because without some groups `Peeling` seemed better.
 - Which score is best differs by set: TC for SMS spam, DC for Reuters earn. Three sets cannot say which to choose on a
   fourth: the makers that come with Jostle learned from tables, whose columns are features.
 """

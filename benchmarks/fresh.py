@@ -35,7 +35,7 @@ from jostle.corpora.specs import GridSpec, TableSpec
 from jostle.errors import JostleError
 from jostle.options import get
 from jostle.privacy.opening import rehearse
-from jostle.tasks import CLASSIFICATION, RANGES, SELECTION
+from jostle.tasks import CLASSIFICATION, RANGES, SELECTION, Task
 
 EPSILONS = ("1/10", "1/2", "2")
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
@@ -45,7 +45,10 @@ MAKERS = {
     "lines": ("ranges-1d",),
     "maps": ("ranges-2d",),
 }
-ASKED = {"tables": (CLASSIFICATION, CLASSIFIERS), "selectors": (SELECTION, SELECTORS)}
+ASKED: dict[str, tuple[Task[Any], tuple[str, ...]]] = {
+    "tables": (CLASSIFICATION, CLASSIFIERS),
+    "selectors": (SELECTION, SELECTORS),
+}
 """Tasks and fixed Options, where they are not those of grids."""
 
 

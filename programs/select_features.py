@@ -18,12 +18,12 @@ from jostle.tasks.selection import SelectedFeatures
 
 SELECTORS = (
     "FirstFeatures(top=0)",
-    "Peeling(top=3, training=0.9)",
     "FirstFeatures",
-    "SparseVector(training=0.9)",
-    "Peeling(training=0.7)",
+    "Peeling(top=3, training=0.9)",
     "Peeling(training=0.9)",
-    "ClusterSelection(training=0.9)",
+    "Peeling(training=0.7)",
+    "Peeling(training=0.5)",
+    "Peeling(training=0.3)",
 )
 WORDS = tuple(f"word{place}" for place in range(200))
 

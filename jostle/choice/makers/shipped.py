@@ -97,16 +97,22 @@ RANKING = (
 )
 """To rank rows by how likely a class is."""
 LINES = ("ShrunkTree", "RefinedTree", "DAWA", "GreedyH", "HierarchicalB", "UniformGrid", "MWEM")
-SELECTORS = (
+SELECTING = (
     "FirstFeatures(top=0)",
-    "Peeling(top=3, training=0.9)",
     "FirstFeatures",
-    "SparseVector(training=0.9)",
-    "Peeling(training=0.7)",
+    "Peeling(top=3, training=0.9)",
     "Peeling(training=0.9)",
-    "ClusterSelection(training=0.9)",
+    "Peeling(training=0.7)",
+    "Peeling(training=0.5)",
+    "Peeling(training=0.3)",
 )
 """Each with one budget for selecting and training, which is split in these ways."""
+SELECTORS = (
+    *SELECTING,
+    "SparseVector(training=0.9)",
+    "ScorePerturbation(training=0.9)",
+    "ClusterSelection(training=0.9)",
+)
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
@@ -116,8 +122,8 @@ SHIPPED = {
     "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,)),
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
-    "selection": Shipped(SELECTION, SELECTORS, SELECTORS),
-    "selection-auc": Shipped(SELECTION, SELECTORS, SELECTORS, judge="auc"),
+    "selection": Shipped(SELECTION, SELECTING, SELECTORS),
+    "selection-auc": Shipped(SELECTION, SELECTING, SELECTORS, judge="auc"),
 }
 ADVISED = {name: shipped for name, shipped in SHIPPED.items() if shipped.guess}
 """Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that."""
