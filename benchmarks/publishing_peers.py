@@ -31,7 +31,7 @@ from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
 
-TABLES = ("cmc", "nursery", "acs_ma_tenure", "adult")
+TABLES = ("car", "cmc", "nursery", "smoke_ban", "acs_ma_tenure", "adult")
 THEIRS = ("mst", "aim")
 FITTER = Path(__file__).with_name("publishing_smartnoise.py")
 Facts = dict[str, Any]

@@ -69,6 +69,30 @@ class Option(ABC, Generic[Answer]):
         """
         return None
 
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - as above
+        """The reason why nothing can come of so little budget, or None: it is refused then, before anything is charged.
+
+        Args:
+            schema: of the table.
+            epsilon: what a run may spend.
+            rows: how many there are, as far as that is known.
+        """
+        return None
+
+    def refuse_hopeless(self, db: Probe, epsilon: Amount) -> None:
+        """Refuse a budget that nothing can come of, as far as is known without asking.
+
+        Args:
+            db: the table.
+            epsilon: what a run may spend.
+
+        Raises:
+            OptionError: there is a reason why nothing can come of it.
+        """
+        budget = epsilon_amount(epsilon)
+        if self.refuses(db.schema) is None and (reason := self.hopeless(db.schema, budget, db.rows)):
+            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+
     @abstractmethod
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The event of one run.

@@ -38,7 +38,7 @@ from jostle.tables.fields import Component
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Schema
 
-__all__ = ["SPAN", "GridQuality"]
+__all__ = ["LARGEST_SCALE", "SPAN", "GridQuality"]
 
 Integers = NDArray[np.int64]
 

@@ -152,6 +152,12 @@ class ChoiceMaker(Option[Answer]):
         reasons = [option.refuses(schema) for option in self.among]
         return None if None in reasons else f"none of its Options does: {reasons[0]}"
 
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
+        """The reason why nothing can come of so little budget with any of its Options that run; or None."""
+        runs = [option for option in self.among if option.refuses(schema) is None]
+        reasons = [option.hopeless(schema, epsilon, rows) for option in runs]
+        return None if None in reasons or not reasons else f"with none of its Options: {reasons[0]}"
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all of it, whatever is chosen
         """An allotment: metafeatures and the Option that is run spend at most that together."""
         return Allotment(epsilon)
@@ -159,6 +165,7 @@ class ChoiceMaker(Option[Answer]):
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the Option that should do best with what is left of *epsilon* after looking."""
         check_probe(db, self.label)
+        self.refuse_hopeless(db, epsilon)
         trained = self.trained
         asked = self.task.read(db.schema, questions)
 
@@ -181,14 +188,15 @@ class ChoiceMaker(Option[Answer]):
         view = View(schema, float(budget), market, db.rows)
         seen = [value if np.isfinite(value) else 0.0 for value in (metafeature(view) for metafeature in looked_at)]
         prediction = trained.predict(seen)
+        left = budget - each * len(market.bought)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
-        chosen = runs[0]
+        chosen = next((place for place in runs if not self.among[place].hopeless(schema, left, db.rows)), runs[0])
         return Choosing(
             chosen=chosen,
             seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, seen, strict=True)),
             prediction=prediction,
             why=trained.why(seen, looked_at, chosen, prediction),
-            left=budget - each * len(market.bought),
+            left=left,
             usual={metafeature.name: ends for metafeature, ends in zip(looked_at, trained.usual, strict=True)},
         )
 

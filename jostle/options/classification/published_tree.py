@@ -54,6 +54,10 @@ class PublishedTree(Classifier):
         """The reason why this cannot run: what its publisher says."""
         return self.publishes.refuses(schema)
 
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
+        """The reason why nothing can come of so little budget: what its publisher says."""
+        return self.publishes.hopeless(schema, epsilon, rows)
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The event of publishing."""
         return self.publishes.cost(schema, epsilon)

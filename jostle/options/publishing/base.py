@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import FewRowsWarning, OptionError
+from jostle.errors import FewRowsWarning
 from jostle.options.base import Option, check_probe
 from jostle.options.classification.base import bought_rows, rows_share
-from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Numeric
@@ -38,6 +38,8 @@ __all__ = [
 Integers = NDArray[np.int64]
 Caution = Callable[[str], None]
 """What is told that rows times epsilon are too few, before most of epsilon is spent."""
+MOST_NOISE = 2**18
+"""The largest scale of noise on a count, were all of epsilon spent on it."""
 
 
 class Publisher(Option[Published]):
@@ -48,21 +50,21 @@ class Publisher(Option[Published]):
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
         """Rows in place of the probe's table's, with *epsilon* of its budget."""
         check_probe(db, self.name)
-        if db.rows is not None:
-            # What is known of the number of rows is public, or was released before: all is left to be spent on others.
-            budget = epsilon_amount(epsilon)
-            if reason := self.hopeless(db.schema, budget, db.rows):
-                raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
-            if caution := self.caution(db.schema, budget, db.rows):
-                warnings.warn(caution, FewRowsWarning, stacklevel=2)
+        self.refuse_hopeless(db, epsilon)
+        known = db.rows if self.refuses(db.schema) is None else None
+        # What is known of the number of rows is public, or was released before: all is left to be spent on others.
+        if known is not None and (caution := self.caution(db.schema, epsilon_amount(epsilon), known)):
+            warnings.warn(caution, FewRowsWarning, stacklevel=2)
         return self.perform(db, epsilon, partial(self.run, told=_warn), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None."""
         return "the schema names no label" if schema.label is None else None
 
-    def hopeless(self, schema: Schema, left: Fraction, rows: int) -> str | None:  # noqa: ARG002 - most try anything
-        """The reason why nothing can come of so many rows and what is left once they are counted, or None."""
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
+        """The reason why nothing can come of so little budget: noise of millions of rows on each count; or None."""
+        if noise_scale(schema, epsilon) > MOST_NOISE:
+            return f"epsilon {show_amount(epsilon)} is too little to count rows with"
         return None
 
     @abstractmethod

@@ -12,11 +12,12 @@ from fractions import Fraction
 from attrs import evolve, frozen
 
 from jostle.options.base import option
+from jostle.options.classification.base import rows_share
 from jostle.options.publishing.base import Caution, Publisher, few, published_grid
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.parameters import share, whole
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.grid_quality import GridQuality
+from jostle.privacy.grid_quality import LARGEST_SCALE, GridQuality
 from jostle.privacy.probe import Probe
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Schema
@@ -48,9 +49,14 @@ class PrivPfC(Publisher):
     """Part of the rest that picks the grid; the other counts its cells."""
     paper = "Su, Cao, Li, Lyu, VLDB Journal 2018"
 
-    def hopeless(self, schema: Schema, left: Fraction, rows: int) -> str | None:  # noqa: ARG002 - of any columns
-        """The reason why nothing can come of it: that no grid has few enough cells; or None."""
-        if self._most_cells(left, rows) < 1:
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
+        """The reason why nothing can come of it: no grid has few enough cells, or noise drowns any; or None."""
+        if reason := super().hopeless(schema, epsilon, rows):
+            return reason
+        left = epsilon * (1 - rows_share(rows, self.rows_share))
+        if self._scale(schema, left) > LARGEST_SCALE:  # with next to no share of it for counts
+            return f"epsilon {show_amount(epsilon)} is too little for counts of even one cell"
+        if rows is not None and self._most_cells(left, rows) < 1:
             return f"{rows:,} rows at epsilon {show_amount(left)} are too few for a grid of even one cell"
         return None
 
@@ -66,13 +72,17 @@ class PrivPfC(Publisher):
         schema = db.schema
         rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         counts_cost = left * (1 - self.grid_share)
-        scale = (1 if schema.neighbours == "add_remove" else 2) / counts_cost
+        scale = self._scale(schema, left)
         pool = pool_of(schema, self._most_cells(left, rows), self.pool)
         picked = db.pick(GridQuality(pool, scale), left - counts_cost, site="grid")
         grid = Pool(pool.columns, pool.levels, pool.taken[picked : picked + 1])
         noisy = db.measure(GridCounts(grid), counts_cost, site="counts")
         made = published_grid(schema, grid, noisy)
         return evolve(made, made_by=self.name, epsilon=epsilon, caution=drowns)
+
+    def _scale(self, schema: Schema, left: Fraction) -> Fraction:
+        """The scale of the noise on a cell."""
+        return (1 if schema.neighbours == "add_remove" else 2) / (left * (1 - self.grid_share))
 
     def _most_cells(self, left: Fraction, rows: int) -> int:
         return round(rows * left * (1 - self.grid_share) / PER_CELL)

@@ -264,6 +264,28 @@ def test_too_little_for_any_grid_is_refused_where_the_rows_are_known() -> None:
     assert db.spent == 0
 
 
+@pytest.mark.parametrize("name", [*PUBLISHERS, "PublishedTree"])
+def test_too_little_to_count_with_is_refused_whatever_the_rows(name: str) -> None:
+    schema, rows = correlated(50)
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
+    with pytest.raises(OptionError, match=r"does not run here: epsilon 1e-7 is too little"):
+        get(name)(db, epsilon="1e-7")
+    assert db.spent == 0
+
+
+def test_a_maker_passes_over_an_option_that_is_hopeless_and_charges_nothing_where_all_are() -> None:
+    schema, rows = correlated(120, neighbours="replace_one", rows=120)
+    maker = jostle.pretrained("publishing")
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1)
+    assert maker(db, epsilon=1).made_by == "PrivPfC"
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1)
+    assert maker(db, epsilon=Fraction(1, 1000)).made_by != "PrivPfC"
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1)
+    with pytest.raises(OptionError, match="with none of its Options: epsilon 1e-7 is too little"):
+        maker(db, epsilon="1e-7")
+    assert db.spent == 0
+
+
 @pytest.mark.filterwarnings("error")
 def test_too_few_rows_for_the_columns_are_warned_of_before_anything_is_spent() -> None:
     """A table of 176 rows and 80 columns gives noise."""
