@@ -17,8 +17,12 @@ from jostle.parameters import whole
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema
+from jostle.tasks.selection import SelectedFeatures
 
 __all__ = ["FirstFeatures"]
+
+MOST_COLUMNS = 200
+"""A record counts in each of them, and noise grows with them: with more, even what many rows say is lost in it."""
 
 
 @option
@@ -34,6 +38,15 @@ class FirstFeatures(Selector):
 
     top: int = whole(MOST_CELLS, least=0)
 
+    def refuses(self, schema: Schema) -> str | None:
+        """The reason why this cannot run on tables of this schema, or None."""
+        if reason := super().refuses(schema):
+            return reason
+        columns = len(SelectedFeatures(schema=schema, places=self._places(schema)).columns)
+        if columns <= MOST_COLUMNS:
+            return None
+        return f"noise would be for {columns:,} columns at once, and top={MOST_COLUMNS} is the most that is of use"
+
     def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - as of every selector
         """Never asked for, since nothing is left to select with."""
         return Laplace(epsilon)
@@ -44,4 +57,7 @@ class FirstFeatures(Selector):
 
     def found(self, db: Probe, epsilon: Fraction) -> NDArray[np.int64]:  # noqa: ARG002 - it costs nothing
         """The first ones."""
-        return np.arange(self.places(db.schema), dtype=np.int64)
+        return np.array(self._places(db.schema), dtype=np.int64)
+
+    def _places(self, schema: Schema) -> tuple[int, ...]:
+        return tuple(range(self.places(schema)))

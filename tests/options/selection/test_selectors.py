@@ -19,6 +19,7 @@ from jostle.errors import JostleError, OptionError, PrivateDataError
 from jostle.options import get, names
 from jostle.options.selection import SelectedFeatures
 from jostle.options.selection.cluster_selection import clustered
+from jostle.options.selection.first_features import MOST_COLUMNS
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.feature_discernibility import FeatureDiscernibility
 from jostle.privacy.feature_scores import FeatureScore, ScoreName
@@ -145,6 +146,11 @@ def test_the_first_features_are_a_public_fact() -> None:
     selected = none(jostle.rehearse(texts(50), seed=1), epsilon=1)
     assert selected.places == ()
     assert len(set(selected.model.predict(selected.of(pa.table({"label": ["spam"] * 3}))))) == 1
+    many = Schema(
+        {"label": Categorical(["n", "o"])}, label="label", features=SparseFeatures("t", buckets=MOST_COLUMNS + 1)
+    )
+    assert "201 columns at once" in (get("FirstFeatures").refuses(many) or "")
+    assert get(f"FirstFeatures(top={MOST_COLUMNS})").refuses(many) is None
     every: Any = get("FirstFeatures")
     assert every(jostle.rehearse(texts(50), seed=1), epsilon=1).places == tuple(range(40))
 
