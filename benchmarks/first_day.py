@@ -53,14 +53,19 @@ ROWS = '''"""Rows of the survey as files: private, and public ones of other peop
 import sys
 from pathlib import Path
 sys.path.insert(0, str(Path(sys.argv[1]) / "programs"))
+import numpy as np
+import pyarrow as pa
 import pyarrow.csv as csv
 from survey import made_up_survey
 csv.write_csv(made_up_survey(5_000), "survey.csv")
 csv.write_csv(made_up_survey(6_000).slice(5_000), "public.csv")
 Path("tables").mkdir()
-for name, start in (("one", 0), ("two", 2_000)):
-    rows = made_up_survey(10_000).slice(5_000 + start, 900)
-    csv.write_csv(rows.rename_columns(["age", "region", "label"]), f"tables/{name}.csv")
+for number in range(1, 5):
+    chance = np.random.default_rng(number)
+    size = chance.normal(50, 20, 900).round(3)
+    label = np.where(size + chance.normal(0, 10 * number, 900) > 50, "large", "small")
+    columns = {"size": size, f"other{number}": chance.random(900), "label": label}
+    csv.write_csv(pa.table(columns), f"tables/{number}.csv")
 Path("count.jst").write_text("def answer(db):\\n    return noisyCount(db, epsilon)\\n", "utf-8")
 Path("typo.jst").write_text("def answer(db):\\n    return nosyCount(db, epsilon)\\n", "utf-8")
 Path("mine.jst").write_text(
