@@ -108,7 +108,7 @@ def shown(value: object) -> str:
 
 def _kind(value: object) -> str:
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    return f"{'an' if name[:1] in tuple('aeiouAEIOU') else 'a'} {name}"
 
 
 def _holds_rows(value: object) -> bool:
