@@ -85,7 +85,7 @@ default tree. Nothing beats running `PrivPfC` always, so that is what `pretraine
 """
 PEERS = """## Beside MST and AIM
 
-`benchmarks/publishing_peers.py`, one run, one 70/30 split, all rows of each table: the share that the default tree
+`benchmarks/publishing_peers.py`, one 70/30 split, all rows of each table: the share that the default tree
 predicts wrongly when it learns from rows published at epsilon = 1, and seconds of processor time of one fit; behind
 each figure, how many times PrivPfC's it is. MST and AIM are smartnoise-synth 1.0.8's, in an environment of their own,
 at epsilon = 1 and delta = 1e-6, where Jostle's claim has no delta; they get the same rows as the same codes, and read

@@ -103,7 +103,10 @@ class DiffGen(Publisher):
         noisy = db.measure(GridCounts(grid), epsilon - spent, site="counts")
         made = published_grid(schema, grid, noisy)
         rows = max(int(noisy.sum()), 1) if db.rows is None else db.rows
-        return evolve(made, made_by=self.name, epsilon=epsilon, caution=self.caution(schema, epsilon, rows))
+        caution = self.caution(schema, epsilon, rows)
+        if not caution and rows < len(noisy) * noise_scale(schema, epsilon - spent):
+            caution = f"{few(rows)}: the {len(noisy):,} cells that the splits gave hold less than the noise on average"
+        return evolve(made, made_by=self.name, epsilon=epsilon, caution=caution)
 
 
 def _splits(

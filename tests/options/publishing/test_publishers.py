@@ -339,3 +339,7 @@ def test_rows_that_were_counted_with_their_cells_are_cautioned_of_in_what_is_pub
     schema, rows = correlated(20)
     found = get("DiffGen")(jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1), epsilon=Fraction(1, 10))
     assert "8 splits give cells that hold less than the noise" in found.caution
+    schema = schema_of(9, 9, 9, 9, 2)
+    rows = [(place % 9, place % 7, place % 5, place % 4, place % 2) for place in range(500)]
+    found = get("DiffGen(steps=4)")(jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1), epsilon=1)
+    assert "cells that the splits gave hold less than the noise" in found.caution
