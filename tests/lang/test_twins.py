@@ -29,7 +29,7 @@ from jostle.trace.records import Charged, Chosen, Released, Trace
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 sys.path.insert(0, str(PROGRAMS.parent))
-from programs import dawa_class, dpcomp, histogram, jostled_tree, trees  # noqa: E402 - scripts beside the programs
+from programs import dawa_class, dpcomp, histogram, jostled_tree, select_features, trees  # noqa: E402 - scripts beside the programs
 
 for own in base.own():
     base.forget(own)  # what is tested of every Option is tested of Jostle's
@@ -202,6 +202,20 @@ def test_the_choice_of_classifiers_and_its_twin_choose_and_answer_alike(tmp_path
         one, other = (jostle.rehearse(table_of(rows, schema), epsilon=1, seed=seed, trace=trace) for trace in traces)
         by_program = program.run("classify", one, epsilon=Fraction(1))
         assert by_program.facts() == twin(other, epsilon=1).facts()
+        assert told(traces[0]) == told(traces[1])
+
+
+@pytest.mark.slow
+def test_the_program_that_selects_trains_and_evaluates_and_its_twin_do_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = jostle.load(PROGRAMS / "select.jst")
+    twin = taught(select_features.selectorChoice, program.makers["selectorChoice"])
+    monkeypatch.setattr(select_features, "selectorChoice", twin)
+    table = select_features.made_up(900, seed=3)
+    for epsilon in (Fraction(1, 2), Fraction(20)):
+        traces = Trace(), Trace()
+        one, other = (jostle.rehearse(table, epsilon=epsilon, seed=1, trace=trace) for trace in traces)
+        by_program = program.run("selectTrainEvaluate", one, epsilon=epsilon)
+        assert by_program.data() == select_features.select_train_evaluate(other, epsilon).data()
         assert told(traces[0]) == told(traces[1])
 
 

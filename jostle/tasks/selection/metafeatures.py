@@ -1,14 +1,24 @@
-"""Metafeatures of tables with a label and features: what may decide between selectors."""
+"""Metafeatures of tables with a label and features: what may decide between selectors.
+
+Only what means the same of columns as of words: a table of texts has no attributes, and thousands of features.
+"""
 
 from __future__ import annotations
 
 import math
 
 from jostle.tables.feature_sums import feature_count
-from jostle.tasks.classification.metafeatures import PUBLIC as OF_TABLES
+from jostle.tasks.classification.metafeatures import (
+    label_entropy,
+    log_classes,
+    log_epsilon,
+    log_rows,
+    log_rows_epsilon,
+    majority_share,
+)
 from jostle.tasks.metafeature import View, metafeature
 
-__all__ = ["PUBLIC"]
+__all__ = ["BOUGHT", "PUBLIC"]
 
 
 @metafeature(low="there are few features", high="there are many features")
@@ -17,5 +27,7 @@ def log_features(db: View) -> float:
     return math.log10(max(1, feature_count(db.schema)))
 
 
-PUBLIC = (*OF_TABLES, log_features)
+PUBLIC = (log_epsilon, log_classes, log_features)
 """Free."""
+BOUGHT = (log_rows, log_rows_epsilon, majority_share, label_entropy)
+"""Bought: the classes' counts."""
