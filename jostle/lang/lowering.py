@@ -137,11 +137,13 @@ def _group(schema: Schema, function: OfColumns) -> _Group:
     if function.mark is None:
         return _computed_group(schema, function, name)
     key = (name, schema[name], function.mark)
-    if key not in _computed:
+    group = _computed.get(key)
+    if group is None:
+        group = _computed_group(schema, function, name)
         if len(_computed) >= MOST_COMPUTED:
             _computed.clear()
-        _computed[key] = _computed_group(schema, function, name)
-    return _computed[key]
+        _computed[key] = group  # another thread may clear it at once
+    return group
 
 
 _computed: dict[tuple[str, Column, Hashable], _Group] = {}
