@@ -39,6 +39,8 @@ class Shipped:
     """For grids, the numbers of axes it is for."""
     judge: str | None = None
     """What it is to do well by, of the task's judges; None for the task's own."""
+    looks: bool = True
+    """Whether it may look at metafeatures; not where what it learned from parts of tables did harm on whole ones."""
     role: Role | None = "learn"
     """Which databases it learned from; None for all that the history has."""
 
@@ -107,6 +109,8 @@ SELECTING = (
     "Peeling(training=0.3)",
 )
 """Each with one budget for selecting and training, which is split in these ways."""
+SELECTED_TO_RANK = ("FirstFeatures", "Peeling(training=0.5)")
+"""All features; where they are too many, as of texts, the best of some."""
 SELECTORS = (
     *SELECTING,
     "SparseVector(training=0.9)",
@@ -123,7 +127,7 @@ SHIPPED = {
     "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
     "selection": Shipped(SELECTION, SELECTING, SELECTORS),
-    "selection-auc": Shipped(SELECTION, SELECTING, SELECTORS, judge="auc"),
+    "selection-auc": Shipped(SELECTION, SELECTED_TO_RANK, SELECTORS, judge="auc", looks=False),
 }
 ADVISED = {name: shipped for name, shipped in SHIPPED.items() if shipped.guess}
 """Those whose losses are told beforehand (`jostle advise`): how far they are from a guess is part of that."""
