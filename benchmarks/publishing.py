@@ -13,19 +13,17 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from attrs import evolve
 from publishing_figures import draw
 from publishing_report import page
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -36,12 +34,12 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.choice.makers.training import SINGLE_BEST, Judged, Way, free_and_paid, judge
+from jostle.figures.areas import FOLDS, PLAIN, FoldRows, estimated_plan, folds_of, private_model, swept_ways
+from jostle.figures.linear import LinearFeatures, fitted_or_label, published_features
 from jostle.options import get
 from jostle.options.publishing.discerning import mda
-from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.privacy.discernibility import Discernibility
 from jostle.tables.unlabeled import attribute_codes, label_codes
-from jostle.tasks.classification.losses import one_less_auc
 from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 
@@ -52,12 +50,6 @@ SEERS = ("SuLQID3", "Mohammed", "PooledTree", "NaiveBayes", "PrivateLogistic", "
 SLIDES = ("adult", "bank_additional_full", "acs_national_income", "acs_ma_tenure")
 FIGURES = ("iris", "satellite", "adult")
 TRAIN_SHARE = 0.7
-FOLDS = 10
-SWEEPS: dict[str, tuple[Any, ...]] = {
-    "epsilon": (0.1, 0.3, 1, 3, 10),
-    "k": (1, 2, 3, 4, 6),
-    "gamma": ("1/10", "1/4", "1/2", "3/4", "9/10"),
-}
 Facts = dict[str, Any]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -73,64 +65,9 @@ def schema_of(frame: pd.DataFrame) -> Schema:
     return Schema.infer_public(frame, label="label")
 
 
-class Features:
-    """What a linear classifier sees of rows: how far up a number is, and one place for each group of a category."""
-
-    def __init__(self, schema: Schema, groups: dict[str, Integers]) -> None:
-        """Of some attributes, with the group of each code."""
-        self.schema, self.groups = schema, groups
-
-    def of(self, grouped: dict[str, Integers]) -> np.ndarray[Any, Any]:
-        """Return the features of rows that are given by groups."""
-        parts: list[np.ndarray[Any, Any]] = [np.zeros((len(next(iter(grouped.values()))), 1))] if grouped else []
-        for name, own in self.groups.items():
-            count = int(own.max()) + 1
-            if isinstance(self.schema[name], Numeric):
-                place = (
-                    np.bincount(own, np.arange(len(own)) + 0.5, count) / np.bincount(own, minlength=count) / len(own)
-                )
-                parts.append(4 * place[grouped[name]][:, None] - 2)
-            else:
-                parts.append(np.eye(count)[grouped[name]])
-        return np.hstack(parts)
-
-    def of_codes(self, codes: Integers) -> np.ndarray[Any, Any]:
-        """Return the features of rows of codes, one for each of the schema's attributes."""
-        if not self.groups:  # nothing was published but labels
-            return np.zeros((len(codes), 1))
-        places = {name: place for place, name in enumerate(self.schema.attributes)}
-        return self.of({name: own[codes[:, places[name]]] for name, own in self.groups.items()})
-
-
-def published_features(published: Published) -> tuple[Features, np.ndarray[Any, Any], Integers]:
-    """Return what linear classifiers see of published rows, and their labels."""
-    attributes = [column for column in published.columns if column.name != published.schema.label]
-    features = Features(published.schema, {column.name: column.groups for column in attributes})
-    grouped = {column.name: published.cells[:, published.names.index(column.name)] for column in attributes}
-    label = published.cells[:, published.names.index(str(published.schema.label))]
-    return features, features.of(grouped) if grouped else np.zeros((len(label), 1)), label
-
-
-def predicted(classifier: Any, features: np.ndarray[Any, Any], labels: Integers, weights: Integers | None) -> Any:
-    """Return a fitted classifier, or the one label that there is."""
-    if len(np.unique(labels)) < 2:
-        return int(labels[0]) if len(labels) else 0
-    return classifier.fit(features, labels, sample_weight=weights)
-
-
 def wrong(fitted: Any, features: np.ndarray[Any, Any], truth: Integers) -> float:
     """Return the share of rows that are predicted wrongly."""
     return float(np.mean((fitted if isinstance(fitted, int) else fitted.predict(features)) != truth))
-
-
-def chances(fitted: Any, features: np.ndarray[Any, Any], classes: int) -> np.ndarray[Any, Any]:
-    """Return the chance of each class."""
-    found = np.zeros((len(features), classes))
-    if isinstance(fitted, int):
-        found[:, fitted] = 1
-    else:
-        found[:, fitted.classes_] = fitted.predict_proba(features)
-    return found
 
 
 # The slides' task
@@ -156,7 +93,7 @@ def slides(folder: Path, tables: Iterable[str], trials: int, kept: Callable[[str
 
 def _noise_free(schema: Schema, train: pd.DataFrame, held: tuple[Integers, Integers]) -> Facts:
     codes, labels = attribute_codes(train, schema), label_codes(train, schema)
-    features = Features(schema, {name: np.arange(schema[name].size) for name in schema.attributes})
+    features = LinearFeatures.of_schema(schema)
     seen, asked = features.of_codes(codes), features.of_codes(held[0])
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.002, random_state=0)
     svm = LinearSVC(dual=False)
@@ -173,7 +110,7 @@ def _errors(option: str, table: Table, epsilon: float, trial: int, held: tuple[I
         return {"tree": float(np.mean(np.argmax(answer.chances(codes), axis=1) != labels)), "seconds": seconds}
     tree = float(np.mean(np.argmax(learn(answer).chances(codes), axis=1) != labels))
     features, seen, own = published_features(answer)
-    svm = predicted(LinearSVC(dual=False), seen, own, answer.counts)
+    svm = fitted_or_label(LinearSVC(dual=False), seen, own, answer.counts)
     return {"tree": tree, "svm": wrong(svm, features.of_codes(codes), labels), "seconds": seconds}
 
 
@@ -187,58 +124,18 @@ def vinterbo(
     for name in tables:
         frame = read(folder, name)
         schema = schema_of(frame)
-        kept(f"vinterbo {name} estimated", lambda: _estimated(schema, len(frame) * (FOLDS - 1) // FOLDS))  # noqa: B023
+        kept(f"vinterbo {name} estimated", lambda: estimated_plan(schema, len(frame)))  # noqa: B023 - run at once
         kept(f"vinterbo {name} as if public", lambda: {"k": len(mda(frame, schema))})  # noqa: B023 - run at once
-        model = "PrivateLogistic" if len(schema.classes) == 2 else "PMLR"
-        for fold, (train, test) in islice(enumerate(_folds(frame)), FOLDS if name == "iris" else folds):
-            held = attribute_codes(frame.iloc[test], schema), label_codes(frame.iloc[test], schema)
-            key = f"vinterbo {name} {fold}"
-            part = frame.iloc[train]
-            kept(f"{key} OLR", lambda: _regression(schema, part, held))  # noqa: B023 - run at once
-            table = Table.from_frame(part, schema)
-            for option in (model, "NaiveBayes"):
-                kept(f"{key} {option}", lambda: _private(option, table, fold, held))  # noqa: B023 - run at once
-            for swept, values in SWEEPS.items():
-                for value in values:
-                    option, epsilon = "ProjectedHistogram", 1.0
-                    if swept == "epsilon":
-                        epsilon = float(value)
-                    elif swept == "k" and value > len(schema.attributes):
-                        continue
-                    else:
-                        option = f"ProjectedHistogram({swept}={value})"
-                    kept(f"{key} {swept}={value}", lambda: _histogram(option, table, epsilon, fold, held))  # noqa: B023
+        ways = [PLAIN, private_model(binary=len(schema.classes) == 2), "NaiveBayes", *swept_ways(schema)]
+        rows = pa.Table.from_pandas(frame, preserve_index=False)
+        for fold in folds_of(rows, schema, FOLDS if name == "iris" else folds):
+            for way in ways:
+                kept(f"vinterbo {name} {fold.number} {way}", lambda: _area(fold, way))  # noqa: B023 - run at once
 
 
-def _folds(frame: pd.DataFrame) -> Iterator[tuple[Integers, Integers]]:
-    yield from StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(frame, frame["label"])
-
-
-def _regression(schema: Schema, train: pd.DataFrame, held: tuple[Integers, Integers]) -> Facts:
-    features = Features(schema, {name: np.arange(schema[name].size) for name in schema.attributes})
-    fitted = LogisticRegression(max_iter=300).fit(
-        features.of_codes(attribute_codes(train, schema)), label_codes(train, schema)
-    )
-    return {"auc": 1 - one_less_auc(held[1], chances(fitted, features.of_codes(held[0]), len(schema.classes)))}
-
-
-def _estimated(schema: Schema, rows: int) -> Facts:
-    option: Any = ProjectedHistogram()
-    bins, k = option.plan(schema, Fraction(1), rows)
-    return {"k": k, "gamma": float(option.share_of_histogram(schema, rows, k, bins))}
-
-
-def _private(option: str, table: Table, fold: int, held: tuple[Integers, Integers]) -> Facts:
-    model: Any = get(option)(jostle.rehearse(table, epsilon=1, seed=fold), epsilon=1)
-    return {"auc": 1 - one_less_auc(held[1], model.chances(held[0]))}
-
-
-def _histogram(option: str, table: Table, epsilon: float, fold: int, held: tuple[Integers, Integers]) -> Facts:
-    found: Any = get(option)(jostle.rehearse(table, epsilon=epsilon, seed=fold), epsilon=epsilon)
-    features, seen, labels = published_features(found)
-    fitted = predicted(LogisticRegression(max_iter=300), seen, labels, found.counts)
-    given = chances(fitted, features.of_codes(held[0]), len(table.schema.classes))
-    return {"auc": 1 - one_less_auc(held[1], given), "k": len(found.columns) - 1}
+def _area(fold: FoldRows, way: str) -> Facts:
+    found = fold.area(way)
+    return {"auc": found.area} if found.k is None else {"auc": found.area, "k": found.k}
 
 
 # Choosing

@@ -22,11 +22,16 @@ def reproduce(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to draw into; FIGURE.png here if left out.")] = None,
     trials: Annotated[
-        int | None, typer.Option(min=2, help="Random splits, or folds, of each table; as in the paper if left out.")
+        int | None,
+        typer.Option(
+            min=2,
+            help="Random splits, or folds, of each table; left out, as in the paper, or as many as take a few minutes.",
+        ),
     ] = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Draw a paper's figure again with the algorithms here, on public data, without network; or list the figures."""
+    from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415 - commands load what they need
     from jostle.figures.listing import FIGURES, figure_named  # noqa: PLC0415 - commands load what they need
 
     if figure is None:
@@ -38,7 +43,7 @@ def reproduce(
         table(("name", "of", "what it shows", "made of"), listed)
         return
     wanted = figure_named(figure)
-    made = wanted.make(data, out if out is not None else Path(f"{wanted.name}.png"), trials)
+    made = wanted.make(data, out if out is not None else Path(f"{wanted.name}.png"), trials, shown_progress())
     if json_:
         say_json({"figure": wanted.name, "out": str(made.path), "seconds": made.seconds, "said": made.said})
         return

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from attrs import frozen
 
+from jostle.choice.learning.progress import Progress, silent
 from jostle.errors import ChoiceError, shown
-from jostle.figures import accuracy, maps
+from jostle.figures import accuracy, maps, vinterbo
 
 __all__ = ["FIGURES", "DrawnFigure", "PaperFigure", "figure_named"]
 
-Draw = Callable[[Path | None, Path, int | None], tuple[str, ...]]
+Draw = Callable[[Path | None, Path, int | None, Progress], tuple[str, ...]]
 
 
 @frozen
@@ -36,18 +37,20 @@ class PaperFigure:
     """What it is made of, and where that comes from."""
     draw: Draw
 
-    def make(self, data: Path | None, out: Path, trials: int | None) -> DrawnFigure:
+    def make(self, data: Path | None, out: Path, trials: int | None, progress: Progress | None = None) -> DrawnFigure:
         """Draw it into a file; say where that cannot be written before anything is computed."""
         if out.is_dir() or not out.parent.is_dir():
             raise ChoiceError(f"cannot write {out}", fix="--out FILE.png in a folder that there is")
         if out.suffix.lower() not in {".png", ".svg", ".pdf"}:
             raise ChoiceError(f"no figure is written to a file {out.suffix}", fix="--out a file that ends in .png")
         start = time.perf_counter()
-        said = self.draw(data, out, trials)
+        said = self.draw(data, out, trials, progress or silent())
         return DrawnFigure(out, said, time.perf_counter() - start)
 
 
 THESIS = "the thesis that Jostle builds on"
+VINTERBO = "Vinterbo, ECML PKDD 2012"
+VINTERBO_DATA = "iris; satellite of the extra corpora; adult from a folder, else ada of the extra"
 FIGURES = (
     PaperFigure(
         "figure-1.1",
@@ -62,6 +65,20 @@ FIGURES = (
         "accuracy over epsilon of five private trees on three tables",
         "nursery and cmc of the extra corpora; hiv1625 from a folder",
         accuracy.thesis_figure,
+    ),
+    PaperFigure(
+        "vinterbo-1",
+        VINTERBO,
+        "areas under the curve of regressions on rows, private ones, and those on published rows",
+        VINTERBO_DATA,
+        vinterbo.boxes_figure,
+    ),
+    PaperFigure(
+        "vinterbo-2",
+        VINTERBO,
+        "areas under the curve on published rows, by epsilon, k and gamma",
+        VINTERBO_DATA,
+        vinterbo.sweeps_figure,
     ),
 )
 

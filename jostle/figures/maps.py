@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from jostle.choice.learning.progress import Progress
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.generators_grids import generated_grids
 from jostle.corpora.points import points_grid
@@ -76,7 +77,7 @@ def made_up_map() -> PublicGrid:
     return PublicGrid.of("made up", drawn(counts, RECORDS, np.random.default_rng(0)))
 
 
-def map_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:  # noqa: ARG001 - one run of each
+def map_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:  # noqa: ARG001 - one run of each
     """Draw the figure of a file of points, or of a map that is made up, and return what is to be said of it."""
     if folder is not None and not folder.is_file():
         raise CorpusError(f"{folder} is no file of points", fix="--data FILE.csv.gz, with the columns lat and lon")

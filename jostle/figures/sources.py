@@ -22,8 +22,14 @@ class Wanted:
     """Of a file, NAME.csv.gz or NAME.csv."""
     packaged: str | None = None
     """What it is called among the tables that come with packages; None where it is not among them."""
+    stand_in: str | None = None
+    """Another one that comes with packages, in its place where it is not at hand."""
     rows: int | None = None
     """How many rows it has in the paper."""
+
+    def replaced(self) -> PublicTable | None:
+        """The table that stands in for it; None where there is none, or it is not installed."""
+        return None if self.stand_in is None else _from_packages(self.stand_in)
 
     def found(self, folder: Path | None) -> PublicTable | None:
         """The table, from the folder if it is there, or from a package; None where it is at neither."""
@@ -32,25 +38,34 @@ class Wanted:
                 path = folder / f"{self.name}{ending}"
                 if path.exists():
                     return next(iter(public(path).tables))
-        if self.packaged is None:
-            return None
-        return next((each for each in packaged().tables if each.name == self.packaged), None)
+        return None if self.packaged is None else _from_packages(self.packaged)
+
+
+def _from_packages(name: str) -> PublicTable | None:
+    return next((each for each in packaged().tables if each.name == name), None)
 
 
 def found_tables(wanted: tuple[Wanted, ...], folder: Path | None) -> tuple[dict[str, PublicTable], tuple[str, ...]]:
     """The tables that are at hand, by name, and a sentence for each that is not; refuse where none is."""
     if folder is not None and not folder.is_dir():
         raise CorpusError(f"there is no folder {folder}", fix="--data a folder of public tables, NAME.csv.gz")
-    looked = {each.name: each.found(folder) for each in wanted}
-    found = {name: table for name, table in looked.items() if table is not None}
-    missing = tuple(f"{each.name} is left out: {_way(each)}" for each in wanted if looked[each.name] is None)
+    found: dict[str, PublicTable] = {}
+    said = []
+    for each in wanted:
+        if (table := each.found(folder)) is not None:
+            found[each.name] = table
+        elif (other := each.replaced()) is not None:
+            found[other.name] = other
+            said.append(f"{other.name} stands in for {each.name}: {_way(each)}")
+        else:
+            said.append(f"{each.name} is left out: {_way(each)}")
     if not found:
         raise CorpusError(
-            f"none of the public tables {', '.join(looked)} is at hand",
+            f"none of the public tables {', '.join(each.name for each in wanted)} is at hand",
             why="they are looked for in the folder of --data, and among what comes with packages",
             fix='pip install "jostle[corpora]", or --data a folder with NAME.csv.gz, whose last column is label',
         )
-    return found, missing
+    return found, tuple(said)
 
 
 def _way(wanted: Wanted) -> str:

@@ -12,9 +12,11 @@ from run_here import ran
 
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError, CorpusError
-from jostle.figures import accuracy, maps
+from jostle.figures import accuracy, maps, vinterbo
+from jostle.figures.areas import SWEPT, folds_of, swept_ways
 from jostle.figures.listing import FIGURES, figure_named
 from jostle.figures.sources import Wanted, found_tables
+from jostle.tables.infer import infer_public
 
 pytest.importorskip("matplotlib")
 
@@ -104,6 +106,44 @@ def test_rows_are_split_alike_whatever_holds_them(folder: Path) -> None:
     assert sorted([*learned.tolist(), *tested.tolist()]) == list(range(10))
     assert len(learned) == 7
     assert learned.tolist() == accuracy.split_places(10, 3)[0].tolist()
+
+
+def test_another_table_stands_in_for_one_that_is_missing(folder: Path) -> None:
+    wanted = (Wanted("nowhere", stand_in="iris"), Wanted("hiv1625", stand_in="wine"))
+    found, said = found_tables(wanted, folder)
+
+    assert list(found) == ["iris", "hiv1625"]
+    assert said == ("iris stands in for nowhere: --data a folder with nowhere.csv.gz, whose last column is label",)
+
+
+def test_areas_are_drawn_of_regressions_on_rows_and_on_published_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(vinterbo, "TABLES", (Wanted("iris", "iris"),))
+    for swept, values in {"epsilon": ("1", "10"), "k": ("2", "6"), "gamma": ("1/2",)}.items():
+        monkeypatch.setitem(SWEPT, swept, values)
+    out = tmp_path / "figure.png"
+    first = ran(monkeypatch, capsys, "reproduce", "vinterbo-1", "--out", out, "--trials", 2)
+    second = figure_named("vinterbo-2").make(None, out, 2)
+
+    assert first.status == 0, first.err
+    assert "iris: median area at epsilon 1: OLR 0.993, PMLR 0." in first.out
+    assert "2 of ten folds; --trials 10 goes through all" in first.out
+    assert second.said[0].startswith("iris: median area on published rows 0.")
+    assert "with k estimated as 3 and gamma as 0.242; the best of those tried" in second.said[0]
+    with pytest.raises(ChoiceError, match="there are 10 folds, not 11"):
+        figure_named("vinterbo-2").make(None, out, 11)
+
+
+def test_folds_hold_each_class_alike_and_no_more_columns_are_published_than_there_are() -> None:
+    rows = next(iter(found_tables((Wanted("iris", "iris"),), None)[0].values())).columns
+    schema = infer_public(rows, label="label")
+    (fold,) = folds_of(rows, schema, 1)
+
+    assert (fold.learned.num_rows, fold.tested.num_rows) == (135, 15)
+    assert fold.tested["label"].value_counts().field(1).to_pylist() == [5, 5, 5]
+    assert "k=4" in swept_ways(schema)
+    assert "k=6" not in swept_ways(schema)
 
 
 @pytest.mark.slow
