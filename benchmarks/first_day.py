@@ -226,13 +226,14 @@ def line_of(number: int, step: Step) -> str:
 def elsewhere() -> str:
     """What else newcomers asked for, and where it is, as a table."""
     print_out = "`tests/cases/mistakes`, held to the letter by `tests/test_mistakes.py`"
-    tutorials = "[one](../tutorials/statistician.md), [the other](../tutorials/researcher.md)"
+    days = ("scientist", "statistician", "researcher", "platform")
+    tutorials = ", ".join(f"[{day}](../tutorials/{day}.md)" for day in days)
     rows = (
         (f"{mistakes()} mistakes in Python and in commands, and what is printed", print_out),
         ("what is plainly of a wrong kind, at all public names and Options", "`tests/test_wrong_arguments.py`"),
         ("a data scientist's day", "`programs/scientist.py`, run by `tests/estimator/test_scientist.py`"),
         ("a platform engineer's day", "`docs/platform_day.sh`, run by `tests/cli/test_platform_day.py`"),
-        ("a statistician's and a researcher's day, as executed notebooks", tutorials),
+        ("four newcomers' days, as executed notebooks", tutorials),
         ("scikit-learn's checks of estimators", "in the transcript, and among the tests in `tests/estimator`"),
         ("how often bands of expected losses hold, and how wide they are", "[advice](advice.md)"),
         ("how often intervals of statistics hold, and how wide they are", "[intervals](intervals.md)"),

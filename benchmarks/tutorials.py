@@ -2,8 +2,8 @@
 
     python benchmarks/tutorials.py [docs/tutorials]
 
-A page is text with blocks of Python, run one after the other; below each is put what it printed and what its last line
-gave. NAME.ipynb beside it is the same as a notebook.
+A page is text with blocks of Python or of a shell, run one after the other in an empty folder; below each is put what
+it printed and what its last line gave. NAME.ipynb beside it is the same as a notebook.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ import base64
 import contextlib
 import io
 import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 DOCS = Path(__file__).parent.parent / "docs" / "tutorials"
 CODE = re.compile(r"^```python\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+HERE = "/srv/day"
+"""What the folder is called on pages, since it is another each time."""
 GIVEN = re.compile(r"\n<!-- gives -->\n.*?<!-- end -->\n", re.DOTALL)
 
 
@@ -32,9 +38,16 @@ class Cell:
 
     text: str
     code: bool
+    shell: bool = False
     printed: str = ""
     value: Any = None
     number: int = 0
+
+    @property
+    def source(self) -> str:
+        """Its text in a notebook, whose kernel is Python; a command that is refused does not end the notebook."""
+        text = self.text.strip("\n")
+        return f"%%bash --no-raise-error\n{text}" if self.shell else text
 
     def page(self, picture: str) -> str:
         """It on a page; *picture* is the file that a figure is in."""
@@ -46,11 +59,11 @@ class Cell:
         elif self.value is not None:
             shown += _markup(self.value) or f"```text\n{self.value!r}\n```\n"
         gives = f"\n<!-- gives -->\n{shown}<!-- end -->\n" if shown else ""
-        return f"```python\n{self.text}```\n{gives}"
+        return f"```{'sh' if self.shell else 'python'}\n{self.text}```\n{gives}"
 
     def notebook(self) -> dict[str, Any]:
         """It in a notebook."""
-        lines = self.text.strip("\n").splitlines(keepends=True)
+        lines = self.source.splitlines(keepends=True)
         if not self.code:
             return {"cell_type": "markdown", "id": f"text-{self.number}", "metadata": {}, "source": lines}
         outputs: list[dict[str, Any]] = []
@@ -89,35 +102,57 @@ def picture_of(figure: Any) -> bytes:
 def parts_of(page: str) -> Iterator[Cell]:
     """Yield a page's parts, not run yet, without what they gave before."""
     text, end = GIVEN.sub("", page), 0
-    for found in CODE.finditer(text):
+    for found in BLOCK.finditer(text):
         if said := text[end : found.start()].strip("\n"):
             yield Cell(f"{said}\n", code=False)
-        yield Cell(found[1], code=True)
+        yield Cell(found[2], code=True, shell=found[1] == "sh")
         end = found.end()
     if said := text[end:].strip("\n"):
         yield Cell(f"{said}\n", code=False)
 
 
 def ran(page: str, name: str) -> list[Cell]:
-    """A page's parts, run one after the other."""
+    """A page's parts, run one after the other in a folder that is there meanwhile."""
     names: dict[str, Any] = {"__name__": name}
     done: list[Cell] = []
-    for number, cell in enumerate(parts_of(page), start=1):
-        if not cell.code:
-            done.append(Cell(cell.text, code=False, number=number))
-            continue
-        tree = ast.parse(cell.text)
-        last = tree.body[-1]
-        if isinstance(last, ast.Expr):
-            tree.body.pop()
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(tree, name, "exec"), names)  # noqa: S102 - it is what this is for
-            value = None
-            if isinstance(last, ast.Expr):
-                value = eval(compile(ast.Expression(last.value), name, "eval"), names)  # noqa: S307 - as above
-        done.append(Cell(cell.text, code=True, printed=printed.getvalue(), value=value, number=number))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for number, cell in enumerate(parts_of(page), start=1):
+            printed, value = "", None
+            if cell.shell:
+                printed = _said(cell.text).replace(folder, HERE)
+            elif cell.code:
+                printed, value = _gave(cell.text, name, names)
+            done.append(evolve(cell, printed=printed, value=value, number=number))
     return done
+
+
+def _gave(text: str, name: str, names: dict[str, Any]) -> tuple[str, Any]:
+    """What Python prints, and the value of its last line if that is an expression; *names* are kept by blocks."""
+    tree = ast.parse(text)
+    last = tree.body[-1]
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
+    printed, value = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, name, "exec"), names)  # noqa: S102 - it is what this is for
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), name, "eval"), names)  # noqa: S307 - as above
+    return printed.getvalue(), value
+
+
+def _said(text: str) -> str:
+    """What a shell shows of some commands, with the `jostle` of this environment."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    facts = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        ["/usr/bin/env", "bash", "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=facts,
+        text=True,
+        check=False,
+    )
+    return done.stdout
 
 
 def write(page: Path, cells: list[Cell], folder: Path) -> None:
