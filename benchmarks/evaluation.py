@@ -12,71 +12,28 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from attrs import frozen
 from comparing import OPTIONS, TABLES, TESTED, TRAININGS, compared_models, wilson
 from comparing import RUNS as COMPARISONS
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import BernoulliNB
 
-import jostle
-from jostle import Chances, Numeric
+from jostle.figures.scores import SEED, WAYS, Curve, ScoredRows, rarer_class, scored_rows, word_features
+from jostle.figures.stoddard import EPSILONS, PAPER
 from jostle.options.evaluation.pri_roc import PriROC
-from jostle.tasks.evaluation.instances import area_between, scored_table, true_curve
+from jostle.tasks.evaluation.instances import area_between
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-Curve = tuple[Floats, Floats]
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "evaluation.md"
 DATA = Path(__file__).parents[2] / "shared" / "data"
-EPSILONS = ("1", "0.5", "0.25", "0.1")
 SPLITS, RUNS, COVERED = 5, 20, 500
-SEED = 20
-PAPER = {
-    "SMS": {"RecursiveMedians": (0.023, 0.029, 0.054, 0.092), "Laplace": (0.218, 0.343, 0.372, 0.442)},
-    "Twitter": {"RecursiveMedians": (0.055, 0.063, 0.102, 0.203), "Laplace": (0.073, 0.108, 0.211, 0.340)},
-}
-LAPLACE_THRESHOLDS = 15
-HALF = Fraction(13, 20)
-"""Medians cost 3/10 and counts of both kinds 7/10 of it: halved, as in the paper, 3/10 and 7/20."""
-HALVED = Fraction(6, 13)
-
-
-@frozen(eq=False)
-class Texts:
-    """Scores and labels of texts that a classifier was not trained on."""
-
-    name: str
-    scores: Floats
-    labels: Labels
-    column: Numeric
-
-    @property
-    def truth(self) -> Curve:
-        """The curve through all scores."""
-        return true_curve(self.scores, self.labels)
-
-    def drawn(self, rows: Labels) -> Texts:
-        """Some of them."""
-        return Texts(self.name, self.scores[rows], self.labels[rows], self.column)
-
-    def probe(self, seed: int, **facts: str) -> jostle.Probe:
-        """A rehearsal on them."""
-        return jostle.rehearse(scored_table(self.scores, self.labels, self.column, **facts), seed=seed)
-
-
-Way = Callable[[Texts, Fraction, int], list[Curve]]
-"""Curves of texts, for epsilon; the number tells one run from another."""
 
 
 def area(curve: Curve) -> float:
@@ -90,78 +47,16 @@ def rows_of(path: Path) -> tuple[tuple[str, ...], Labels]:
     """Texts, and which are of the rarer class."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    labels = np.array([row["label"] for row in rows])
-    names, counts = np.unique(labels, return_counts=True)
-    return tuple(row["text"] for row in rows), (labels == names[np.argmin(counts)]).astype(np.int64)
+    return tuple(row["text"] for row in rows), rarer_class([row["label"] for row in rows])
 
 
-def scored(folder: Path, file: str, kind: str, tested: int, split: int) -> Texts:
+def scored(folder: Path, file: str, kind: str, tested: int, split: int) -> ScoredRows:
     """Scores of a classifier trained on the texts that are not tested."""
     texts, labels = rows_of(folder / f"{file}.csv.gz")
-    order = np.random.default_rng([SEED, split]).permutation(len(texts))
-    test, train = order[:tested], order[tested:]
-    words = CountVectorizer(binary=True).fit([texts[place] for place in train])
-    features = [words.transform([texts[place] for place in part]) for part in (test, train)]
-    if kind == "logistic regression":
-        fitted = LogisticRegression(max_iter=500).fit(features[1], labels[train])
-        return Texts(
-            f"{file}, {kind}, log-odds",
-            fitted.decision_function(features[0]),
-            labels[test],
-            Numeric(-15, 15, bins=1024),
-        )
-    logs = BernoulliNB().fit(features[1], labels[train]).predict_joint_log_proba(features[0])
-    odds = logs[:, 1] - logs[:, 0]
-    if kind.endswith("chances"):
-        return Texts(f"{file}, {kind}", 1 / (1 + np.exp(-np.clip(odds, -700, 700))), labels[test], Chances())
-    wide = 100 if file == "sms_spam" else 20
-    return Texts(f"{file}, naive Bayes, log-odds", odds, labels[test], Numeric(-wide, wide, bins=1024))
+    wide = 15 if kind == "logistic regression" else 100 if file == "sms_spam" else 20
+    return scored_rows(file, word_features(texts), labels, kind=kind, tested=tested, split=split, wide=wide)
 
 
-def by_option(
-    option: PriROC, part: Fraction = Fraction(1), **facts: str
-) -> Callable[[Texts, Fraction, int], list[Curve]]:
-    """Curves by an Option."""
-
-    def run(texts: Texts, epsilon: Fraction, seed: int) -> list[Curve]:
-        db = texts.probe(seed, **facts)
-        curves = (option(db, epsilon=part * epsilon) for _ in range(RUNS))
-        return [(each.false_positive_rates, each.true_positive_rates) for each in curves]
-
-    return run
-
-
-def plain_laplace(texts: Texts, epsilon: Fraction, seed: int) -> list[Curve]:
-    """Curves from counts above each threshold that have noise of their own: a row is above all of them."""
-    random = np.random.default_rng([SEED, seed])
-    low, high = texts.column.low, texts.column.high
-    cuts = np.linspace(low, high, LAPLACE_THRESHOLDS + 2)[-2:0:-1]
-    found = []
-    for _ in range(RUNS):
-        rates = []
-        for code in (0, 1):
-            kind = texts.scores[texts.labels == code]
-            scale = 2 * (LAPLACE_THRESHOLDS + 1) / float(epsilon)
-            counts = np.array([np.sum(kind >= cut) for cut in [*cuts, -math.inf]]) + random.laplace(
-                0, scale, len(cuts) + 1
-            )
-            rates.append(np.clip(counts[:-1] / max(counts[-1], 1.0), 0, 1))
-        order = np.lexsort((rates[1], rates[0]))
-        found.append(tuple(np.concatenate([[0], each[order], [1]]) for each in rates))
-    return found  # type: ignore[return-value]  # two each
-
-
-WAYS: dict[str, Way] = {
-    "`PriROC`": by_option(PriROC()),
-    "`PriROC(thresholds=FixedSpace)`": by_option(PriROC(thresholds="FixedSpace")),
-    "`PriROC`, counts paid for one by one, each half": by_option(PriROC(medians_share=HALVED), HALF),
-    "`PriROC` under `replace_one`": by_option(PriROC(), neighbours="replace_one"),
-    "`PriROC(reading=rising)`": by_option(PriROC(reading="rising")),
-    "as in the paper: Privelet, rising, each half": by_option(
-        PriROC(medians_share=HALVED, counts="Privelet", reading="rising"), HALF
-    ),
-    f"plain Laplace, {LAPLACE_THRESHOLDS} thresholds, each half": plain_laplace,
-}
 SETS = (
     ("sms_spam", "naive Bayes, log-odds", 558),
     ("sms_spam", "naive Bayes, chances", 558),
@@ -187,7 +82,7 @@ def errors(folder: Path) -> Iterator[str]:
                 off = [
                     area_between(curve, each.truth)
                     for split, each in enumerate(tests)
-                    for curve in way(each, Fraction(epsilon), 10 * split + place)
+                    for curve in way(each, Fraction(epsilon), 10 * split + place, RUNS)
                 ]
                 cells.append(f"{np.median(off):.4f}")
             yield f"| {name} | " + " | ".join(cells) + " |"
@@ -250,7 +145,8 @@ trained on those that are not tested, without noise, and its scores of the teste
 The area between the private curve and the one through all scores: median of {SPLITS * RUNS} runs, {RUNS} on each of
 {SPLITS} splits. The paper (Stoddard, Chen, Machanavajjhala 2014) gives medians of 10 runs on a test set of its own.
 *Each half*: the budget of counts is halved between the class and the others, as there; the difference to the first
-line is what one tally of both kinds gains.
+line is what one tally of both kinds gains. `jostle reproduce stoddard-roc` draws such errors offline, without `--data`
+of two tables that packages bring.
 {tables}
 
 Errors are below the paper's at every epsilon. Chances are in a column of `Chances()`, whose bins are even in

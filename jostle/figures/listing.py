@@ -10,7 +10,7 @@ from attrs import frozen
 
 from jostle.choice.learning.progress import Progress, silent
 from jostle.errors import ChoiceError, shown
-from jostle.figures import accuracy, maps, vinterbo
+from jostle.figures import accuracy, maps, stoddard, vinterbo
 
 __all__ = ["FIGURES", "DrawnFigure", "PaperFigure", "figure_named"]
 
@@ -79,6 +79,13 @@ FIGURES = (
         "areas under the curve on published rows, by epsilon, k and gamma",
         VINTERBO_DATA,
         vinterbo.sweeps_figure,
+    ),
+    PaperFigure(
+        "stoddard-roc",
+        "Stoddard, Chen and Machanavajjhala, 2014",
+        "how far private ROC curves are off, by epsilon, beside what the paper gives",
+        "sms_spam and sst2, texts, from a folder, else wisconsin and mammographic of the extra corpora",
+        stoddard.curves_figure,
     ),
 )
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from run_here import ran
 
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError, CorpusError
-from jostle.figures import accuracy, maps, vinterbo
+from jostle.figures import accuracy, maps, stoddard, vinterbo
 from jostle.figures.areas import SWEPT, folds_of, swept_ways
 from jostle.figures.listing import FIGURES, figure_named
 from jostle.figures.sources import Wanted, found_tables
@@ -144,6 +145,28 @@ def test_folds_hold_each_class_alike_and_no_more_columns_are_published_than_ther
     assert fold.tested["label"].value_counts().field(1).to_pylist() == [5, 5, 5]
     assert "k=4" in swept_ways(schema)
     assert "k=6" not in swept_ways(schema)
+
+
+def test_errors_of_curves_are_drawn_of_texts_in_a_folder_and_of_what_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stoddard, "SHOWN", ("`PriROC`",))
+    parts = [stoddard.PARTS[0], evolve(stoddard.PARTS[1], wanted=Wanted("sst2", stand_in="breast_cancer"))]
+    monkeypatch.setattr(stoddard, "PARTS", tuple(parts))
+    words = np.random.default_rng(0).choice(["win cash", "win lunch", "see you"], 700)
+    texts = pd.DataFrame({"text": words, "label": np.where(words == "win cash", "spam", "ham")})
+    texts.to_csv(tmp_path / "sms_spam.csv.gz", index=False)
+    made = figure_named("stoddard-roc").make(tmp_path, tmp_path / "figure.png", 2)
+
+    assert made.path.stat().st_size > 10_000
+    assert made.said[0].startswith("sms_spam: at epsilon 1, PriROC 0.0")
+    assert made.said[1].startswith("breast_cancer: at epsilon 1, PriROC 0.0")
+    assert made.said[2].startswith("breast_cancer stands in for sst2")
+    other = tmp_path / "other"
+    other.mkdir()
+    texts.rename(columns={"text": "words"}).to_csv(other / "sms_spam.csv.gz", index=False)
+    with pytest.raises(CorpusError, match="sms_spam has no column text"):
+        figure_named("stoddard-roc").make(other, tmp_path / "figure.png", 2)
 
 
 @pytest.mark.slow
