@@ -162,8 +162,8 @@ RECORDS = tuple(10**power for power in range(2, 8))
 def cells(kind: str, database: PublicDatabase, trial: int) -> Iterator[tuple[Spec, str]]:
     """Yield the parts of a database that are run on, with epsilon."""
     if kind == "tables":
-        for _, spec in default_jobs([database]):
-            yield from ((evolve(spec, seed=3000 + trial), epsilon) for epsilon in EPSILONS)
+        specs: list[Any] = [spec for _, spec in default_jobs([database])]
+        yield from ((evolve(spec, seed=3000 + trial), epsilon) for spec in specs for epsilon in EPSILONS)
     else:
         yield from ((GridSpec(records=records, seed=trial), "1/10") for records in RECORDS)
 
@@ -186,14 +186,15 @@ def changes(kind: str, row: Listed, given: argparse.Namespace) -> dict[tuple[str
             signal = instance.rows * float(Fraction(epsilon))
             for name in given.gates or USUAL[kind]:
                 gate = GATES[name]
+                option: Any = get(gate.option)
                 seed = seed_of(instance.key, gate.option, epsilon, trial)
                 by_rule: Floats | None = None
                 for said, parameters, (least, below) in gate.instead:
                     if not least <= signal < below:
                         continue
                     if by_rule is None:
-                        by_rule = losses(kind, get(gate.option), instance, epsilon, seed)
-                    other = losses(kind, evolve(get(gate.option), **parameters), instance, epsilon, seed)
+                        by_rule = losses(kind, option, instance, epsilon, seed)
+                    other = losses(kind, evolve(option, **parameters), instance, epsilon, seed)
                     if (other != by_rule).any():
                         found.setdefault((name, said), []).append(Rise(signal, np.log(other / by_rule)))
     return found

@@ -143,4 +143,4 @@ def test_groups_that_were_worked_out_before_are_those_of_the_same_numbers_and_co
     for shape in ((8, 16), (12, 4), (8, 16)):
         db = jostle.rehearse(jostle.Table.from_grid(np.ones(shape, dtype=np.int64)), epsilon=6)
         expected = [side // part for side in shape for part in (2, 4, 2)]
-        assert program.run("answer", db, epsilon=6) == expected
+        assert program.run("answer", db, epsilon=Fraction(6)) == expected

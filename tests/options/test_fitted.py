@@ -125,7 +125,7 @@ def test_choices_are_not_learned_on_them_and_remember_what_they_were_learned_on(
     monkeypatch.setenv("JOSTLE_HOME", str(tmp_path))
     corpus = tables(4)
     learned = train_policies(
-        Labelled("Stump", "mark", "p.py", jostle.tasks.CLASSIFICATION, _chooses, None, ["t2"]),
+        Labelled("Stump", "mark", "p.py", jostle.tasks.CLASSIFICATION, _chooses, fitted_on=["t2"]),
         corpus=corpus,
         epsilons=["1"],
         engine="threads",
