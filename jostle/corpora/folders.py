@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,8 @@ GROUPS = "groups.toml"
 """A file that says which of a folder's databases share people: lines such as census = ["adult", "adult_1995"]."""
 GROUPS_FILE = FileKind("list of groups", CorpusError, 'write lines such as group = ["a", "b"]', most_bytes=1 << 25)
 TABLE_ENDINGS = CSV_ENDINGS + PARQUET_ENDINGS
+Written = tuple[int, int]
+"""A file's size, and when it was written, in nanoseconds."""
 
 
 @frozen
@@ -55,6 +58,8 @@ class FileRows:
     label: str
     mark: FileMark | None = field(default=None, repr=False)
     """Of what is read and nothing else, where that was looked at before; it is no part of what a maker is kept by."""
+    written: Written | None = field(default=None, repr=False)
+    """Of the file that was looked at: rows of a file that was written anew since are not taken from memory."""
 
     def read(self) -> pa.Table:
         """The rows in one form."""
@@ -82,6 +87,7 @@ class FileCells:
     path: Path
     mark: FileMark | None = field(default=None, repr=False)
     """As of `FileRows`."""
+    written: Written | None = field(default=None, repr=False)
 
     def read(self) -> NDArray[np.int64]:
         """All rows."""
@@ -212,6 +218,14 @@ def _looked_at(path: Path, label: str) -> PublicDatabase | JostleError:
         return mistake
 
 
+def _written(path: Path) -> Written | None:
+    """When a file was written, or None where that cannot be told."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+    return None
+
+
 def database_in(place: Place, label: str = "label") -> PublicDatabase:
     """The database in a file, after a look at how it begins; in what was read of one, and in nothing else."""
     path, mark = path_of(place), place.mark if isinstance(place, FileContent) else None
@@ -222,7 +236,7 @@ def database_in(place: Place, label: str = "label") -> PublicDatabase:
             check_array(place)
         except TableError as mistake:
             raise _naming(path, mistake) from None
-        return PublicGrid(stem, FileCells(path.absolute(), mark))
+        return PublicGrid(stem, FileCells(path.absolute(), mark, _written(path)))
     try:
         names = header(place)
     except JostleError as mistake:
@@ -237,7 +251,7 @@ def database_in(place: Place, label: str = "label") -> PublicDatabase:
             if twice is None
             else "give each a name of its own",
         )
-    return PublicTable(stem, FileRows(path.absolute(), label, mark), label)
+    return PublicTable(stem, FileRows(path.absolute(), label, mark, _written(path)), label)
 
 
 def _naming(path: Path, mistake: JostleError) -> CorpusError:

@@ -38,6 +38,7 @@ BASES = (
 )
 """Sets of which others are parts: abalone19 is abalone with the label "19 or not"."""
 GROUPS = {
+    "ada": "adult",  # the same people, recoded
     "balance": "balance_scale",
     "contraceptive": "cmc",
     "crx": "credit_approval",  # and australian: the same applicants, recoded

@@ -14,7 +14,7 @@ from jostle.corpora.cells import row_hashes
 __all__ = ["KNOWN_RELATIVES", "RowMarks", "related"]
 
 KNOWN_RELATIVES = (
-    ("adult", "census_income_kdd_test", "census_income_kdd"),  # one survey, different years
+    ("adult", "ada", "census_income_kdd_test", "census_income_kdd"),  # one survey, different years, and recoded
     ("heart_cleveland", "heart_statlog", "cleveland"),  # the second is a recoded part of the first
     ("hypothyroid", "sick"),  # the same patients, another label
     ("monks1", "monks2", "monks3"),  # the same rows, another label

@@ -56,6 +56,15 @@ def test_listing_a_folder_reads_no_more_than_the_first_lines(folder: Path) -> No
         len(corpus.only("plain").tables[0])
 
 
+def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    table, grid = tmp_path / "t.csv", tmp_path / "g.npy"
+    for rows in (1, 2):
+        table.write_text("age,label\n" + "30,1\n" * rows)
+        np.save(grid, np.full(4 * rows, rows))
+        assert len(public(table).tables[0]) == rows
+        assert public(grid).grids[0].counts.tolist() == [rows] * 4 * rows
+
+
 def test_the_label_may_be_called_otherwise(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("kind\tsize\na\t1\nb\t2\n")
     table = public(tmp_path / "t.tsv", label="kind").tables[0]
