@@ -87,8 +87,9 @@ class Option(ABC, Generic[Answer]):
             epsilon: what a run may spend.
 
         Raises:
-            OptionError: there is a reason why nothing can come of it.
+            OptionError: there is a reason why nothing can come of it, or this is no probe.
         """
+        check_probe(db, self.name)
         budget = epsilon_amount(epsilon)
         if self.refuses(db.schema) is None and (reason := self.hopeless(db.schema, budget, db.rows)):
             raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 
-from jostle.options.base import Option, check_probe
+from jostle.options.base import Option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace
 from jostle.privacy.probe import Probe
@@ -25,7 +25,6 @@ class Classifier(Option[Model]):
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
         """A model learnt from the probe's table with *epsilon* of its budget."""
-        check_probe(db, self.name)
         self.refuse_hopeless(db, epsilon)
         return self.perform(db, epsilon, self.run, site=site)
 

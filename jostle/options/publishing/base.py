@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import FewRowsWarning
-from jostle.options.base import Option, check_probe
+from jostle.options.base import Option
 from jostle.options.classification.base import bought_rows, rows_share
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Event, Laplace
@@ -49,7 +49,6 @@ class Publisher(Option[Published]):
 
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
         """Rows in place of the probe's table's, with *epsilon* of its budget."""
-        check_probe(db, self.name)
         self.refuse_hopeless(db, epsilon)
         known = db.rows if self.refuses(db.schema) is None else None
         # What is known of the number of rows is public, or was released before: all is left to be spent on others.
