@@ -31,19 +31,20 @@ OURS = {"J505", "J901", "J902"}
 """What no program that passes the check comes to: these stand behind the check, in case it lets something through."""
 
 
-def as_expected(shown: str, path: Path) -> bool:
-    """Return whether this is what is said about a case; write it down if it is to be."""
-    expected = path.with_suffix(".txt")
+def expected(shown: str, path: Path) -> str:
+    """Return what is to be said about a case; write it down if it is to be."""
+    kept = path.with_suffix(".txt")
     if "JOSTLE_REWRITE" in os.environ:
-        expected.write_text(shown, "utf-8")
-    return shown == expected.read_text("utf-8")
+        kept.write_text(shown, "utf-8")
+    return kept.read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_what_is_said_about_a_wrong_program(path: Path) -> None:
     source = Source(path.name, path.read_text("utf-8"))
     checked, _ = check_named(source, CASES)
-    assert as_expected(render(source, checked.diagnostics) + "\n", path)
+    shown = render(source, checked.diagnostics) + "\n"
+    assert shown == expected(shown, path)
     assert checked.diagnostics
 
 
@@ -53,7 +54,8 @@ def test_what_a_run_ends_with(path: Path) -> None:
     assert check(source).good
     with pytest.raises(ProgramError) as caught:
         load_source(source).run("answer", opened(), epsilon=Fraction(1))
-    assert as_expected(render(source, caught.value.diagnostics) + "\n", path)
+    shown = render(source, caught.value.diagnostics) + "\n"
+    assert shown == expected(shown, path)
 
 
 ON_A_SCHEMA = sorted(CASES.glob("schema_*.jst"))
