@@ -1,4 +1,4 @@
-"""Fixtures that more than one part of the tests uses."""
+"""Fixtures that more than one part of the tests uses, examples in docstrings included."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Return the folder of public data that is kept beside the project, or skip."""
-    folder = Path(os.environ.get("JOSTLE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+    folder = Path(os.environ.get("JOSTLE_SHARED", Path(__file__).parents[1] / "shared")) / "data"
     if not folder.is_dir():
         pytest.skip(f"no public data in {folder}; JOSTLE_SHARED says where else it is")
     return folder
