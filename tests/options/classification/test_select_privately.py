@@ -55,10 +55,11 @@ def test_one_of_them_is_given_back(private: bool) -> None:
     table, trace = people(seed=100 + private), Trace()
     db = (jostle.protect if private else jostle.rehearse)(table, epsilon=2, trace=trace)
     model = SelectPrivately(among=ALL)(db, epsilon=2)
-    (chosen,) = [record for record in trace.records if isinstance(record, Chosen)]
+    *own, chosen = [record for record in trace.records if isinstance(record, Chosen)]
     ((taken, times),) = chosen.taken
 
     assert times == 1
+    assert all(f"/{taken}/" in record.site for record in own), "what the others chose inside themselves is unseen"
     assert taken in ALL
     assert taken in model.made_by
     assert "epsilon 2 under add_remove" in model.privacy
