@@ -158,7 +158,7 @@ def ones_of(block: Block, schema: Schema, most: int) -> Iterator[tuple[NDArray[n
             full = int(np.searchsorted(bits.ends, bits.ends[start] + ONES_AT_ONCE, side="right")) - 1
             stop = min(stop, max(start + 1, full))
         rows, places = _between(block, columns, bits, start, stop)
-        if len(columns) + (0 if bits is None else ONES_AT_ONCE) > most:
+        if most_ones(schema) > most:
             kept = _sampled(rows - start, places, stop - start, most)
             rows, places = rows[kept], places[kept]
         yield rows, places

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
@@ -84,11 +85,31 @@ def _bits(matrix: Any, schema: Schema) -> Bits:
             fix="declare one word per column",
         )
     rows = matrix.tocsr()
-    if not rows.has_canonical_format or (rows.nnz and not rows.data.all()):
+    try:
+        rows.check_format(full_check=True)
+    except ValueError:
+        raise TableError(
+            "the matrix's numbers do not fit each other",
+            why="the columns it names are not all there, or its rows do not begin where others end",
+            fix="make it anew of the numbers it came from",
+        ) from None
+    if not _rises(rows.indices, rows.indptr) or (rows.nnz and not rows.data.all()):
         rows = rows.copy()
+        rows.has_canonical_format = rows.has_sorted_indices = False
         rows.sum_duplicates()
         rows.eliminate_zeros()
     return Bits(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), schema.features)
+
+
+def _rises(indices: NDArray[Any], indptr: NDArray[Any]) -> bool:
+    """Whether each row has its columns in rising order, none of them twice.
+
+    What the matrix says of itself may be older than its numbers, and a feature that a row had twice would count twice.
+    """
+    rises = np.diff(indices) > 0
+    begins = indptr[1:-1]
+    rises[begins[(begins > 0) & (begins < len(indices))] - 1] = True
+    return bool(rises.all())
 
 
 def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:

@@ -21,7 +21,7 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
 from jostle.tables.engines import MemorySource, NarrowedSource
-from jostle.tables.feature_sums import FeatureSums, feature_count, feature_list, most_ones
+from jostle.tables.feature_sums import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
@@ -130,6 +130,36 @@ def test_a_record_keeps_some_of_its_features_and_another_record_other_ones() -> 
         assert set(np.flatnonzero(found)) <= set(words.tolist())
         kept += found
     assert kept.max() < 20  # of 5 expected: no feature is preferred
+
+
+def test_a_record_of_more_features_than_are_read_at_once_keeps_no_more_than_it_may() -> None:
+    count = ONES_AT_ONCE + 20
+    schema = Schema({"label": Categorical(["a"])}, label="label", features=SparseFeatures("t", buckets=count))
+    matrix = sparse.csr_array(np.ones((1, count)))
+    table = Table.from_matrix(matrix, pa.table({"label": ["a"]}), schema)
+    for most in (ONES_AT_ONCE, ONES_AT_ONCE + 10):
+        kernel = FeatureSums(((1,),), most)
+        assert sum(tally(table, kernel)) == kernel.bound(schema) == most
+
+
+@pytest.mark.parametrize("columns", [[1, 1, 2], [2, 1, 1]])
+def test_a_feature_counts_once_though_the_matrix_has_it_twice(columns: list[int]) -> None:
+    matrix: Any = sparse.csr_array((np.ones(3), np.array(columns), np.array([0, 3, 3])), shape=(2, 3))
+    matrix.has_canonical_format = True  # as it may say of itself when it was changed in place
+    told = tally(Table.from_matrix(matrix, pa.table({"label": ["ham", "ham"]}), WORDS_ONLY), FeatureSums(((1, 1),), 9))
+    assert told == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "ends"), [([0, 3], [0, 2, 2]), ([0, -1], [0, 2, 2]), ([0, 1], [0, 2, 1]), ([0, 1], [0, 9, 2])]
+)
+def test_a_matrix_whose_numbers_do_not_fit_each_other_is_refused_when_it_is_opened(
+    columns: list[int], ends: list[int]
+) -> None:
+    matrix: Any = sparse.csr_array((2, 3))
+    matrix.data, matrix.indices, matrix.indptr = np.ones(2), np.array(columns), np.array(ends)
+    with pytest.raises(TableError, match="do not fit each other"):
+        Table.from_matrix(matrix, pa.table({"label": ["ham", "ham"]}), WORDS_ONLY)
 
 
 def test_a_long_table_is_read_some_ones_at_a_time() -> None:
