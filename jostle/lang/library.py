@@ -307,8 +307,10 @@ def literals() -> str:
         "",
     ]
     for kind, names in named.items():
-        listed = "".join(f"    {json.dumps(name)},\n" for name in names)
-        lines.append(f"{kind}: TypeAlias = Literal[\n{listed}]")
+        # One name stands on the line, as ruff has it.
+        many = "\n" + "".join(f"    {json.dumps(name)},\n" for name in names)
+        listed = many if len(names) > 1 else json.dumps(names[0])
+        lines.append(f"{kind}: TypeAlias = Literal[{listed}]")
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["ClassifierName", "GridName", "PublisherName", "SelectorName"]
+__all__ = ["ClassifierName", "EvaluatorName", "GridName", "PublisherName", "SelectorName"]
 
 ClassifierName: TypeAlias = Literal[
     "AccuracyFirst",
@@ -29,6 +29,7 @@ ClassifierName: TypeAlias = Literal[
     "SelectPrivately",
     "SuLQID3",
 ]
+EvaluatorName: TypeAlias = Literal["PriROC"]
 GridName: TypeAlias = Literal[
     "AHP",
     "AdaptiveGrid",

@@ -8,11 +8,12 @@ from typing import Any, overload
 
 from jostle.errors import OptionError
 from jostle.options.base import Option, is_built_in, registered
-from jostle.options.literals import ClassifierName, GridName, PublisherName, SelectorName
+from jostle.options.literals import ClassifierName, EvaluatorName, GridName, PublisherName, SelectorName
 from jostle.options.written import made, name_in
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
+from jostle.tasks.evaluation.curve import RocCurve
 from jostle.tasks.publishing.published import Published
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
 from jostle.tasks.selection.selected import SelectedFeatures
@@ -64,6 +65,8 @@ def get(name: GridName) -> Option[Estimate | SparseEstimate]: ...
 def get(name: PublisherName) -> Option[Published]: ...
 @overload
 def get(name: SelectorName) -> Option[SelectedFeatures]: ...
+@overload
+def get(name: EvaluatorName) -> Option[RocCurve]: ...
 @overload
 def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
 @overload

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args, get_overloads, get_type_hints
 
 import pytest
 
 import jostle
 from jostle.errors import OptionError
 from jostle.lang.library import LITERALS, literals
+from jostle.options.registry import built_in, get
 from jostle.tasks import CLASSIFICATION, RANGES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from jostle.choice.makers.maker import ChoiceMaker
     from jostle.options import Option
     from jostle.tasks.classification import Model
+    from jostle.tasks.evaluation import RocCurve
     from jostle.tasks.publishing import Published
     from jostle.tasks.ranges import Estimate, SparseEstimate
     from jostle.tasks.selection import SelectedFeatures
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
         assert_type(jostle.pretrained("ranges-2d")(db, epsilon=1), Estimate | SparseEstimate)
         assert_type(jostle.pretrained("publishing")(db, epsilon=1), Published)
         assert_type(jostle.pretrained("selection")(db, epsilon=1), SelectedFeatures)
+        assert_type(jostle.options.get("Peeling")(db, epsilon=1), SelectedFeatures)
+        assert_type(jostle.options.get("PriROC")(db, epsilon=1), RocCurve)
         trees = [jostle.options.get("PooledTree"), jostle.options.get("JostledTree")]
         assert_type(jostle.MkChoiceMaker(among=trees)(db, epsilon=1), Model)
         jostle.options.get("PooledTree")(db, epsilon=1).prdict  # type: ignore[attr-defined]  # noqa: B018 - as it is found
@@ -49,6 +53,15 @@ if TYPE_CHECKING:
 def test_the_names_that_type_checkers_know_are_those_of_today() -> None:
     """Made anew by python -m jostle.lang.library."""
     assert LITERALS.read_text("utf-8") == literals()
+
+
+def test_type_checkers_know_what_every_built_in_option_gives_back() -> None:
+    """By an overload of `get` for the names of each task's."""
+    known = {get_args(get_type_hints(each)["name"]): get_type_hints(each)["return"] for each in get_overloads(get)}
+    for kind in built_in():
+        (given,) = (given for names, given in known.items() if kind.__name__ in names)
+        (answer,) = get_args(given)
+        assert set(get_args(answer) or (answer,)) == set(kind.task.answers), kind.__name__
 
 
 def test_an_option_of_another_task_is_refused() -> None:

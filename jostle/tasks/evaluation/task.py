@@ -50,6 +50,7 @@ EVALUATION: Task[RocCurve] = register(
         name="evaluation",
         does="draws a ROC curve",
         modules=("evaluation",),
+        named="EvaluatorName",
         answers=(RocCurve,),
         gives="a ROC curve",
         asked={"scores": object, "positive": str},
