@@ -16,6 +16,8 @@ from jostle.errors import ChoiceError
 from jostle.visible import aligned
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from jostle.choice.makers.evaluate import Evaluation
 
 __all__ = ["app", "evaluate"]
@@ -59,8 +61,8 @@ def evaluate(  # noqa: PLR0917 - a command's options
         return
     _ = chosen.trained  # what it has to learn first has a progress of its own
     try:
-        with shown.stage("evaluating", None) as said:
-            found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers, progress=said.at)
+        with shown.stage("evaluating", None) as going:
+            found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers, progress=going.at)
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
@@ -72,10 +74,11 @@ def evaluate(  # noqa: PLR0917 - a command's options
             f"little: {_some(found.seen_before)}",
             err=True,
         )
+    said = _sentences(found, chosen.trained.share)
     if json_ is None:
-        _print_evaluation(found)
+        _print_evaluation(found, said)
         return
-    _write_json({"program": program, **found.as_data()}, json_, _sentences(found))
+    _write_json({"program": program, **found.as_data()}, json_, said)
 
 
 def _evaluate_labels(  # noqa: PLR0917 - a command's options
@@ -125,25 +128,31 @@ def _compared(found: Evaluation) -> str:
     )
 
 
-def _sentences(found: Evaluation) -> str:
-    """What the figures say of choosing."""
+def _sentences(found: Evaluation, spent: Fraction) -> str:
+    """What the figures say of choosing, a share of the budget being spent on looks."""
     from jostle.choice.learning.regret import verdict  # noqa: PLC0415 - commands load what they need
 
     figures, best = found.figures, found.single_best
-    ran = {name for cell in found.cells for name in cell.chosen}
-    said = f"the maker ran {best} everywhere" if ran == {best} else verdict(figures, best)
+    beside = (
+        f"its loss is over {figures.regret_p95:.2f} times hindsight's in one cell of 20, and "
+        f"{figures.regret_max:.2f} times at most"
+    )
+    worse = f"it is more than 2% worse than always {best} in {figures.worse_share:.0%} of {figures.cells} cells"
+    if {name for cell in found.cells for name in cell.chosen} != {best}:
+        return f"{verdict(figures, best)}; {beside}; {worse}"
+    if spent:
+        return f"the maker ran {best} everywhere, with what looks left of the budget; {beside}; {worse}"
     return (
-        f"{said}; its loss is over {figures.regret_p95:.2f} times hindsight's in one cell of 20, and "
-        f"{figures.regret_max:.2f} times at most; it is more than 2% worse than always {best} in "
-        f"{figures.worse_share:.0%} of {figures.cells} cells"
+        f"the maker ran {best} everywhere, and spent nothing on choosing: it differs from always {best} by noise "
+        f"alone, which each run has of its own; {beside}"
     )
 
 
-def _print_evaluation(found: Evaluation) -> None:
+def _print_evaluation(found: Evaluation, said: str) -> None:
     numbers = ("maker", "hindsight", f"always {found.single_best}", "regret")
     table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
     echo_lines(f"\n{_compared(found)}\n")
-    headline(_sentences(found))
+    headline(said)
 
 
 def _row(cell: Any) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ Program = Annotated[
     str,
     typer.Argument(
         help="A .jst or .py file with a maker or labelled choices, or a maker that came with Jostle: "
-        '"classification", "ranges-1d", "ranges-2d", "publishing", "selection".'
+        '"classification", "classification-auc", "ranges-1d", "ranges-2d", "publishing", "selection", "selection-auc".'
     ),
 ]
 Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]

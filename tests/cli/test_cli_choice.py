@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from small import table, tables
 import jostle
 from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.choice.makers.trained import Trained
 from jostle.cli import main
-from jostle.cli.trainable import spread
+from jostle.cli.trainable import Program, spread
 from jostle.corpora.specs import TableSpec
 from jostle.corpora.subsamples import default_jobs
 from jostle.programs import load_maker
@@ -217,6 +219,23 @@ def test_evaluate_prints_a_table_or_json(
     assert "several choice makers" in json.loads(capsys.readouterr().out)["error"]["title"]
 
 
+def test_that_a_maker_and_the_option_it_always_runs_differ_by_noise_alone_is_said(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their losses differ, and the reader would wonder why."""
+    given = (program, "--maker", "other")
+    assert run(monkeypatch, "train", *given, "--engine", "threads", "--repeats", 2, "--judge", databases) == 1
+    assert "has the same rows as t1" in capsys.readouterr().err
+    (databases / "t1.csv.gz").unlink()
+    assert run(monkeypatch, "train", *given, "--engine", "threads", "--repeats", 2, "--judge", databases) == 0
+    assert "so the maker runs that, and the two differ by noise alone" in " ".join(capsys.readouterr().out.split())
+    assert run(monkeypatch, "evaluate", *given, "--databases", databases, "--epsilon", "1", "--workers", 1) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the maker ran Majority everywhere, and spent nothing on choosing" in said
+    assert "it differs from always Majority by noise alone" in said
+    assert "worse than always" not in said
+
+
 def test_formulas_are_printed_where_they_are_asked_for(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,6 +247,12 @@ def test_formulas_are_printed_where_they_are_asked_for(
     for name in ("Majority", "NaiveBayes"):
         assert f"# In the class of {name}:" in said
     assert said.count("        return exp(min(max(") == 2
+
+
+def test_help_names_every_maker_that_came_with_jostle() -> None:
+    """It is written down: whoever asks for help does not wait for makers to be loaded."""
+    _, argument = get_args(Program)
+    assert set(re.findall(r'"(.+?)"', argument.help)) == set(SHIPPED)
 
 
 def test_values_after_one_flag_end_where_something_else_begins() -> None:

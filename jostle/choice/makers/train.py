@@ -128,7 +128,7 @@ class Learned:
         ]
         said = verdict(judged.figures, best)
         if not self._chooses:
-            said = f"nothing beat always {best} in learning, so the maker runs that"
+            said = f"nothing beat always {best} in learning, so the maker runs that, and the two differ by noise alone"
         return [
             "mean loss of the maker, of always running one Option, and of the best Option of each case in hindsight:",
             aligned([head, *(_row(*each) for each in rows)]),
