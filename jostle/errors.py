@@ -22,6 +22,7 @@ __all__ = [
     "EventError",
     "ExpressionError",
     "FewRowsWarning",
+    "FoldsWarning",
     "JostleError",
     "Label",
     "NoiseError",
@@ -191,6 +192,10 @@ class AnswerError(OptionError):
 
 class FewRowsWarning(UserWarning):
     """Rows times epsilon are too few for what is asked: what comes out will be mostly noise."""
+
+
+class FoldsWarning(UserWarning):
+    """Private rows are cut into folds in a way in which one row that comes or goes moves others to other folds."""
 
 
 class ProbeError(JostleError, RuntimeError):

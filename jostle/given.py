@@ -22,11 +22,11 @@ def given_as(given: object, kind: type[Any], wanted: str, *, fix: str, error: ty
     raise error(f"{described(given)} is given where {wanted} is wanted", fix=fix)
 
 
-def given_flag(given: object, name: str, *, error: type[JostleError]) -> bool:
+def given_flag(given: object, name: str, *, error: type[JostleError], fix: str | None = None) -> bool:
     """True or False, numpy's as well; refuse what is neither."""
     if type(given).__name__ in {"bool", "bool_"}:
         return bool(given)
-    raise error(f"{name} is {described(given)}, not True or False", fix=f"{name}=True")
+    raise error(f"{name} is {described(given)}, not True or False", fix=fix or f"{name}=True")
 
 
 def given_items(given: object, wanted: str, *, fix: str, error: type[JostleError]) -> tuple[Any, ...]:

@@ -7,15 +7,17 @@ and show the outcome as it is. Nothing but the call says that this is about to h
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from types import FrameType
 
 from attrs import frozen
 from sklearn.metrics._scorer import _BaseScorer
 
-from jostle.errors import PrivateDataError
+from jostle.errors import FoldsWarning, PrivateDataError
+from jostle.tables.schema import Neighbours
 
-__all__ = ["SCORING", "VALIDATION", "Caller", "calling", "refuse", "refuse_fitting"]
+__all__ = ["SCORING", "SHUFFLING", "VALIDATION", "Caller", "calling", "refuse", "refuse_fitting", "warn_of_folds"]
 
 
 @frozen
@@ -36,6 +38,13 @@ VALIDATION = Caller(
 )
 """What cuts rows into parts, and predicts those that are held out: of a model that it fitted, private ones."""
 SCORING = (Caller("sklearn.metrics._scorer", "a score of scikit-learn's is computed without noise", OWN_SCORE),)
+MIXED = "what is shuffled from row to row makes rows of several people, and each person is in several of them"
+SHUFFLING = (Caller("sklearn.inspection._permutation_importance", MIXED, "importances of public rows"),)
+SPLITTERS = "sklearn.model_selection._split"
+SAYS_ITSELF = {"PredefinedSplit", "_CVIterableWrapper"}
+"""Splitters that do as they are told: where a row goes is for whoever wrote it down."""
+BY_PLACE = {"KFold", "LeaveOneOut", "LeavePOut", "RepeatedKFold", "ShuffleSplit", "TimeSeriesSplit"}
+"""Splitters that go by a row's place and by how many rows there are, and by nothing that is in them."""
 FITTING = (
     Caller(
         "sklearn.calibration",
@@ -68,10 +77,32 @@ def refuse_fitting() -> None:
     for module, frame in _frames():
         if module == VALIDATION.module and frame.f_code.co_name == "_fit_and_predict":
             raise _refusal(VALIDATION)
+        if module == VALIDATION.module and frame.f_code.co_name == "permutation_test_score":
+            raise _refusal(Caller(module, MIXED, OWN_SCORE))
         scorer = frame.f_locals.get("scorer") if module == VALIDATION.module else None
         scorers = getattr(scorer, "_scorers", {"": scorer}).values()  # several, by name
         if any(isinstance(each, _BaseScorer) for each in scorers):
             raise _refusal(SCORING[0])
+
+
+def warn_of_folds(neighbours: Neighbours) -> None:
+    """Warn if scikit-learn cuts rows into folds where neighbouring tables differ in more than the one row.
+
+    It goes on all the same: of what each fit was given, the charge bounds what it says.
+    """
+    for module, frame in _frames():
+        kind = type(frame.f_locals.get("cv")) if module.startswith("sklearn.") else object
+        if kind.__module__ != SPLITTERS or kind.__name__ in SAYS_ITSELF:
+            continue
+        if neighbours == "add_remove" or kind.__name__ not in BY_PLACE:
+            warnings.warn(
+                f"{kind.__name__} moves other rows to other folds where one row comes or goes: what is charged bounds "
+                "what each fit says of the rows that it was given, and not what all of them say of the table. "
+                "cv=PrivateFolds(5) moves none",
+                FoldsWarning,
+                stacklevel=3,
+            )
+        return
 
 
 def _frames() -> Iterator[tuple[str, FrameType]]:

@@ -24,7 +24,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.sklearn.callers import SCORING, VALIDATION, calling, refuse, refuse_fitting
+from jostle.sklearn.callers import SCORING, SHUFFLING, VALIDATION, calling, refuse, refuse_fitting, warn_of_folds
 from jostle.sklearn.labels import Labels, kind_of, labels_of
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
@@ -119,6 +119,9 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             TableError: the rows cannot be read by the schema.
         """
         option, epsilon = self._option(), epsilon_amount(self.epsilon)
+        if self.schema is not None:  # what a score would be refused for is refused before a fit is paid for
+            self._of_curve(len(self._declared().classes))
+        self._score_epsilon()
         self._in_parts = calling(VALIDATION) is not None
         db, labels = self._probe(X, y, epsilon)
         self.model_ = option(db, epsilon=epsilon)
@@ -152,7 +155,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             TableError: the rows have other columns than those it was fitted on.
         """
         check_is_fitted(self)
-        if not self.public:
+        if not self._anybodys:
             refuse(*SCORING, *((VALIDATION,) if self._in_parts else ()))
         inferred = self.schema is None
         columns = self._validated(X) if inferred else feature_columns(X, self.model_.schema.attributes)
@@ -171,23 +174,21 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             y: a label for each.
 
         Raises:
+            PrivateDataError: scikit-learn asks with rows that it shuffled.
             BudgetError: less is left than a score costs.
             TableError: the rows cannot be read by the schema.
         """
         check_is_fitted(self)
-        if self.scored_by not in get_args(ScoredBy):
-            raise OptionError(f"scored_by is {shown(self.scored_by)}", fix='scored_by="accuracy" or "auc"')
-        of_curve = self.scored_by == "auc"
-        if self.public:
+        of_curve, epsilon = self._of_curve(len(self.classes_)), self._score_epsilon()
+        if self._anybodys:
             if self.schema is not None:  # what was opened as private is refused
                 rehearse(Table.from_features(X, y, self._schema_of(X)))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             right = self.predict(X) == np.asarray(y)
             return float(np.mean(right)) if np.size(right) else float("nan")
-        given = SCORE_SHARE * epsilon_amount(self.epsilon) if self.score_epsilon is None else self.score_epsilon
-        epsilon = epsilon_amount(given, "score_epsilon")
         kernel = None if of_curve else hits_of(self.model_, misses=True)
+        refuse(*SHUFFLING)
         db = self._opened(X, y, self._schema_of(X))
         if kernel is None:
             return float(PriROC()(db, self.model_, epsilon=epsilon).auc)
@@ -209,6 +210,23 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             )
         return given
 
+    def _of_curve(self, classes: int) -> bool:
+        """Whether a score is the area under the ROC curve; refuse what is no score of so many classes."""
+        if not isinstance(self.scored_by, str) or self.scored_by not in get_args(ScoredBy):
+            raise OptionError(f"scored_by is {shown(self.scored_by)}", fix='scored_by="accuracy" or "auc"')
+        if self.scored_by == "auc" and classes != 2:
+            raise OptionError(
+                f"scored_by is 'auc', and the label has {classes} classes",
+                why="a curve tells one class from one other",
+                fix='scored_by="accuracy"; jostle.private_roc_auc(db, model, positive="...") tells one from all others',
+            )
+        return self.scored_by == "auc"
+
+    def _score_epsilon(self) -> Fraction:
+        """What a score costs."""
+        given = SCORE_SHARE * epsilon_amount(self.epsilon) if self.score_epsilon is None else self.score_epsilon
+        return epsilon_amount(given, "score_epsilon")
+
     def _schema_of(self, X: Any) -> Schema:
         """The schema that was given, or what it says of the columns that X has, where these are asked for."""
         if self.columns not in get_args(Columns):
@@ -222,12 +240,14 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
     def _probe(self, X: Any, y: Any, epsilon: Fraction) -> tuple[Probe, Labels]:
         """A probe on the rows, and the classes: those declared or, without a schema, those that public rows have."""
-        if self.public and self.schema is None:
+        if self._anybodys and self.schema is None:
             rows = self._inferred(X, y, epsilon)
             return rows.db, Labels(rows.classes, label_codes({rows.label: rows.classes}, rows.db.schema))
-        if not self.public:
+        if not self._anybodys:
             refuse_fitting()
         schema = self._schema_of(X)
+        if not self._anybodys:
+            warn_of_folds(schema.neighbours)
         found = self._opened(X, y, schema), labels_of(schema, kind_of(y))
         self._known_by(schema.attributes, X)
         return found

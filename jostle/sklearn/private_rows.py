@@ -16,7 +16,8 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from jostle.errors import BudgetError, PrivateDataError, SchemaError
+from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError
+from jostle.given import given_flag
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.opening import account_of_parts, recognise, rehearse
@@ -55,7 +56,12 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def account(self) -> Account | None:
         """The promise for private rows, what is spent and left; None where nothing was promised yet."""
-        return None if self.public else account_of_parts(self.vault, self._declared())
+        return None if self._anybodys else account_of_parts(self.vault, self._declared())
+
+    @property
+    def _anybodys(self) -> bool:
+        """Whether anybody may see the rows; a text that says no is no answer, and is refused."""
+        return given_flag(self.public, "public", error=OptionError, fix="public=False, or leave it out")
 
     def _declared(self) -> Schema:
         """The schema that was given; refuse to go without one."""
@@ -82,7 +88,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _opened(self, X: Any, y: Any, schema: Schema) -> Probe:
         """A probe on private rows, which pays from the one budget; on public ones, if they are said to be."""
-        if self.public:
+        if self._anybodys:
             return rehearse(Table.from_features(X, y, schema), epsilon=epsilon_amount(self.epsilon), seed=self._seed())
         if self.random_state is not None:
             raise PrivateDataError(

@@ -155,14 +155,14 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         return option
 
     def _probe(self, X: Any, y: Any) -> Probe:
-        if self.public and self.schema is None:
+        if self._anybodys and self.schema is None:
             db = self._inferred(X, y, epsilon_amount(self.epsilon)).db
             if len(db.schema.classes) < 2:
                 raise OptionError(
                     "all rows are of one class", why="nothing tells it", fix="rows of two classes or more"
                 )
             return db
-        if not self.public:
+        if not self._anybodys:
             refuse_fitting()
         schema = self._declared()
         db = self._opened(X, y, schema)

@@ -12,24 +12,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from numpy.typing import NDArray
 from processes import ran
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
 from sklearn.metrics import RocCurveDisplay, accuracy_score, get_scorer, make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    permutation_test_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from jostle import Categorical, Numeric, Schema, Table, options, protect, rehearse
-from jostle.errors import BudgetError, OptionError, PrivateDataError, ProbeError, SchemaError, TableError
+from jostle.errors import (
+    AmountError,
+    BudgetError,
+    FoldsWarning,
+    OptionError,
+    PrivateDataError,
+    ProbeError,
+    SchemaError,
+    TableError,
+)
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
-from jostle.sklearn import PrivateClassifier, PrivateFolds, private_rows
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds, private_rows
 
 ROWS = 600
 SCHEMA = Schema(
@@ -251,6 +270,47 @@ def test_what_scikit_learn_would_compute_of_private_rows_is_refused(tmp_path: Pa
     assert cross_val_score(clf, X, y, cv=folds, scoring=private, error_score="raise").shape == (3,)
 
 
+def test_rows_that_scikit_learn_shuffled_are_refused_before_they_are_paid_for(tmp_path: Path) -> None:
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
+    with pytest.raises(PrivateDataError, match="made for private rows"):
+        permutation_test_score(clf, X, y, cv=PrivateFolds(3))
+    assert clf.account() is None
+    fitted = clf.fit(X, y).account()
+    with pytest.raises(PrivateDataError, match="made for private rows"):
+        permutation_importance(clf, X, y)
+    assert clf.account() == fitted
+
+
+@pytest.mark.parametrize(
+    ("cv", "neighbours", "warned"),
+    [
+        (3, "add_remove", "StratifiedKFold moves other rows"),
+        (3, "replace_one", "StratifiedKFold moves other rows"),
+        (KFold(3), "add_remove", "KFold moves other rows"),
+        (ShuffleSplit(3, random_state=1), "add_remove", "ShuffleSplit moves other rows"),
+        (KFold(3), "replace_one", None),
+        (PrivateFolds(3), "add_remove", None),
+        ([(np.arange(300), np.arange(300, 600))], "add_remove", None),
+    ],
+)
+def test_folds_that_one_row_moves_others_between_are_warned_of(cv: Any, neighbours: Any, warned: str | None) -> None:
+    X, y = people()
+    schema = evolve(SCHEMA, neighbours=neighbours)
+    clf = PrivateClassifier("NaiveBayes", 1, schema, promise=50)
+    runs: tuple[Callable[[], Any], ...] = (
+        lambda: cross_val_score(clf, X, y, cv=cv, error_score="raise"),
+        lambda: GridSearchCV(make_pipeline(clf), {}, cv=cv, error_score="raise").fit(X, y),
+    )
+    for run in runs:
+        if warned is None:
+            run()
+        else:
+            with pytest.warns(FoldsWarning, match=warned):
+                run()
+    cross_val_score(PrivateClassifier("NaiveBayes", 1, SCHEMA, public=True), *people(300, seed=1), cv=3)
+
+
 def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
     """What is fitted on private rows may be looked at on public ones, by whoever says which these are."""
     X, y = numbers()
@@ -381,6 +441,39 @@ def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None
     assert (public.score(rows, y[:500]), public.score(rows, 1 - y[:500])) == (1, 0)
     with pytest.raises(OptionError, match="scored_by is 'f1'"):
         public.set_params(scored_by="f1").score(rows, y[:500])
+
+
+@pytest.mark.parametrize("said", ["no", "False", None, 0, 1, []])
+def test_rows_are_public_where_that_is_said_and_no_other_way(said: Any) -> None:
+    """What Python takes for true, such as "no", would open private rows without noise in their scores."""
+    X, y = people()
+    for estimator in (PrivateClassifier("NaiveBayes", schema=SCHEMA), PrivateFeatureSelector(schema=SCHEMA)):
+        with pytest.raises(OptionError, match="not True or False"):
+            estimator.set_params(public=said).fit(X, y)
+        with pytest.raises(OptionError, match="not True or False"):
+            estimator.account()
+        assert estimator.set_params(public=False).account() is None
+    assert PrivateClassifier("NaiveBayes", schema=SCHEMA).set_params(public=np.True_).fit(X, y).account() is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"scored_by": "f1"}, OptionError, "scored_by is 'f1'"),
+        ({"scored_by": ["auc"]}, OptionError, "scored_by is"),
+        ({"scored_by": "auc"}, OptionError, "the label has 3 classes"),
+        ({"score_epsilon": -1}, AmountError, "score_epsilon is -1"),
+        ({"score_epsilon": "some"}, AmountError, "score_epsilon is 'some'"),
+    ],
+)
+def test_what_a_score_is_refused_for_is_refused_before_a_fit_is_paid_for(
+    wrong: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", schema=SCHEMA, promise=9, **wrong)
+    with pytest.raises(error, match=said):
+        clf.fit(X, y)
+    assert clf.account() is None
 
 
 def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
