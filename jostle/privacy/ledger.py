@@ -209,8 +209,8 @@ class Ledger:
             left = self._promise - self._spent - kept
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
-                why=f"the promise, fixed before the run, is epsilon {show_amount(self._promise)}",
-                fix="ask for less, or fix a larger promise before the first question",
+                why=f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
+                fix="ask for less, or promise more: before the first question, or by jostle vault raise",
                 requested=amount,
                 left=left,
                 promise=self._promise,

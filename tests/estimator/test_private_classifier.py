@@ -399,6 +399,9 @@ def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None
     PrivateClassifier("Majority", 0.75, SCHEMA).fit(X[:400], y[:400])
     with pytest.raises(BudgetError, match=r"but 0\.25 is left"):
         db.count("0.5")
+    with pytest.raises(BudgetError, match=r"0\.25 is left\n  why: all that may be spent here") as refusal:
+        PrivateClassifier("Majority", "0.5", SCHEMA).fit(X[:400], y[:400])
+    assert "promise" not in str(refusal.value.why)  # of which this is what was left
 
 
 def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refused(tmp_path: Path) -> None:
