@@ -26,7 +26,10 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 
-__all__ = ["Option", "changes", "check_probe", "forget", "is_built_in", "option", "own", "registered"]
+__all__ = ["ELSEWHERE", "Option", "changes", "check_probe", "forget", "is_built_in", "option", "own", "registered"]
+
+ELSEWHERE = "declare it otherwise in the schema, or take another Option: `jostle options` lists them"
+"""What to do where public facts say that an Option does not run."""
 
 
 class Option(ABC, Generic[Answer]):
@@ -133,7 +136,7 @@ class Option(ABC, Generic[Answer]):
         check_probe(db, self.name)
         schema = db.schema
         if reason := self.refuses(schema):
-            raise OptionError(f"{self.name} does not run here: {reason}")
+            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:

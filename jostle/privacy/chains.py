@@ -101,6 +101,21 @@ class Chain:
             )
         return Refined((*self.levels, epsilon))
 
+    def too_little(self, refusal: BudgetError, epsilon: Fraction) -> BudgetError:
+        """The refusal of one more release for want of budget, by the epsilon that was asked for."""
+        more, left = refusal.requested, refusal.left
+        if more is None or left is None:
+            return refusal
+        return BudgetError(
+            f"an answer at epsilon {show_amount(self.levels[-1])} is to be refined to {show_amount(epsilon)}, "
+            f"but {show_amount(left)} is left",
+            why=f"what it costs beyond the last is {show_amount(more)}; {refusal.why}",
+            fix=f"epsilon={show_amount(epsilon - more + left)} at most" if left else refusal.fix,
+            requested=more,
+            left=left,
+            promise=refusal.promise,
+        )
+
     def scales(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """The scale of the next release's noise, and that of the wait between both (see `Noise.less_laplace`)."""
         scale = self.mechanism.scale(self.schema, epsilon)

@@ -77,6 +77,8 @@ class Ledger:
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
         self._items: list[Charge | _Group | _Reservation] = []
+        self._settled = False
+        """Whether it was a reservation's, and that is over."""
 
     @property
     def promise(self) -> Fraction | None:
@@ -186,6 +188,7 @@ class Ledger:
                 raise BudgetError(
                     "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
                 )
+            self._settled = True
             self._promise = fresh(self._spent)  # before it is let go: whoever is interrupted here spends no more
             held.close()
         return held.above
@@ -209,8 +212,12 @@ class Ledger:
             left = self._promise - self._spent - kept
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
-                why=f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
-                fix="ask for less, or promise more: before the first question, or by jostle vault raise",
+                why=f"what was reserved is settled, at epsilon {show_amount(self._promise)}"
+                if self._settled
+                else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
+                fix="ask the probe that it was reserved on, or reserve anew"
+                if self._settled
+                else "ask for less, or promise more: before the first question, or by jostle vault raise",
                 requested=amount,
                 left=left,
                 promise=self._promise,

@@ -223,7 +223,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
             raise ProbeError(
                 "these are parts of an answer, or in another shape",
                 why="what noise there is was said of the answer",
-                fix="ask the answer itself: db.histogram(...).interval(0.95)",
+                fix="ask the answer itself, as it was given: answer.interval(0.95), answer.refine(epsilon=...)",
             )
 
     def __reduce__(self) -> Any:

@@ -164,8 +164,10 @@ class Room:
                 check_scale(each)
             more = epsilon - chain.levels[-1]
             line = self._spend(lambda: self.ledger.extend(chain.line, event, site), site, type(event).__name__, more)
-        except JostleError:
+        except JostleError as refusal:
             self.chains.put_back(number, chain)
+            if isinstance(refusal, BudgetError):
+                raise chain.too_little(refusal, epsilon) from None
             raise
         finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise))
         found, released = finer.refinable(self.chains.add(finer)), finer.released

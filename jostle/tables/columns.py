@@ -132,7 +132,7 @@ class Categorical:
             raise SchemaError("a categorical column has no values", fix='values=["no", "yes"]')
         if len(set(self.values)) != len(self.values):
             twice = next(value for value in self.values if self.values.count(value) > 1)
-            raise SchemaError(f"the value {shown(twice)} is declared twice")
+            raise SchemaError(f"the value {shown(twice)} is declared twice", fix="declare it once")
         _check_policy("outside", self.outside, OutsideCategorical)
         _check_policy("missing", self.missing, MissingPolicy)
         for value in self.values:
@@ -200,7 +200,12 @@ class Numeric:
         _check_number("low", self.low, "low=0")
         _check_number("high", self.high, "high=100")
         if not float(self.low) < float(self.high):
-            raise SchemaError(f"low={self.low} is not below high={self.high}")
+            swapped = float(self.low) > float(self.high)
+            raise SchemaError(
+                f"low={self.low} is not below high={self.high}",
+                why="numbers lie between bounds that are public",
+                fix=f"low={self.high}, high={self.low}" if swapped else f"a larger high than {self.high}",
+            )
         if self.edges:
             self._check_edges()
             object.__setattr__(self, "edges", tuple(map(float, self.edges)))

@@ -99,12 +99,16 @@ class SparseFeatures:
             )
         if len(set(self.words)) != len(self.words):
             twice = next(word for word in self.words if self.words.count(word) > 1)
-            raise SchemaError(f"the word {shown(twice)} is declared twice")
-        if not 2 <= self.size <= MOST_FEATURES:
+            raise SchemaError(f"the word {shown(twice)} is declared twice", fix="declare it once")
+        if self.size == 1:
             raise SchemaError(
-                f"{self.size:,} features are declared, but 2 to 2**22 can be",
-                why="with one alone, there is nothing to select from" if self.size == 1 else "",
-                fix="declare more words" if self.size == 1 else "put words in fewer buckets",
+                "one feature is declared, but 2 to 2**22 can be",
+                why="with one alone, there is nothing to select from",
+                fix="declare more words" if self.words else "a larger number of buckets, such as 4096",
+            )
+        if self.size > MOST_FEATURES:
+            raise SchemaError(
+                f"{self.size:,} features are declared, but 2 to 2**22 can be", fix="put words in fewer buckets"
             )
         last = self.words or tuple(f"#{bucket}" for bucket in range(self.buckets))
         object.__setattr__(self, "names", tuple(f"{self.column}={word}" for word in last))

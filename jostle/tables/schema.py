@@ -118,7 +118,7 @@ class Schema:
             raise SchemaError("a schema has no columns", fix='{"age": Numeric(0, 100)}')
         if len(self._by_name) != len(self.columns):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise SchemaError(f"the column {shown(twice)} is declared twice")
+            raise SchemaError(f"the column {shown(twice)} is declared twice", fix="declare it once")
         if self.label is not None and (not isinstance(self.label, str) or self.label not in self._by_name):
             raise SchemaError(
                 f"the label {shown(self.label)} is not a column", fix="name a categorical column as label"
@@ -152,7 +152,7 @@ class Schema:
             object.__setattr__(self, "_by_name", MappingProxyType(dict(self.columns)))
         names = (*self.identifiers, *self._by_name)
         if twice := next((name for name in self.identifiers if names.count(name) > 1), None):
-            raise SchemaError(f"the column {shown(twice)} is declared twice")
+            raise SchemaError(f"the column {shown(twice)} is declared twice", fix="declare it once")
 
     def _check_features(self) -> None:
         if not isinstance(self.features, SparseFeatures | None):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from enumeration import exponential
 from goodness import FALSE_ALARM, fit_laplace, fit_outcomes
 from hypothesis import given
@@ -314,6 +315,27 @@ def test_what_cannot_be_refined_is_refused_for_nothing() -> None:
     refused(db, lambda: db._ask("begin", Pick(Fullest("region")), Fraction(1), "x"), "Pick is not refined")
 
     assert finer.refine(epsilon=3).cost == 3  # none of these took the chain away
+
+
+def test_a_refusal_says_how_far_an_answer_can_be_refined() -> None:
+    """Of parts as well, which cost together what the dearest does."""
+    db = probe(3)
+    found = db.count(HALF)
+    aside = db.reserve(1)
+    refused(db, lambda: found.refine(epsilon=4), "fix: epsilon=2 at most")
+    aside.settle()
+    assert found.refine(epsilon=2).cost == 2
+    for neighbours, most in (("add_remove", 3), ("replace_one", 2)):
+        rows = None if neighbours == "add_remove" else 4
+        schema = evolve(PEOPLE.schema, neighbours=neighbours, rows=rows)
+        frame = {"region": ["north"] * 4, "smokes": ["no", "yes", "no", "no"]}
+        whole = jostle.rehearse(Table.from_frame(pd.DataFrame(frame), schema), epsilon=3, seed=1)
+        one, other = whole.parts("smokes")
+        one.count(most - 1)
+        found = other.count(1)
+        refused(whole, lambda found=found: found.refine(epsilon=5), f"fix: epsilon={most} at most")
+        assert found.refine(epsilon=most).cost == most
+        assert whole.spent == 3
 
 
 def test_a_chain_stays_on_its_budget() -> None:

@@ -126,9 +126,10 @@ def test_a_reservation_costs_what_was_spent_of_it_and_holds_the_rest_back_until_
             assert inner.settle() is top
             assert inner.left == 0
             settled.append(inner)
-            for again in (inner.settle, partial(inner.charge, Laplace("1/1000"), "late")):
-                with pytest.raises(BudgetError):
-                    again()
+            with pytest.raises(BudgetError, match="settled once"):
+                inner.settle()
+            with pytest.raises(BudgetError, match="what was reserved is settled"):
+                inner.charge(Laplace("1/1000"), "late")
         elif open_ones:
             inner, most = open_ones[index % len(open_ones)]
             spender = inner.split(2)[0] if index % 2 else inner

@@ -326,10 +326,14 @@ def _matrix(rows: int = 2, columns: int = 3) -> Any:
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: SparseFeatures("text"), "either a public vocabulary or a number of buckets"),
     (lambda: SparseFeatures("text", words=["a"], buckets=4), "either a public vocabulary or a number of buckets"),
-    (lambda: SparseFeatures("text", words=["free"]), "1 features are declared"),
+    (lambda: SparseFeatures("text", words=["free"]), "one feature is declared(.|\n)*declare more words"),
+    (lambda: SparseFeatures("text", buckets=1), "one feature is declared(.|\n)*a larger number of buckets"),
     (lambda: SparseFeatures("text", buckets=2**23), "buckets is 8388608"),
     (lambda: SparseFeatures("text", words="free"), "not a list of words"),
-    (lambda: SparseFeatures("text", words=["free", "free"]), "the word 'free' is declared twice"),
+    (
+        lambda: SparseFeatures("text", words=["free", "free"]),
+        "the word 'free' is declared twice\n  fix: declare it once",
+    ),
     (lambda: SparseFeatures("text", words=["free", 3]), "3 is not a word"),  # type: ignore[list-item]
     (
         lambda: Schema({"a": Categorical(["x"])}, features=SparseFeatures("a", buckets=4)),

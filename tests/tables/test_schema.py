@@ -136,7 +136,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Schema((("a", Numeric(0, 1)), ("a", Numeric(0, 2)))),
-        "the column 'a' is declared twice",
+        "the column 'a' is declared twice\n  fix: declare it once",
     ),
     (
         lambda: Schema({"\ud800": Numeric(0, 1)}),
@@ -192,7 +192,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Categorical([1, "1"]),
-        "the value '1' is declared twice",
+        "the value '1' is declared twice\n  fix: declare it once",
     ),
     *(
         (lambda empty=empty: Categorical(["a", empty]), 'an empty cell is declared as a value\n  fix: missing="value"')
@@ -228,7 +228,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Numeric(5, 5),
-        "low=5 is not below high=5",
+        "low=5 is not below high=5\n  why: numbers lie between bounds that are public\n  fix: a larger high than 5",
     ),
     *(
         (lambda bins=bins: Numeric(0, 1, bins=bins), f"bins is {bins!r}, but must be a whole number from 1 to 2**30")

@@ -152,7 +152,8 @@ def compare_models(
     check_probe(db, "compare_models")
     named = _named(models)
     if not 2 <= len(named) <= MOST_RULES:
-        raise OptionError(f"{len(named)} models are given", why=f"2 to {MOST_RULES} are compared", fix="[model, other]")
+        given = "one model is" if len(named) == 1 else f"{len(named)} models are"
+        raise OptionError(f"{given} given", why=f"2 to {MOST_RULES} are compared", fix="[model, other]")
     for name, model in named.items():  # all of them, before one is looked into
         if not isinstance(model, Model):
             raise OptionError(f"{shown(name)} is {type(model).__name__}, not a model", fix='{"bayes": NaiveBayes(db)}')

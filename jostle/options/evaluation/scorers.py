@@ -45,7 +45,11 @@ def positive_class(schema: Schema, positive: object = None) -> str:
         raise OptionError("the schema names no label", fix='Schema(columns, label="...")')
     classes = schema.classes
     if len(classes) < 2:
-        raise OptionError("the label has one class only", why="a curve tells a class from the others")
+        raise OptionError(
+            "the label has one class only",
+            why="a curve tells a class from the others",
+            fix=f'"{schema.label}": Categorical(["no", "yes"])',
+        )
     if positive is None:
         if len(classes) > 2:
             named = ", ".join(map(repr, classes[:20]))
@@ -74,7 +78,7 @@ def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
         )
     if column.bin_count < 3:
         raise OptionError(
-            f"the scores in {name!r} are cut into {column.bin_count} bins: that is one threshold at most",
+            f"the scores in {name!r} are cut into fewer than three bins: that is one threshold at most",
             why="a curve goes through several thresholds",
             fix="bins=1024 where the schema declares it",
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.learned.grid_errors import KeptBars
-from jostle.options.base import Option, check_probe
+from jostle.options.base import ELSEWHERE, Option, check_probe
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -60,7 +60,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
         schema = db.schema
         shape = grid_shape(schema)
         if reason := self.refuses(schema):
-            raise OptionError(f"{self.name} does not run here: {reason}")
+            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         if workload is not None:
             wanted: Workload | None = Workload.in_units(schema, workload)
         else:

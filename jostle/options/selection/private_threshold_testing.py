@@ -9,7 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.base import check_probe, option
+from jostle.options.base import ELSEWHERE, check_probe, option
 from jostle.options.selection.base import ScoredSelector
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.events import Allotment, Event
@@ -43,7 +43,7 @@ class PrivateThresholdTesting(ScoredSelector):
         """Features selected from public rows; refuse private ones before anything is charged."""
         check_probe(db, self.name)
         if reason := self.refuses(db.schema):
-            raise OptionError(f"{self.name} does not run here: {reason}")
+            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         return self.run(db, epsilon_amount(epsilon))
 
     def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema

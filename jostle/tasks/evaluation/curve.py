@@ -125,10 +125,13 @@ class RocCurve:
     def save(self, path: str | Path) -> None:
         """Write it to a file: a picture where the name ends as one's does, else all of it as JSON."""
         target = given_path(path, OptionError, fix='curve.save("curve.png")')
-        if target.suffix.lower() in PICTURES:
-            self.plot().savefig(target)
-        else:
-            target.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
+        try:
+            if target.suffix.lower() in PICTURES:
+                self.plot().savefig(target)
+            else:
+                target.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
+        except OSError as mistake:
+            raise OptionError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
 
     def plot(self) -> Any:
         """A matplotlib figure of the curve."""

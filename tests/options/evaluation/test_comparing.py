@@ -85,7 +85,7 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_charged(trained: tupl
     other_schema, other = correlated(20)
     db = jostle.rehearse(table_of(other, other_schema), epsilon=1)
     given: list[tuple[Any, str]] = [
-        ([models["Majority"]], "1 models are given"),
+        ([models["Majority"]], "one model is given"),
         ({"a": models["Majority"], "b": "model"}, "'b' is str, not a model"),
         (list(models.values()), "another schema"),
         (3, "a list of models is wanted"),

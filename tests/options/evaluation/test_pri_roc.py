@@ -269,6 +269,9 @@ def test_a_curve_is_saved_drawn_and_read_off(tmp_path: Path) -> None:
         curve.interval(None)  # type: ignore[arg-type]  # likewise
     with pytest.raises(JostleError, match="a path is wanted"):
         curve.save(3)  # type: ignore[arg-type]  # likewise
+    for name in ("curve.png", "curve.json"):
+        with pytest.raises(JostleError, match="cannot write"):
+            curve.save(tmp_path / "none" / name)
     with pytest.raises(JostleError, match="chance between 0 and 1"):
         curve.interval(95)
 
