@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pkgutil
 import re
 from inspect import signature
 from pathlib import Path
@@ -26,6 +27,7 @@ from jostle.trace import records
 DOCS = Path(__file__).parent.parent / "docs"
 FILES = (DOCS / "reference" / "files.md").read_text("utf-8")
 CORPORA = (DOCS / "reference" / "corpora.md").read_text("utf-8")
+PYTHON = (DOCS / "reference" / "python.md").read_text("utf-8")
 
 
 def _toml(page: str) -> str:
@@ -60,6 +62,22 @@ def test_the_page_names_every_status_and_kind_of_record() -> None:
     statuses = {int(status) for status in re.findall(r"^\| (\d+) \|", FILES, flags=re.MULTILINE)}
     assert statuses == {0, MISTAKE, 2, REFUSED, INTERRUPTED}
     assert [kind for kind in records.KINDS if f"`{kind}`" not in FILES] == []
+
+
+def test_the_page_names_every_logger_and_no_other() -> None:
+    root = Path(jostle.__file__).parent
+    having = [path for path in root.rglob("*.py") if "getLogger(__name__)" in path.read_text("utf-8")]
+    names = {".".join(("jostle", *path.relative_to(root).with_suffix("").parts)) for path in having}
+
+    assert set(re.findall(r"^\| `(jostle[\w.]+)` \|", FILES, flags=re.MULTILINE)) == names
+
+
+def test_the_reference_of_python_has_every_public_name() -> None:
+    named = re.findall(r"^::: ([\w.]+)$", PYTHON, flags=re.MULTILINE)
+    found = [pkgutil.resolve_name(name) for name in named]
+
+    assert len(set(named)) == len(named)
+    assert [name for name in jostle.__all__ if not any(getattr(jostle, name) is each for each in found)] == []
 
 
 def test_the_folder_on_the_page_is_read_as_the_page_says(tmp_path: Path) -> None:

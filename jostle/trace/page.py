@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from attrs import frozen
 
-from jostle.markup import fact_table, words
+from jostle.markup import words
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
 from jostle.trace.render import cells_of, runs
@@ -24,19 +24,25 @@ STYLE = """
 body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 .jostle h1{font-size:1.5rem;line-height:1.2}.jostle h2{font-size:1.15rem;margin-top:2rem}
 .jostle .warning{border:2px solid #b3261e;padding:.5rem .75rem;font-weight:600}
-.jostle .bar{display:flex;height:1.75rem;border:1px solid #777;overflow:hidden}
-.jostle .bar span{min-width:2px;border-right:1px solid #fff}
+.jostle .bar{display:flex;height:1.75rem;border:1px solid #777;overflow:hidden;margin-bottom:.75rem}
+.jostle .bar span{min-width:2px;box-shadow:inset -1px 0 #fff}
 .jostle .s0{background:#31567b}.jostle .s1{background:#5b84ab}.jostle .s2{background:#8fb0cd}
 .jostle .other{background:#b08a3c}
-.jostle .left{background:transparent}
+.jostle .left{background:transparent;box-shadow:none}
+.jostle .key{display:inline-block;width:.75rem;height:.75rem;border:1px solid #777;margin-right:.5rem}
 .jostle .wide{overflow-x:auto}
 .jostle table{border-collapse:collapse;font-size:.875rem}
 .jostle th,.jostle td{overflow-wrap:normal;text-align:left;vertical-align:top;padding:.2rem .75rem .2rem 0}
-.jostle td{border-top:1px solid #8884}.jostle pre{overflow-x:auto;font-size:.8125rem}
-.jostle svg{width:100%;height:auto;max-width:45rem}.jostle .loss{display:flex;align-items:center;gap:.5rem}
-.jostle .loss i{display:block;height:.7rem;background:#5b84ab}
-.jostle .taken{font-weight:700}.jostle svg.among{width:15rem;max-width:none}.jostle h4{margin:.75rem 0 0}
-@media(max-width:40rem){.jostle svg:not(.among) text{font-size:18px}}
+.jostle td{border-top:1px solid #8884}.jostle pre{white-space:pre-wrap;font-size:.8125rem}
+.jostle svg{width:100%;height:auto;max-width:45rem;overflow:visible}
+.jostle .loss i{display:inline-block;height:.7rem;background:#5b84ab}
+.jostle .loss span{display:inline-block;min-width:12rem;white-space:nowrap}
+.jostle .taken{font-weight:700}.jostle svg.among{width:15rem}.jostle h4{margin:.75rem 0 0}
+@media(max-width:40rem){.jostle svg:not(.among,.square) text{font-size:20px}.jostle .loss i{display:block}
+.jostle .loss td:first-child{overflow-wrap:anywhere}
+.jostle .seen thead{display:none}.jostle .seen tr,.jostle .seen td:last-child{display:block}
+.jostle .seen td:last-child{border:0}}
+@media(prefers-color-scheme:dark){.jostle [fill="#31567b"]{fill:#7fb0dc}.jostle [stroke="#31567b"]{stroke:#7fb0dc}}
 """
 THIRD = 80
 """Of a line's width."""
@@ -131,17 +137,20 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     head = f"{amount} under {opened.neighbours}, fixed before the run{kept}; {table}"
     warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     found = segments(opened, run)
-    bar, shade = [], 0
+    bar, rows, shade = [], [], 0
     for each in found:
         share = float(each.epsilon / opened.promise) if opened.promise else 0.0
         kind = f"s{shade % 3}" if each.kind == "charge" else each.kind
         shade += each.kind == "charge"
-        bar.append(f'<span class="{kind}" style="flex:0 1 {share:.4%}" title="{words(each.site)}"></span>')
+        if each.epsilon:
+            bar.append(f'<span class="{kind}" style="flex:0 1 {share:.4%}" title="{words(each.site)}"></span>')
+        key = f'<i class="key {kind}"></i>{words(each.site)}'
+        rows.append(f"<tr><td>{key}</td><td>{words(show_amount(each.epsilon))}</td></tr>")
     drawn = (
         f'<div class="bar" role="img" aria-label="what the promise was spent on">{"".join(bar)}</div>' if bar else ""
     )
-    rows = [(each.site, show_amount(each.epsilon)) for each in found]
-    listed = f'<div class="wide">{fact_table(("spent on", "ε"), rows)}</div>' if rows else ""
+    columns = "<thead><tr><th>spent on</th><th>ε</th></tr></thead>"
+    listed = f'<div class="wide"><table>{columns}<tbody>{"".join(rows)}</tbody></table></div>' if rows else ""
     return f'<section class="ledger"><h2>Promise</h2>{warning}<p>{words(head)}</p>{drawn}{listed}</section>'
 
 
@@ -169,7 +178,7 @@ def _seen(choice: Chosen) -> str:
         rows.append(f"<tr><td>{words(name)}</td><td>{value}</td><td>{drawn}</td></tr>")
     head = "<th>fact</th><th>value</th>" + ("<th>among the databases it learned from</th>" if usual else "<th></th>")
     note = "<p>Marked is this table; a third of those databases lies in each part.</p>" if usual else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+    return f'<table class="seen"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>{note}'
 
 
 def _among(name: str, value: float, low: float, high: float) -> str:
@@ -205,16 +214,21 @@ def _losses(explanation: Explanation, taken: dict[str, int]) -> str:
         marked = ' class="taken"' if name in taken else ""
         arrow = " (taken)" if name in taken else ""
         rows.append(
-            f"<tr{marked}><td>{words(name)}{arrow}</td><td>{loss:.4g} ± {spread:.2g}</td>"
-            f'<td><div class="loss"><i style="width:{8 * length:.3f}rem"></i></div></td></tr>'
+            f"<tr{marked}><td>{words(name)}{arrow}</td><td><span>{loss:.4g} ± {spread:.2g}</span>"
+            f'<i style="width:{8 * length:.3f}rem"></i></td></tr>'
         )
-    head = "<thead><tr><th>alternative</th><th>expected loss</th><th></th></tr></thead>"
-    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+    head = "<thead><tr><th>alternative</th><th>expected loss</th></tr></thead>"
+    return f'<table class="loss">{head}<tbody>{"".join(rows)}</tbody></table>'
 
 
 def _lines(run: Sequence[Record]) -> str:
-    rows = [cells_of(record) for record in run[:MOST_LINES]]
+    rows = []
+    for site, *rest_of_row in map(cells_of, run[:MOST_LINES]):
+        # A path may go on in the next line after each of its steps.
+        first = words(site).replace("/", "/<wbr>")
+        rows.append(f"<tr><td>{first}</td>{''.join(f'<td>{words(cell)}</td>' for cell in rest_of_row)}</tr>")
     more = len(run) - MOST_LINES
     rest = f"<p>and {more:,} more records, which the trace file has</p>" if more > 0 else ""
-    listed = fact_table(("site", "what happened", "ε", "left"), rows)
+    head = "<thead><tr><th>site</th><th>what happened</th><th>ε</th><th>left</th></tr></thead>"
+    listed = f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
     return f'<section class="trace"><h2>All that happened</h2><div class="wide">{listed}</div>{rest}</section>'

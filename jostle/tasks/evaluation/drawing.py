@@ -24,7 +24,7 @@ def drawn(others: Floats, own: Floats, positive: str) -> str:
     low, high = EDGE, SIDE - EDGE
     text = 'font-family="system-ui,sans-serif" font-size="13" fill="currentColor"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE}" role="img" '
+        f'<svg class="square" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE}" role="img" '
         f'aria-label="ROC curve for {words(positive)}">'
         f'<rect x="{low}" y="{low}" width="{inside}" height="{inside}" fill="none" stroke="currentColor" '
         'stroke-opacity="0.3"/>'
