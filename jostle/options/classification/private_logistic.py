@@ -13,6 +13,7 @@ is proved for a noise vector and a minimiser that are real numbers; docs/options
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,10 @@ from jostle.options.base import option
 from jostle.options.classification.base import Classifier
 from jostle.options.models.additive import AdditiveModel, Term
 from jostle.parameters import positive
+from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, Repeated
+from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.noise import LARGEST_SCALE
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Numeric
 from jostle.tables.products import Products
@@ -52,6 +56,17 @@ class Regression(Classifier):
             return f"{count:,} features are more than the {MOST_FEATURES:,} that are multiplied with each other"
         return None
 
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
+        """The reason why nothing can come of so little budget: noise of more than is drawn on each sum; or None."""
+        most = sensitivity(_kernel(self._numbers(schema)), schema) * self.tallies(schema) / epsilon
+        if most > LARGEST_SCALE:
+            return f"epsilon {show_amount(epsilon)} is too little for sums of products"
+        return None
+
+    @abstractmethod
+    def tallies(self, schema: Schema) -> int:
+        """How many tallies share epsilon."""
+
     def _numbers(self, schema: Schema) -> dict[str, Integers]:
         return {name: numbers for name in schema.attributes if (numbers := _numbers_of(schema, name)).any()}
 
@@ -71,6 +86,10 @@ class PrivateLogistic(Regression):
     penalty: float = positive(1.0)
     """What is added to the diagonal, in units of how far noise moves the eigenvalues of the products."""
     paper = "Zhang, Zhang, Xiao, Yang, Winslett, VLDB 2012"
+
+    def tallies(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """One, for all classes."""
+        return 1
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One tally."""
@@ -95,15 +114,19 @@ class PMLR(Regression):
     """As in `PrivateLogistic`."""
     paper = "Vinterbo, ECML PKDD 2012; Zhang, Zhang, Xiao, Yang, Winslett, VLDB 2012"
 
+    def tallies(self, schema: Schema) -> int:
+        """One for each class, or one where there are two."""
+        return len(schema.classes) if len(schema.classes) > 2 else 1
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """A tally for each class."""
-        count = _regressions(schema)
+        count = self.tallies(schema)
         return Repeated(Laplace(epsilon / count), count)
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """A model of all regressions."""
         schema, numbers = db.schema, self._numbers(db.schema)
-        count = _regressions(schema)
+        count = self.tallies(schema)
         found = [NoisySums.of(db, numbers, epsilon / count, f"class {place + 1}") for place in range(count)]
         if count == 1:
             weights = found[0].weights(self.penalty)
@@ -112,8 +135,8 @@ class PMLR(Regression):
         return _model(schema, found[0].columns, weights, self.name, epsilon)
 
 
-def _regressions(schema: Schema) -> int:
-    return len(schema.classes) if len(schema.classes) > 2 else 1
+def _kernel(numbers: dict[str, Integers]) -> Products:
+    return Products(tuple(numbers), tuple(numbers.values()), UNIT)
 
 
 @frozen(eq=False, repr=False)
@@ -132,7 +155,7 @@ class NoisySums:
     def of(cls, db: Probe, numbers: dict[str, Integers], epsilon: Fraction, site: str) -> NoisySums:
         """What is bought with epsilon."""
         schema = db.schema
-        kernel = Products(tuple(numbers), tuple(numbers.values()), UNIT)
+        kernel = _kernel(numbers)
         noisy = db.measure(kernel, epsilon, site=site) / UNIT**2
         features = kernel.features
         pairs = features * (features + 1) // 2
@@ -142,8 +165,7 @@ class NoisySums:
         products[1:, 1:][upper] = noisy[:pairs]
         products[1:, 1:].T[upper] = noisy[:pairs]
         products[0], products[:, 0] = by_class.sum(axis=0), by_class.sum(axis=0)
-        moved = kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
-        return cls(numbers, products, by_class, moved / UNIT**2 / float(epsilon))
+        return cls(numbers, products, by_class, sensitivity(kernel, schema) / UNIT**2 / float(epsilon))
 
     def weights(self, penalty: float) -> Floats:
         """Features by classes: what minimises the noisy loss of each class against the others, and a penalty.

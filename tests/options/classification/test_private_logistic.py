@@ -82,3 +82,13 @@ def test_it_learns_what_a_line_can_tell() -> None:
     schema, rows = correlated(3000)
     model: Any = get("PrivateLogistic")(jostle.rehearse(table_of(rows, schema), epsilon=20, seed=1), epsilon=20)
     assert model.score(arrow(rows, schema)) > 0.75
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("name", ["PrivateLogistic", "PMLR"])
+def test_an_epsilon_too_small_for_their_noise_is_refused_before_any_charge(name: str, relation: Any) -> None:
+    schema = schema_of(3, 4, 5, neighbours=relation)
+    db = jostle.rehearse(table_of([(0, 1, 1)], schema), epsilon=1)
+    with pytest.raises(jostle.errors.OptionError, match="too little for sums of products"):
+        get(name)(db, epsilon="1/1000000000")
+    assert db.spent == 0
