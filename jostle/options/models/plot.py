@@ -20,6 +20,8 @@ MOST_LEAVES = 120
 """More leaves than this cannot be read side by side."""
 MOST_LEVELS = 40
 MOST_TERMS, ACROSS = 24, 4
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+"""Behind a branch's words, so that its line does not run through them."""
 MOST_NAMED = 20
 """Values of an attribute that are named below what they add."""
 
@@ -57,17 +59,19 @@ def plot_tree(model: DrawnTree, tree: int = 0) -> Any:
     figure = new_figure(2.5 + 3.2 * depth, 0.8 + 0.32 * leaves)
     axes = figure.add_subplot()
     axes.axis("off")
-    axes.set_title(in_picture(model.made_by))
+    many = model.routing.trees
+    axes.set_title(in_picture(model.made_by) + (f", tree {tree + 1} of {many:,}" if many > 1 else ""))
     axes.invert_yaxis()
     for parent, child, label in edges:
         (x0, y0), (x1, y1) = places[parent], places[child]
         axes.plot([x0, x1], [y0, y1], color="0.7", linewidth=0.8, zorder=1)
-        axes.text(x0 + 0.62 * (x1 - x0), y0 + 0.62 * (y1 - y0), in_picture(label), fontsize=6, color="0.3", va="center")
+        at = (x0 + 0.62 * (x1 - x0), y0 + 0.62 * (y1 - y0))
+        axes.text(*at, in_picture(label), fontsize=6, color="0.3", va="center", ha="center", bbox=PAPER, zorder=2)
     for node, (x, y) in places.items():
         inner = model.routing.attribute[node] >= 0
         words = model.routing.columns[int(model.routing.attribute[node])] if inner else model.verdict(node)
         box = {"boxstyle": "round", "facecolor": "white" if inner else "#dde8f4", "edgecolor": "0.5", "linewidth": 0.6}
-        axes.text(x, y, in_picture(words), fontsize=7, ha="center", va="center", bbox=box, zorder=2)
+        axes.text(x, y, in_picture(words), fontsize=7, ha="center", va="center", bbox=box, zorder=3)
     return figure
 
 
@@ -104,6 +108,11 @@ class DrawnTerms(Protocol):
         ...
 
     @property
+    def start(self) -> NDArray[np.float64]:
+        """What each class begins with: a logarithm of odds."""
+        ...
+
+    @property
     def terms(self) -> Sequence[DrawnTerm]:
         """What is added up."""
         ...
@@ -118,13 +127,21 @@ def plot_terms(model: DrawnTerms) -> Any:
     added.sort(key=lambda each: -float(np.ptp(each[1])) if each[1].size else 0.0)
     shown = added[:MOST_TERMS]
     down = max(1, -(-len(shown) // ACROSS))
-    figure = new_figure(4.2 * min(max(len(shown), 1), ACROSS), 0.8 + 2.9 * down)
+    figure = new_figure(0.8 + 4.2 * min(max(len(shown), 1), ACROSS), 0.8 + 2.9 * down, layout="constrained")
     rest = len(added) - len(shown)
     figure.suptitle(in_picture(model.made_by) + ("" if shown else ": the same for every row"))
+    if not shown:
+        chances = np.exp(model.start - model.start.max())
+        axes = figure.add_subplot()
+        axes.barh(list(map(in_picture, model.classes)), chances / chances.sum(), color="#9ebcda")
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("chance")
+        return figure
     most = max((float(np.abs(weights).max()) for _, weights in shown if weights.size), default=0.0) or 1.0
     for place, (term, weights) in enumerate(shown):
         axes = figure.add_subplot(down, min(len(shown), ACROSS), place + 1)
-        axes.imshow(weights.T, cmap="RdBu", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
+        image = axes.imshow(weights.T, cmap="RdBu", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
         axes.set_title(in_picture(", ".join(term.columns)), fontsize=9)
         axes.set_yticks(range(len(model.classes)), list(map(in_picture, model.classes)), fontsize=6)
         labels = model.schema[term.columns[0]].labels if len(term.columns) == 1 else ()
@@ -132,6 +149,7 @@ def plot_terms(model: DrawnTerms) -> Any:
             axes.set_xticks(range(len(labels)), list(map(in_picture, labels)), rotation=60, ha="right", fontsize=6)
         else:
             axes.set_xticks([])
+    figure.colorbar(image, ax=figure.axes, label="added to the log-odds of a class", shrink=0.9)
     if rest:
         figure.text(0.01, 0.005, f"and {rest:,} more, which say less", fontsize=7)
     return figure

@@ -99,6 +99,10 @@ def test_the_plot_shows_every_node() -> None:
     pytest.importorskip("matplotlib")
     texts = [text.get_text() for text in by_hand().plot().axes[0].texts]
     assert {"colour", "weight", "yes (0.80)", "no (0.70)", "no (0.90)", "light to middle"} <= set(texts)
+    drawn = by_hand().plot().axes[0].texts
+    assert {text.get_bbox_patch().get_facecolor() for text in drawn if text.get_text() == "red"} == {
+        (1.0, 1.0, 1.0, 1.0)
+    }
     with pytest.raises(OptionError, match="no tree 1"):
         by_hand().plot(1)
 
@@ -115,7 +119,11 @@ def test_every_model_is_drawn_whatever_things_are_called(name: str) -> None:
 
     assert drawn.getvalue()[:4] == b"\x89PNG"
     if name == "NaiveBayes":
-        assert {axes.get_title() for axes in figure.axes} == {r"\$x^\$", "n"}
+        assert {axes.get_title() for axes in figure.axes} == {r"\$x^\$", "n", ""}
+        assert figure.axes[-1].get_ylabel() == "added to the log-odds of a class"
+    if name == "Majority":
+        assert sum(bar.get_width() for bar in figure.axes[0].patches) == pytest.approx(1)
+        assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [r"\$_", "no"]
 
 
 def test_forests_vote_or_average() -> None:
