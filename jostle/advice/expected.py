@@ -17,6 +17,7 @@ from jostle.advice.kept import Expectations, OptionBands, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
 from jostle.errors import ChoiceError, SchemaError, shown
 from jostle.given import given_as, given_items, given_path
+from jostle.markup import pre
 from jostle.options import get
 from jostle.options.base import Option
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
@@ -98,6 +99,9 @@ class Advice:
             parts.append(aligned([asked, *((n.option, _amount(n.likely), _amount(n.safe)) for n in self.needed)]))
         parts += [f"warning: {each}" for each in self.warnings]
         return "\n".join([*parts, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return pre(str(self))
 
     def plot(self, path: str | Path | None = None) -> Any:
         """A matplotlib figure of losses by budget, with the first Option's band; write it, if told where.

@@ -197,7 +197,7 @@ class Expression(ABC):
         raise ExpressionError(
             "a private value is compared, or looked at",
             why="what follows from it would show it without noise",
-            fix="buy it first, db.release(x, epsilon), and look at what comes out",
+            fix="buy it first, db.release(x, epsilon), in a metafeature db.buy(x), and look at what comes out",
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _refuse_look

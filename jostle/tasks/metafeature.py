@@ -18,7 +18,7 @@ import numpy as np
 from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import ChoiceError, OptionError, described
+from jostle.errors import ChoiceError, ExpressionError, OptionError, described, shown
 from jostle.given import given_as
 from jostle.privacy.changes import Known
 from jostle.privacy.expressions import Expression, known_of
@@ -151,7 +151,16 @@ class Metafeature:
 
     def __call__(self, view: View) -> float:
         """Its value."""
-        return float(self.measure(view))
+        given = self.measure(view)
+        try:
+            # A private expression, and an array of several numbers, are no number either.
+            return float(given)
+        except (TypeError, ValueError, ExpressionError):
+            raise ChoiceError(
+                f"the metafeature {shown(self.name)} gives back {described(given)}, not a number",
+                why="a maker learns from a number how a database lies among others",
+                fix="return a number; what is private is bought: return db.buy(expression)",
+            ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         # With its mark: another machine may not have the file that the function stands in.

@@ -15,7 +15,7 @@ from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, 
 from jostle.choice.learning.workers import in_processes
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec, TableSpec
-from jostle.errors import ChoiceError, ProbeError
+from jostle.errors import ChoiceError, ExpressionError, ProbeError
 from jostle.privacy.expressions import cells, sensitivity
 from jostle.privacy.measurements import noise_variance
 from jostle.tables.schema import Schema
@@ -196,6 +196,32 @@ def test_a_metafeature_that_asks_as_of_a_probe_is_told_what_to_ask(name: str) ->
     with pytest.raises(ChoiceError, match=rf"a metafeature does not ask for db\.{name}(.|\n)*fix: db\.buy"):
         getattr(view, name)
     assert not hasattr(view, "shape")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "None"),
+        ("lots", "'lots'"),
+        ([1.0, 2.0], "a list"),
+        (np.array([1.0, 2.0]), "a ndarray"),
+        (cells(), "a Tally"),
+    ],
+)
+def test_a_metafeature_that_gives_back_no_number_is_told_so(given: object, said: str) -> None:
+    odd = metafeature(low="few", high="many", name="odd")(lambda db: given)  # type: ignore[arg-type,return-value]
+    message = rf"the metafeature 'odd' gives back {said}, not a number(.|\n)*fix: .*db\.buy"
+    with pytest.raises(ChoiceError, match=message):
+        odd.purchases(SCHEMA)
+    maker = jostle.MkChoiceMaker(among=["NaiveBayes", "Majority"], informed_by=[odd])
+    with pytest.raises(ChoiceError, match=message):
+        maker(jostle.rehearse(INSTANCE.table, epsilon=1), epsilon=1)
+
+
+def test_what_is_looked_at_in_a_metafeature_is_to_be_bought_there() -> None:
+    looking = metafeature(lambda db: 1.0 if cells() > 3 else 0.0)  # type: ignore[operator]
+    with pytest.raises(ExpressionError, match=r"compared, or looked at(.|\n)*in a metafeature db\.buy\(x\)"):
+        looking.purchases(SCHEMA)
 
 
 def test_evenness_and_sparsity_of_regions_are_told_in_spite_of_noise() -> None:

@@ -196,6 +196,21 @@ def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
         assert "svg" in {tag for tag, _ in checked(Estimate(cells)._repr_html_()).tags}
 
 
+def test_published_rows_selected_features_and_advice_are_shown_in_notebooks() -> None:
+    schema = Schema({"a": Categorical(["x", EVIL[:30]]), "b": Categorical(["no", "yes"])}, label="b")
+    rows = {"a": ["x", EVIL[:30]] * 60, "b": ["no", "yes"] * 60}
+    db = jostle.rehearse(Table.from_frame(rows, schema), epsilon=200, seed=1)
+    published = jostle.options.get("PrivPfC")(db, epsilon=100)
+    page = checked(published._repr_html_())
+    assert {"table", "th", "td"} <= {tag for tag, _ in page.tags}
+    assert page.texts.count(EVIL[:30]) > 1
+    assert f"... and {published.rows - 10:,} more rows" in page.text
+    selected = jostle.options.get("Peeling")(db, epsilon=100)
+    assert f"a={EVIL[:30]}" in checked(selected._repr_html_()).text
+    wide = Schema({f"a{place}": Categorical(["x", "y"]) for place in range(4)} | {"b": schema["b"]}, label="b")
+    assert "PooledTree" in checked(jostle.advise(schema=wide, rows=3_000)._repr_html_()).text
+
+
 def test_a_roc_curve_is_drawn_in_notebooks_and_reports() -> None:
     schema = Schema({"score": jostle.Chances(), "b": Categorical(["no", EVIL[:30]])}, label="b")
     db = jostle.rehearse(Table.from_frame({"score": [0.1, 0.9], "b": ["no", EVIL[:30]]}, schema), epsilon=1, seed=1)

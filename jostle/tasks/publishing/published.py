@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError, shown
 from jostle.given import given_path
+from jostle.markup import fact_table, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
 from jostle.tables.schema import Schema
@@ -145,16 +146,23 @@ class Published:
 
     def text(self) -> str:
         """A text for people: what it is, and some of its rows."""
-        head = f"{self.rows:,} rows of {len(self.columns)} of {len(self.schema.names)} columns"
-        # Like rows stand together, so those that are shown lie far apart.
-        shown = np.linspace(0, self.rows - 1, min(self.rows, SHOWN_ROWS)).astype(np.int64)
-        frame = self.to_frame().take(pa.array(shown))
-        rows = [list(frame.column_names), *([_cell(row[name]) for name in row] for row in frame.to_pylist())]
+        rows = [list(self.names), *self._some()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*self._about(), "", *lines, *self._left()])
+
+    def _about(self) -> list[str]:
+        head = f"{self.rows:,} rows of {len(self.columns)} of {len(self.schema.names)} columns"
+        return [head, *([self.caution] if self.caution else []), self.privacy]
+
+    def _some(self) -> list[list[str]]:
+        """Cells of some rows: like rows stand together, so those that are shown lie far apart."""
+        shown = np.linspace(0, self.rows - 1, min(self.rows, SHOWN_ROWS)).astype(np.int64)
+        return [[_cell(row[name]) for name in row] for row in self.to_frame().take(pa.array(shown)).to_pylist()]
+
+    def _left(self) -> list[str]:
         more = self.rows - SHOWN_ROWS
-        left = [f"... and {more:,} more rows"] if more > 0 else []
-        return "\n".join([head, *([self.caution] if self.caution else []), self.privacy, "", *lines, *left])
+        return [f"... and {more:,} more rows"] if more > 0 else []
 
     def data(self) -> dict[str, Any]:
         """The different rows, and how often each is there, as plain data."""
@@ -172,6 +180,10 @@ class Published:
         from jostle.tasks.publishing.plot import plot_marginals  # noqa: PLC0415 - matplotlib is an extra
 
         return plot_marginals(self)
+
+    def _repr_html_(self) -> str:
+        about = "".join(f"<p>{words(line)}</p>" for line in self._about())
+        return f"{about}{fact_table(self.names, self._some())}{''.join(map(words, self._left()))}"
 
     def __repr__(self) -> str:
         return f"<Published: {self.rows:,} rows of {len(self.columns)} columns, by {self.made_by or 'an Option'}>"

@@ -33,5 +33,6 @@ PUBLISHING: Task[Published] = register(
         data=lambda published: published.data(),
         save=lambda published, path: published.write(path),
         endings=(".csv", *PARQUET),
+        drawn=lambda published: published._repr_html_(),
     )
 )

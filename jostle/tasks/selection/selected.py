@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from jostle.errors import OptionError
 from jostle.given import given_path
+from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.encode import texts_of
 from jostle.tables.feature_sums import Feature, feature_list
@@ -105,6 +106,9 @@ class SelectedFeatures:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def _repr_html_(self) -> str:
+        return pre(self.text())
 
     def __repr__(self) -> str:
         return f"<SelectedFeatures of {self.made_by or 'an Option'}: {len(self)} features>"
