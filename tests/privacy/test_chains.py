@@ -89,6 +89,30 @@ def law(a: Fraction, b: Fraction, drawn: int, value: int) -> Fraction:
     return laplace(b, value) * more / laplace(a, drawn)
 
 
+@given(st.lists(RATIOS, min_size=5, max_size=5, unique=True), st.lists(st.integers(-4, 4), min_size=5, max_size=5))
+def test_chains_in_turn_tell_neighbours_apart_by_their_last_releases_alone(
+    ratios: list[Fraction], seen: list[int]
+) -> None:
+    """Two chains of one number, each refined as the other says, and one of them twice: in fractions, by Bayes's rule.
+
+    The second release of each lies on a rung that the other's last release picks.
+    """
+    first, *rungs = sorted(ratios, reverse=True)
+    _, other, finer_one, *_ = seen
+
+    def chance(number: int) -> tuple[Fraction, Fraction]:
+        """Return how likely all five releases are, and by how much a step of the number may change that."""
+        second = rungs[0] if other < 0 else rungs[1]
+        third = rungs[0] if finer_one < 0 else rungs[2]
+        drawn = [each - number for each in seen]
+        likely = laplace(first, drawn[0]) * laplace(first, drawn[1])
+        likely *= law(first, second, drawn[0], drawn[2]) * law(first, third, drawn[1], drawn[3])
+        return likely * law(second, rungs[3], drawn[2], drawn[4]), rungs[3] * third
+
+    (likely, most), (beside, _) = chance(0), chance(1)
+    assert most <= likely / beside <= 1 / most
+
+
 @pytest.mark.parametrize(("first", "second"), [("1", "2"), ("2", "7/3")])
 @pytest.mark.parametrize("drawn", [0, 1, -4])
 def test_less_noise_is_drawn_given_the_noise_that_is_made_of_it(first: str, second: str, drawn: int) -> None:
