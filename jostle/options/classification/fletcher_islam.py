@@ -90,7 +90,7 @@ def forest_size(
     mean, count = float(ways.mean()), len(ways)
     noise = math.sqrt(2) * len(schema.classes) / epsilon
     trees = min(count, most)
-    while rows / mean ** (count / 2) > noise * trees and trees < most:
+    while rows / _cells(mean, count / 2) > noise * trees and trees < most:
         trees += 1
     roots = sorted(columns.tolist(), key=lambda place: (int(ways[place]), place))
     while noise * trees > rows / mean**2 and trees > 1:
@@ -98,6 +98,14 @@ def forest_size(
         if len(roots) > 1:
             roots.pop()
     return trees, tuple(roots)
+
+
+def _cells(ways: float, levels: float) -> float:
+    """How many leaves so many levels make: of many columns, more than a float can say."""
+    try:
+        return float(ways**levels)
+    except OverflowError:
+        return math.inf
 
 
 def _surest(grove: Grove, counts: NDArray[np.float64], noise: float) -> NDArray[np.float64]:

@@ -215,6 +215,12 @@ def test_the_forest_of_fletcher_and_islam_has_the_size_their_rule_gives() -> Non
         assert found[1] == tuple(roots)
 
 
+def test_a_forest_of_more_columns_than_a_float_can_say_leaves_of_has_a_size() -> None:
+    columns = {f"a{place}": Categorical(["x", "y"]) for place in range(2100)}
+    schema = Schema(columns | {"label": Categorical(["n", "y"])}, label="label")
+    assert forest_size(schema, 10_000, 100.0, "cuts", 100) == (100, tuple(range(2100)))
+
+
 def test_expected_errors_are_the_binomial_upper_limit() -> None:
     """Quinlan's own example: 6, 9 and 1 rows without an error give 6 * 0.206 + 9 * 0.143 + 1 * 0.750."""
     found = expected_errors(np.array([6.0, 9.0, 1.0]), np.zeros(3))
