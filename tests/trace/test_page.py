@@ -197,7 +197,7 @@ def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
 
 
 def test_published_rows_selected_features_and_advice_are_shown_in_notebooks() -> None:
-    schema = Schema({"a": Categorical(["x", EVIL[:30]]), "b": Categorical(["no", "yes"])}, label="b")
+    schema = Schema({"a": Categorical(["x", "y", EVIL[:30]]), "b": Categorical(["no", "yes"])}, label="b")
     rows = {"a": ["x", EVIL[:30]] * 60, "b": ["no", "yes"] * 60}
     db = jostle.rehearse(Table.from_frame(rows, schema), epsilon=200, seed=1)
     published = jostle.options.get("PrivPfC")(db, epsilon=100)
