@@ -16,6 +16,7 @@ __all__ = [
     "AmountError",
     "AuditError",
     "BudgetError",
+    "CallError",
     "ChoiceError",
     "CorpusError",
     "Diagnostic",
@@ -204,6 +205,10 @@ class ProbeError(JostleError, RuntimeError):
 
 class VaultError(JostleError, OSError):
     """The file that remembers what was spent cannot be used."""
+
+
+class CallError(JostleError, TypeError):
+    """Something is called without what it needs, or with what it does not take."""
 
 
 class PrivateDataError(JostleError, ValueError):

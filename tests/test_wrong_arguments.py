@@ -21,7 +21,8 @@ from scipy.sparse import csr_array
 
 import jostle
 from jostle import Categorical, Numeric, Probe, Schema, SparseFeatures, Table, Trace, expressions
-from jostle.errors import JostleError, OptionError
+from jostle.errors import CallError, JostleError, OptionError
+from jostle.given import called_as
 from jostle.privacy.scores import Fullest
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 from jostle.tables.kernels import Counts
@@ -318,6 +319,29 @@ def test_nothing_is_charged_for_what_is_refused() -> None:
             with pytest.raises(JostleError):
                 ask(wrong)
     assert db.spent == 0
+
+
+def test_a_call_that_does_not_fit_is_told_from_one_that_fails_inside() -> None:
+    @called_as("added(1, by=2)", why="by is to be known")
+    def added(number: Any, *, by: Any) -> Any:
+        return number + by
+
+    assert added(1, by=2) == 3
+    assert inspect.signature(added).parameters.keys() == {"number", "by"}
+    called: Any = added
+    wrong: tuple[tuple[tuple[int, ...], dict[str, int], str], ...] = (
+        ((1,), {}, "added is called without by\n  why: by is to be known"),
+        ((1, 2), {}, "added is given too many values\n  why: by name it takes by"),
+        ((1,), {"by": 2, "to": 3}, "added does not take 'to'\n  why: it takes number, by"),
+        ((1,), {"by": 2, "number": 3}, "added is given something twice\n  why: it takes number, by"),
+    )
+    for placed, named, said in wrong:
+        with pytest.raises(CallError) as refusal:
+            called(*placed, **named)
+        assert str(refusal.value) == f"{said}\n  fix: added(1, by=2)"
+    with pytest.raises(TypeError, match="unsupported operand") as inside:
+        added(1, by="2")
+    assert not isinstance(inside.value, CallError)
 
 
 def test_the_lists_name_what_is_there() -> None:

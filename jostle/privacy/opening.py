@@ -21,7 +21,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, ProbeError, SchemaError, VaultError, shown
-from jostle.given import given_path
+from jostle.given import called_as, given_path
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
@@ -221,6 +221,7 @@ def account_of_parts(vault: str | Path | None, schema: Schema) -> Account | None
     return _registry.account(part_at(vault, schema))
 
 
+@called_as("jostle.protect(table, epsilon=1)")
 def protect(
     table: Table,
     *,
@@ -249,6 +250,7 @@ def protect(
     return recognise(table).open(epsilon=epsilon, vault=vault, trace=trace)
 
 
+@called_as("jostle.rehearse(table, epsilon=1)")
 def rehearse(
     table: Table, *, epsilon: Amount | None = None, seed: int = 0, trace: Trace | str | Path | None = None
 ) -> Probe:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError, shown
-from jostle.given import given_flag
+from jostle.given import called_as, given_flag
 from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
@@ -33,6 +33,7 @@ from jostle.trace.records import Chosen
 __all__ = ["Probe"]
 
 
+PRICE = "what is asked, and at which price, is said beforehand"
 REFINABLE = "db.measure_refinable(kernel, epsilon), or answer.refine(epsilon=...) of a count or a histogram"
 
 
@@ -110,6 +111,7 @@ class Probe:
         """The answer of one of the known mechanisms."""
         return self._ask("perform", mechanism, epsilon_amount(epsilon), site)
 
+    @called_as("db.count(0.1)", why=PRICE)
     def count(self, epsilon: Amount, *, site: str = "count") -> MeasuredCount:
         """The number of rows, noised.
 
@@ -119,6 +121,7 @@ class Probe:
         """
         return statistics.count(self, epsilon, site)
 
+    @called_as('db.sum("age", epsilon=0.1)', why=PRICE)
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
         """The sum of a column's numbers, noised.
 
@@ -129,6 +132,7 @@ class Probe:
         """
         return statistics.number_sum(self, column, epsilon, site)
 
+    @called_as('db.mean("age", epsilon=0.1)', why=PRICE)
     def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
         """The mean of a column's numbers, give or take noise.
 
@@ -139,6 +143,7 @@ class Probe:
         """
         return statistics.mean(self, column, epsilon, site)
 
+    @called_as('db.variance("age", epsilon=0.1)', why=PRICE)
     def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
         """The variance of a column's numbers, give or take noise.
 
@@ -149,6 +154,7 @@ class Probe:
         """
         return statistics.variance(self, column, epsilon, site)
 
+    @called_as('db.quantile("age", 0.9, epsilon=0.1)', why=PRICE)
     def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
         """The number that a share of a column's numbers is no greater than, give or take noise.
 
@@ -160,6 +166,7 @@ class Probe:
         """
         return statistics.quantile(self, column, share, epsilon, site)
 
+    @called_as('db.median("age", epsilon=0.1)', why=PRICE)
     def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
         """The number that half of a column's numbers are no greater than, give or take noise.
 
@@ -170,6 +177,7 @@ class Probe:
         """
         return statistics.quantile(self, column, Fraction(1, 2), epsilon, site)
 
+    @called_as('db.histogram("age", epsilon=0.1)', why=PRICE)
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:
         """The number of rows for each combination of the columns' codes, noised, one axis per column.
 
@@ -180,6 +188,7 @@ class Probe:
         """
         return statistics.histogram(self, columns, epsilon, site)
 
+    @called_as('db.crosstab("age", "region", epsilon=0.1)', why=PRICE)
     def crosstab(self, down: str, across: str, *, epsilon: Amount, site: str = "crosstab") -> MeasuredCells:
         """The number of rows for each pair of two columns' values, noised.
 
@@ -191,6 +200,7 @@ class Probe:
         """
         return statistics.histogram(self, (down, across), epsilon, site)
 
+    @called_as('db.top_k("region", 3, epsilon=0.1)', why=PRICE)
     def top_k(self, column: str, k: int, *, epsilon: Amount, site: str = "top_k") -> MeasuredTop:
         """The k commonest values of a column with their counts, noised.
 
@@ -300,6 +310,7 @@ class Probe:
         answer: NoisyNumbers = self.perform(AddNoiseTo(expression), epsilon, site=site)
         return answer.values
 
+    @called_as('db.commonest("region", 0.1)', why=PRICE)
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
         """The value that most rows have in a column, give or take noise.
 
@@ -354,6 +365,7 @@ class Probe:
         """
         return Probe(self._ask("only", tuple(columns)))
 
+    @called_as('db.where("region", "north")')
     def where(self, column: str, *values: str) -> Probe:
         """A probe on the rows that have one of the values in a column, spending from this one's budget.
 
@@ -363,6 +375,7 @@ class Probe:
         """
         return Probe(self._ask("narrowed", column, self._codes(column, values)))
 
+    @called_as('db.parts("region")')
     def parts(self, column: str) -> tuple[Probe, ...]:
         """A probe for each value of a column, in order.
 

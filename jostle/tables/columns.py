@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, described, shown
+from jostle.given import called_as, made_as
 from jostle.tables.clock import Clock, moment_of
 from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
@@ -30,6 +31,7 @@ OTHER = "(other)"
 MISSING = "(missing)"
 """How the extra value is called that stands for no value at all."""
 
+PUBLIC = "which values can occur is public knowledge, and is never read off private rows"
 OutsideCategorical = Literal["other", "drop"]
 OutsideNumeric = Literal["clamp", "other", "drop"]
 MissingPolicy = Literal["value", "outside"]
@@ -106,6 +108,7 @@ def check_text(what: str, text: str) -> None:
         )
 
 
+@made_as('Categorical(["no", "yes"])', why=PUBLIC)
 @frozen
 class Categorical:
     """A column with a declared list of values.
@@ -168,6 +171,7 @@ class Categorical:
         return _with_extra(levels_of(self.taxonomy or self.values, self.values), self.size)
 
 
+@made_as("Numeric(0, 100)", why=PUBLIC)
 @frozen
 class Numeric:
     """A column of numbers with public bounds, cut into bins.
@@ -330,6 +334,7 @@ class Numeric:
 Column = Categorical | Numeric
 
 
+@called_as('Dates("2020-01-01", "2024-12-31")', why=PUBLIC)
 def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     start: str | date,
     end: str | date,

@@ -13,7 +13,7 @@ from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind
-from jostle.given import given_as, given_items, given_path
+from jostle.given import given_as, given_items, given_path, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures
 
@@ -74,6 +74,7 @@ class Inference(Protocol):
         """A schema read off public data: its values, its bounds, its empty cells."""
 
 
+@made_as('Schema({"age": Numeric(0, 100)})', why="which columns there are is public knowledge")
 @frozen
 class Schema:
     """What everybody may know about a table before any budget is spent.

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, shown
-from jostle.given import given_flag, given_path
+from jostle.given import called_as, given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.census import Census, notes
-from jostle.tables.columns import Numeric
+from jostle.tables.columns import PUBLIC, Numeric
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.provenance import Provenance, reference
@@ -72,6 +72,7 @@ class Table:
         return Provenance.of((self._source, self._made_of and self._made_of()), self.origin)
 
     @classmethod
+    @called_as("Table.from_frame(frame, schema)", why=PUBLIC)
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
         """A table of a dataframe's rows: pandas, polars, Arrow, Dask and others, or a dict of columns.
 
@@ -90,6 +91,7 @@ class Table:
         return cls(frames.frame_source(frame, schema, census), lambda: census, made_of=frame)
 
     @classmethod
+    @called_as("Table.from_features(X, y, schema)", why=PUBLIC)
     def from_features(cls, features: Any, labels: Any, schema: Schema) -> Table:
         """A table of attributes, a dataframe or an array, with the labels that come apart from them.
 
@@ -111,6 +113,7 @@ class Table:
         return cls(source, lambda: census, made_of=features)
 
     @classmethod
+    @called_as('Table.read("rows.csv", schema)', why=PUBLIC)
     def read(
         cls, path: str | Path, schema: Schema | str | Path, *, engine: str = "threads", stream: bool = False
     ) -> Table:
