@@ -18,6 +18,7 @@ from tutorials import CODE, DOCS, parts_of, ran, write
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
+from jostle.options import built_in
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("classification", "evaluation", "histograms", "publishing", "selection")
@@ -91,6 +92,16 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
         if not re.search(r"^db = ", block, re.MULTILINE):
             known["db"] = given if page != "options/histograms" else known["db"]
         exec(compile(block, page, "exec"), known)  # noqa: S102 - this is the test
+
+
+@pytest.mark.parametrize("page", OPTIONS)
+def test_every_option_is_on_its_page_and_in_the_readme(page: str) -> None:
+    text, readme = (path.read_text("utf-8") for path in (ROOT / "docs" / "options" / f"{page}.md", ROOT / "README.md"))
+    task = "grid" if page == "histograms" else page
+    known = [kind.__name__ for kind in built_in() if kind.task.name == task]
+
+    assert known
+    assert [name for name in known if f"`{name}" not in text or f"`{name}`" not in readme] == []
 
 
 def test_every_page_with_python_is_run_by_a_test() -> None:

@@ -66,5 +66,31 @@ def test_every_command_the_readme_lists_exists() -> None:
     assert all(command in done.stdout for command in listed)
 
 
+def page(name: str) -> str:
+    return (ROOT / "docs" / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def figure(pattern: str) -> tuple[str, ...]:
+    (found,) = re.findall(pattern, README)
+    return (found,) if isinstance(found, str) else found
+
+
+def test_figures_are_those_of_the_pages_they_come_from() -> None:
+    assert f"**{figure(r'([0-9]+) times the throughput of OpenDP')[0]} times**" in page("noise")
+
+    ratios = re.findall(r"^\| \d \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|$", page("tally"), flags=re.MULTILINE)
+    low, high, megabytes = figure(r"([\d.]+) to ([\d.]+) times the time of a bare numpy loop; (\d+) MB")
+    assert (float(low), float(high)) == (min(map(float, ratios)), max(map(float, ratios)))
+    assert f"**{megabytes} MB**" in page("tally")
+
+    lines = re.findall(r"^\| [\d.]+ \| \d+ \| \d+ \| ([\d,]+) \| ([\d,]+) \|", page("vault"), flags=re.MULTILINE)
+    kills, charges = (sum(int(each.replace(",", "")) for each in column) for column in zip(*lines, strict=True))
+    assert figure(r"([\d,]+) charges, (\d+) kills") == (f"{charges:,}", str(kills))
+
+    controls = page("audit").split("## Positive controls")[1].split("\n- **")[0]
+    broken = re.findall(r"^\| (\w+) \| [\d.]+ \|", controls, flags=re.MULTILINE)
+    assert figure(r"(\d+) known broken mechanisms")[0] == str(len(broken))
+
+
 def test_it_is_short() -> None:
     assert README.count("\n") <= 200

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
+from jostle.choice.makers.shipped import SHIPPED
 from jostle.cli.app import app
 from jostle.errors import BudgetError
 from jostle.tasks.ranges.estimate import Estimate
@@ -188,7 +189,10 @@ def test_a_table_shows_its_schema_and_neither_rows_nor_how_many() -> None:
 
 
 def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
-    assert "PooledTree" in checked(jostle.pretrained("classification")._repr_html_()).text
+    for name in SHIPPED:
+        assert "chooses among" in checked(jostle.pretrained(name)._repr_html_()).text, name
+    both = checked(jostle.pretrained("ranges")._repr_html_()).text
+    assert {"ranges-1d", "ranges-2d"} <= set(both.split())
     schema = Schema({"a": Categorical(["x", "<i>"]), "b": Categorical(["no", "yes"])}, label="b")
     db = jostle.rehearse(Table.from_frame({"a": ["x", "<i>"], "b": ["no", "yes"]}, schema), epsilon=1)
     checked(jostle.options.get("NaiveBayes")(db, epsilon=1)._repr_html_())

@@ -64,6 +64,9 @@ class MakersByAxes(Option[Answer]):
         """The cost of the maker for such tables."""
         return self.maker_for(schema).cost(schema, epsilon)
 
+    def _repr_html_(self) -> str:
+        return "".join(maker._repr_html_() for maker in self.makers)
+
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the maker for tables like this one."""
         check_probe(db, self.name)
