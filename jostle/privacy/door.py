@@ -14,6 +14,8 @@ arguments that run code, exceptions, a second copy of the process made by a fork
 same process that
 
 - takes the interpreter apart: `gc`, `ctypes`, what function closures hold (`__closure__`);
+- opens tables as private where nobody can tell that it is not their owner: in a thread that it starts, or once it is
+  done;
 - looks at the frames of code that is running: `sys._getframe` from a finaliser or a signal handler,
   `sys._current_frames`, hooks of the interpreter (trace, profile, audit, unraisable errors);
 - finds what the data's owner left lying about: a frame in a module's variables, or in the function that called it;
@@ -118,7 +120,9 @@ def admit(room: Room) -> Key:
         return answer, error
 
     def look_in() -> Facts:
-        return Facts(room.public, room.rows, room.ledger.promise, room.ledger.spent, room.ledger.left)
+        with np.errstate(all="ignore"):  # as below
+            rows = room.rows
+        return Facts(room.public, rows, room.ledger.promise, room.ledger.spent, room.ledger.left)
 
     def look_up() -> Schema:
         return room.public

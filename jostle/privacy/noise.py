@@ -38,9 +38,10 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import NoiseError
@@ -48,7 +49,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
 
-__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "forget", "geometric"]
+__all__ = ["Noise", "SeededBits", "SystemBits", "Tables", "discrete_laplace", "geometric"]
 
 BASE = 256
 LARGEST = 2**63 - 1
@@ -99,15 +100,50 @@ def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
     return words if bits == width else words >> words.dtype.type(width - bits)
 
 
+@frozen(eq=False, repr=False)
+class Tables:
+    """The distributions that were drawn from, kept for the next draw.
+
+    Which there are, and which of their parts a draw has needed so far, says what was drawn, and how often. Of private
+    rows that can be private: how many cells of a sparse tally are occupied, or what a candidate asked that lost. So a
+    room with private rows has some of its own (`apart`), which nobody else can look at.
+    """
+
+    digits: Callable[[Ratio], tuple[tuple[Inversion, ...], Inversion]]
+    sign: Callable[[Exponential], Inversion]
+    coin: Callable[[Chance], Inversion]
+
+    @classmethod
+    def apart(cls) -> Tables:
+        """Some that nobody else has."""
+        kept = lru_cache(maxsize=KEPT)
+        return cls(kept(_geometric_digits.__wrapped__), kept(_sign.__wrapped__), kept(_coin.__wrapped__))
+
+    def forget(self) -> None:
+        """Drop them all."""
+        kept: tuple[Any, ...] = (self.digits, self.sign, self.coin)
+        for each in kept:
+            each.cache_clear()
+
+
+def _shared() -> Tables:
+    return Tables(_geometric_digits, _sign, _coin)
+
+
 @frozen
 class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
+    tables: Tables = field(default=Factory(_shared), eq=False, repr=False)
+
+    def forget(self) -> None:
+        """Drop the tables kept for scales and chances that were drawn with."""
+        self.tables.forget()
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """*size* draws of G >= 0 with P(G >= g) = ratio**g."""
-        digits, leading = _geometric_digits(ratio)
+        digits, leading = self.tables.digits(ratio)
         most = LARGEST >> (8 * len(digits))
         total = leading.draw(self.source, size)
         unfinished = np.flatnonzero(total == BASE - 1)
@@ -132,7 +168,7 @@ class Noise:
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
         """*size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
         ratio = Exponential(_checked_scale(scale))
-        negative = _sign(ratio).draw(self.source, size)
+        negative = self.tables.sign(ratio).draw(self.source, size)
         magnitude = self.geometric(ratio, size)
         magnitude ^= -negative
         return magnitude
@@ -166,7 +202,7 @@ class Noise:
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """*size* coins that come up with the given chance, rational or enclosable."""
         chance = RationalChance(chance) if isinstance(chance, Fraction) else chance
-        return _coin(chance).draw(self.source, size).astype(np.bool_)
+        return self.tables.coin(chance).draw(self.source, size).astype(np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
         """*size* coins of chance exp(-x), x >= 0 an exact rational."""
@@ -302,12 +338,6 @@ def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDA
     inside = (upper < trials >> 32) | ((upper == trials >> 32) & (lower < trials & low_half))
     positions: NDArray[np.int64] = (upper[inside] << 32) | lower[inside]
     return positions
-
-
-def forget() -> None:
-    """Drop the tables kept for scales and chances that were drawn with: which ones there are shows what was asked."""
-    for kept in (_geometric_digits, _sign, _coin):
-        kept.cache_clear()
 
 
 @lru_cache(maxsize=KEPT)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextvars
 import copy
-import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
 from jostle.privacy.noise import Noise
 from jostle.privacy.plain import plain
+from jostle.privacy.process import Process, this_process
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
@@ -78,6 +79,10 @@ def _copied_schema(room: Room) -> Schema:
     return copy.deepcopy(room.source.schema)
 
 
+def _declared_rows(room: Room) -> int | None:
+    return room.source.schema.rows
+
+
 @frozen(eq=False, repr=False)
 class Room:
     """Rows and everything needed to answer about them."""
@@ -92,12 +97,14 @@ class Room:
     """Gives a probe on a room: what is run in here asks as everybody does."""
     path: str = ""
     public: Schema = field(default=Factory(_copied_schema, takes_self=True))
-    """A copy of the schema, to be given out."""
+    """A copy of the schema, to be given out. Whoever has it can put anything in it, so nothing in here looks at it."""
+    declared: int | None = field(default=Factory(_declared_rows, takes_self=True))
+    """Number of rows, where it is declared; of a part, it is not."""
     before: tuple[Measurement, ...] = ()
     """What was released of the same rows before this allotment: in those that it is part of."""
     released: list[Measurement] = field(factory=list)
     """What was released in this allotment."""
-    process: int = field(factory=os.getpid)
+    process: Process = field(factory=this_process)
     """Who may ask: in a forked copy of the process, the ledger would be a second one."""
     failures: list[bool] = field(factory=list)
     """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
@@ -112,11 +119,11 @@ class Room:
     @property
     def rows(self) -> int | None:
         """Number of rows, if those who ask know it: it is declared, or was released before."""
-        return known_rows(self.before) if self.public.rows is None else self.public.rows
+        return known_rows(self.before) if self.declared is None else self.declared
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""
-        if self.private and self.process != os.getpid():
+        if self.private and self.process != this_process():
             raise ProbeError(
                 "this probe was opened in another process",
                 why="a copy of its budget, made by a fork, could be spent a second time",
@@ -200,7 +207,7 @@ class Room:
         The door has seen to it that the selection is of a known kind.
         """
         each = selection.stopping.each(epsilon)
-        selection.check(self.public, each)
+        selection.check(public := self._told(), each)
         event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
@@ -208,7 +215,8 @@ class Room:
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
         before = self._released_so_far()
         try:
-            best, seen = best_of(selection.stopping, self.noise, lambda: self._run(selection, each, site, before))
+            run = partial(self._run, selection, each, site, before, public)
+            best, seen = best_of(selection.stopping, self.noise, run)
             answer = plain((best.answer, best.score))
         except KeyboardInterrupt:
             raise
@@ -219,7 +227,7 @@ class Room:
             # No word of what went wrong: it may be in a candidate that nobody is to know of.
             failed = True
         finally:
-            forget_all()
+            forget_all(self.noise)
         if failed:
             raise ProbeError(
                 "a candidate failed inside a selection",
@@ -231,7 +239,7 @@ class Room:
         return answer
 
     def _run(
-        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...]
+        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...], public: Schema
     ) -> tuple[Scored, tuple[Record, ...]]:
         """Run one candidate in a room of its own, and close that for good; return what it gave, and what is to be seen.
 
@@ -240,7 +248,7 @@ class Room:
         neighbours, trace = self.ledger.neighbours, Trace()
         ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
-        inner = evolve(inner, chains=Chains())  # their numbers would tell how many candidates there were
+        inner = evolve(inner, public=public, chains=Chains())  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
@@ -306,8 +314,8 @@ class Room:
         label = self.schema.label
         wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
         schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
-        public = evolve(copy.deepcopy(schema), rows=self.public.rows)  # of a part, the number of rows is not known
-        return evolve(self, source=NarrowedSource(schema, self.source), public=public)
+        room = evolve(self, source=NarrowedSource(schema, self.source))
+        return evolve(room, public=room._told())  # noqa: SLF001 - another room
 
     def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
         """The answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
@@ -340,18 +348,31 @@ class Room:
         size = self.schema[column].size
         if not all(0 <= code < size for code in codes):
             raise ProbeError(f"column {column!r} has the codes 0 to {size - 1}, and others were asked for")
+        return evolve(self._of_part(), where=(*self.where, (column, codes)))
+
+    def _of_part(self) -> Room:
+        """A room of which a condition makes one with some of the rows."""
         # How many rows a part has, is private, whatever is known of the whole: that is of other rows.
-        public = evolve(self.public, rows=None)
-        return evolve(self, where=(*self.where, (column, codes)), public=public, before=(), released=[])
+        room = evolve(self, declared=None, before=(), released=[])
+        return room if self.declared is None else evolve(room, public=room._told())  # noqa: SLF001 - another room
+
+    def _told(self) -> Schema:
+        """A new copy of what is public of these rows."""
+        return evolve(copy.deepcopy(self.schema), rows=self.declared)
 
     def split(self, column: str) -> tuple[Room, ...]:
         """A room for each code of a column; they share no row."""
         labels = self.schema[column].labels
-        ledgers = self.ledger.split(len(labels))
-        rooms = (self.narrowed(column, (code,)) for code in range(len(labels)))
+        part, ledgers = self._of_part(), self.ledger.split(len(labels))
         return tuple(
-            evolve(room, ledger=ledger, path=self.site(f"{column}={label}"))
-            for room, ledger, label in zip(rooms, ledgers, labels, strict=True)
+            evolve(
+                part,
+                where=(*self.where, (column, (code,))),
+                ledger=ledger,
+                path=self.site(f"{column}={label}"),
+                released=[],
+            )
+            for code, (ledger, label) in enumerate(zip(ledgers, labels, strict=True))
         )
 
     def charges(self) -> tuple[Charge, ...]:

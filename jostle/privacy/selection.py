@@ -61,7 +61,7 @@ from attrs import field, frozen
 from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.events import LEAST_ETA, Event, Selected
 from jostle.privacy.fields import TYPES, fraction
-from jostle.privacy.noise import Noise, forget
+from jostle.privacy.noise import Noise
 from jostle.privacy.split_scores import forget_tables
 from jostle.tables.closed import Closed, places
 from jostle.tables.schema import Schema
@@ -212,7 +212,7 @@ def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(record for record in records if isinstance(record, Released | Chosen))
 
 
-def forget_all() -> None:
+def forget_all(noise: Noise) -> None:
     """Drop all tables kept for what was drawn: which ones there are shows what losers asked."""
-    forget()
+    noise.forget()
     forget_tables()

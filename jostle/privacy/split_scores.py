@@ -44,7 +44,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -54,6 +53,7 @@ from numpy.typing import NDArray
 from jostle.errors import ProbeError
 from jostle.tables.fields import Component, OneOf, Sides, Within, int64s, truths, whole, word
 from jostle.tables.kernels import DenseKernel
+from jostle.tables.remembered import remembered
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.schema import Schema
 
@@ -269,10 +269,10 @@ def _table_size(rows_bound: int) -> int:
 
 def forget_tables() -> None:
     """Drop the tables kept for numbers of rows that were asked about, which may have been noisy ones."""
-    _steps.cache_clear()
+    _steps.forget()
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _steps(size: int) -> tuple[Integers, Integers]:
     """The steps d(0) .. d(size-1), non-decreasing whole numbers, and their running sums g(0) .. g(size)."""
     values = np.arange(size + 1, dtype=np.float64)

@@ -12,7 +12,6 @@ can write it can give budget back, so keep it with the data, and for the data's 
 
 from __future__ import annotations
 
-import os
 import shlex
 import threading
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from typing import Protocol
 from jostle.errors import VaultError
 from jostle.privacy.account import Account, no_promise
 from jostle.privacy.amounts import show_amount
+from jostle.privacy.process import this_process
 from jostle.privacy.vault_book import NOTHING_COUNTED, Book, Promise, Reservation
 from jostle.privacy.vault_file import copied, gone, missing, reading, writing
 
@@ -72,7 +72,7 @@ class MemoryVault:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._account: Account | None = None
-        self._process = os.getpid()
+        self._process = this_process()
 
     def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:  # noqa: ARG002 - a file needs them
         """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
@@ -100,7 +100,7 @@ class MemoryVault:
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.
-        if self._process != os.getpid():
+        if self._process != this_process():
             raise VaultError(
                 "the budget of this table is kept in the memory of another process",
                 why="a copy of it, made by a fork, could be spent a second time",

@@ -7,7 +7,6 @@ raises because of what a cell holds: an error that one row can cause is an answe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.features import Bits
+from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
 
@@ -196,7 +196,7 @@ def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
     return _by_table(table, places, _or_dropped(column.missing_code))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
     """The declared values as texts, and as numbers, null where they are none."""
     texts = pa.array(column.values, pa.large_string())

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+
+from jostle.tables.remembered import remembered
 
 __all__ = ["LARGEST_MULTIPLE", "Grain", "finest_grain", "grain_of"]
 
@@ -55,7 +56,7 @@ class Grain:
         return places.astype(np.int64)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def grain_of(low: float, high: float, unit: float) -> Grain | None:
     """Grain of a declared unit; None where it has fewer than two multiples between the bounds, or too large ones."""
     step = Fraction(repr(unit))
@@ -64,7 +65,7 @@ def grain_of(low: float, high: float, unit: float) -> Grain | None:
     return grain if fits else None
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def finest_grain(low: float, high: float) -> Grain | None:
     """Grain of the finest power of ten that gives no more steps than is usual; None where bounds are too close."""
     exact_low, exact_high = _exact(low), _exact(high)

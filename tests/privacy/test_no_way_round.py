@@ -11,13 +11,15 @@ import inspect
 import os
 import pickle
 import random
+import sys
 import threading
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -30,18 +32,22 @@ from processes import LIMIT, child_limit, together
 import jostle
 from jostle import Probe, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
+from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.reals import Exponential
+from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest
-from jostle.privacy.vault import FileVault
+from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, SparseCounts
 from jostle.tables.routes import LeafCounts, Routing
+from jostle.tables.schema import Neighbours
 from jostle.tables.stacks import Layer, Stack
 from jostle.trace.records import Released
 
@@ -281,6 +287,63 @@ def test_forking() -> None:
     with os.fdopen(reading) as pipe:
         assert pipe.read() == "refused"
     os.waitpid(child, 0)
+
+
+def test_a_fork_that_has_the_number_of_the_process() -> None:
+    """Numbers come again once a process has ended, and are 1 for the first process of each namespace."""
+    db, number = protected(), os.getpid()
+    memory = MemoryVault()
+    memory.open(Fraction(1), "add_remove", ("age",))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        child_limit()
+        try:
+            os.getpid = lambda: number
+            for spend in (lambda: db.count(TENTH), lambda: memory.pay(TENTH, "count")):
+                with suppress(ProbeError, VaultError):
+                    spend()
+                    os.write(writing, b"answered")
+            os.write(writing, b"refused")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "refused"
+    os.waitpid(child, 0)
+
+
+# What the samplers keep
+
+
+def tables_seen(rows: pd.DataFrame, asks: Callable[[Probe], object]) -> list[object]:
+    """Return what there is to see of the samplers' tables, which were looked at before, and are again."""
+    ratio, more = Exponential(1 / TENTH), Exponential(Fraction(20, 3))
+    held = [noise._sign(ratio), *noise._geometric_digits(ratio)[0], noise._geometric_digits(ratio)[1]]
+    held += [noise._geometric_digits(more)[1], noise._sign(more)]
+    asks(jostle.protect(Table.from_frame(rows, schema()), epsilon=1))
+    return [(each._edges is None, each._table is None) for each in held] + [
+        kept.cache_info() for kept in (noise._sign, noise._geometric_digits, noise._coin)
+    ]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2000])
+def test_whether_there_is_any_row_is_not_told_by_the_samplers_tables(rows: int) -> None:
+    """They are made when they are needed, and noise for a sparse tally is drawn for each cell that is occupied."""
+    forgetful = noise.Noise()
+
+    def asks(db: Probe) -> object:
+        return db.where("region", "north").measure_sparse(SparseCounts(("age",)), TENTH, threshold=10**4)
+
+    seen = []
+    for some in (people(rows, seed=8), people(3, seed=9)):
+        forgetful.forget()
+        seen.append(tables_seen(some, asks))
+    assert seen[0] == seen[1]
+    forgetful.forget()
+    refined = tables_seen(people(5, seed=10), lambda db: db.histogram("age", epsilon=TENTH).refine(epsilon="0.25"))
+    forgetful.forget()
+    assert refined == tables_seen(people(5, seed=11), lambda db: None)
 
 
 # Amounts that lie
@@ -563,6 +626,62 @@ def test_changing_the_schema() -> None:
     for part in other.parts("region"):
         part.count(TENTH)
     assert other.spent == 2 * TENTH
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_nothing_that_is_put_into_the_public_schema_runs_among_rows(neighbours: Neighbours) -> None:
+    """What goes through a tuple, compares a text or counts rows would stand on the room's frames, and see its rows."""
+    seen: list[object] = []
+
+    def look() -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame:
+            seen.extend(held for held in frame.f_locals.values() if isinstance(held, Room))
+            frame = frame.f_back
+
+    class Listed(tuple[Any, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[Any]:
+            look()
+            return tuple.__iter__(self)
+
+        def __deepcopy__(self, _: object) -> Any:
+            look()
+            return self
+
+    class Text(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            look()
+            return str.__hash__(self)
+
+        def __eq__(self, other: object) -> bool:
+            look()
+            return str.__eq__(self, other)
+
+    db = jostle.protect(Table.from_frame(people(), evolve(schema(neighbours), rows=COUNTED[neighbours])), epsilon=9)
+    tried = TriedClassifiers([jostle.options.get("Majority")])
+    poisons = ("columns", Listed(db.schema.columns)), ("neighbours", Text(neighbours)), ("label", Text("smokes"))
+    for name, value in (*poisons, ("rows", Text("1"))):
+        for facts in (db.schema, db.where("region", "north").schema, db.only("age").schema):
+            object.__setattr__(facts, name, value)
+        asking: list[Callable[[], object]] = [
+            lambda: Probe(db._key.enter("narrowed", "region", (0,))[0]),
+            lambda: db._key.enter("split", "region"),
+            lambda: db._key.enter("only", ("age",)),
+            lambda: db._key.enter("select", tried, Fraction(1, 10), "try"),
+            lambda: db._key.enter("allot", TENTH, "some")[0].enter("known", Counts.of("age")),
+            lambda: db._key.enter("perform", AddNoise(Counts.of("age")), TENTH, "count"),
+            lambda: (db.rows, db.spent, db.left, db.promise, db.charges),
+        ]
+        for ask in asking:
+            ask()
+    assert not seen
+
+
+COUNTED: dict[str, int | None] = {"add_remove": None, "replace_one": 200}
 
 
 def test_using_a_part_after_the_whole_is_spent() -> None:

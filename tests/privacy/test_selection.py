@@ -448,13 +448,24 @@ def test_what_leaves_is_rebuilt_from_plain_values() -> None:
 
 
 def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
-    """The noise keeps a table for every scale, so that it can be seen which ones there were."""
+    """The noise keeps a table for every scale, so that it can be seen which ones there were.
+
+    A room's own are nobody else's, and are dropped all the same: how soon an answer comes would show which there are.
+    """
+    shared = (noise_module._geometric_digits, noise_module._sign, noise_module._coin)
+    Noise().discrete_laplace(3, 1)
+    before = [kept.cache_info() for kept in shared]
     db = fresh()
     db.count("1/10")
-    assert noise_module._geometric_digits.cache_info().currsize > 0
     db.select(ASKED, "1/2")
-    for kept in (noise_module._geometric_digits, noise_module._sign, noise_module._coin):
-        assert kept.cache_info().currsize == 0
+    assert [kept.cache_info() for kept in shared] == before
+
+    owner = room()
+    owner.probe(owner).count("1/10")
+    tables: Any = owner.noise.tables
+    assert tables.digits.cache_info().currsize > 0
+    owner.select(ASKED, Fraction(1, 2), "try")
+    assert [kept.cache_info().currsize for kept in (tables.digits, tables.sign, tables.coin)] == [0, 0, 0]
 
 
 # What is refused
