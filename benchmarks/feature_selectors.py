@@ -440,9 +440,9 @@ Read off the run of 2026-11-19 above; a later run is to be read anew.
   and the sparse vector are as good as any.
 - *The split of the budget* hardly matters between .3 and .7 on texts. On tables, columns as features, a tenth for
   selecting is better than three tenths, that better than a half, and seven tenths are worst by error and by area.
-- *Splitting the texts is worse than splitting the budget*: not with a selector that is private. Selecting on one half of
-  the texts and training on the other, each with the whole epsilon, errs as much at epsilon = 1 (.133 and .138 on SMS
-  spam by DC, .171 and .164 on Reuters earn), and about as much or less at 0.1.
+- *Splitting the texts is worse than splitting the budget*: not with a selector that is private. Selecting on one half
+  of the texts and training on the other, each with the whole epsilon, errs as much at epsilon = 1 (.133 and .138 on
+  SMS spam by DC, .171 and .164 on Reuters earn), and about as much or less at 0.1.
 - *Private logistic regression sees what naive Bayes sees, with a lower accuracy*: so on SMS spam (.121 at best, naive
   Bayes .098); at epsilon = 0.1 neither is ahead of the commonest class.
 - *On tables*, what matters is whether to select at all. At 30 records times epsilon always saying the commonest class
