@@ -49,7 +49,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
 from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
 
-__all__ = ["Noise", "SeededBits", "SystemBits", "Tables", "discrete_laplace", "geometric"]
+__all__ = ["DrawingTables", "Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
 
 BASE = 256
 LARGEST = 2**63 - 1
@@ -101,7 +101,7 @@ def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
 
 
 @frozen(eq=False, repr=False)
-class Tables:
+class DrawingTables:
     """The distributions that were drawn from, kept for the next draw.
 
     Which there are, and which of their parts a draw has needed so far, says what was drawn, and how often. Of private
@@ -114,7 +114,7 @@ class Tables:
     coin: Callable[[Chance], Inversion]
 
     @classmethod
-    def apart(cls) -> Tables:
+    def apart(cls) -> DrawingTables:
         """Some that nobody else has."""
         kept = lru_cache(maxsize=KEPT)
         return cls(kept(_geometric_digits.__wrapped__), kept(_sign.__wrapped__), kept(_coin.__wrapped__))
@@ -126,8 +126,8 @@ class Tables:
             each.cache_clear()
 
 
-def _shared() -> Tables:
-    return Tables(_geometric_digits, _sign, _coin)
+def _shared() -> DrawingTables:
+    return DrawingTables(_geometric_digits, _sign, _coin)
 
 
 @frozen
@@ -135,7 +135,7 @@ class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
-    tables: Tables = field(default=Factory(_shared), eq=False, repr=False)
+    tables: DrawingTables = field(default=Factory(_shared), eq=False, repr=False)
 
     def forget(self) -> None:
         """Drop the tables kept for scales and chances that were drawn with."""

@@ -28,7 +28,7 @@ from jostle.privacy.door import Room, admit
 from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
-from jostle.privacy.noise import Noise, SeededBits, Tables
+from jostle.privacy.noise import DrawingTables, Noise, SeededBits
 from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
@@ -193,7 +193,7 @@ class Recognised:
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
         ledger = Ledger(promise, schema.neighbours, payer=keeper)
-        noise = Noise(tables=Tables.apart())
+        noise = Noise(tables=DrawingTables.apart())
         room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
