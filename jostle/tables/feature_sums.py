@@ -50,7 +50,10 @@ def _codes(schema: Schema, name: str) -> range:
 
 def feature_list(schema: Schema) -> tuple[Feature, ...]:
     """The features of a table: those of its columns but the label, in order, then the sparse ones."""
-    found = [Feature(name, schema[name].labels[code]) for name in schema.attributes for code in _codes(schema, name)]
+    found = []
+    for name in schema.attributes:
+        labels = schema[name].labels  # made anew each time: of thousands of bins, once is enough
+        found += [Feature(name, labels[code]) for code in _codes(schema, name)]
     if schema.features is not None:
         start = len(schema.features.column) + 1
         found += [Feature(schema.features.column, name[start:]) for name in schema.features.names]

@@ -69,6 +69,21 @@ def test_a_number_is_its_bin_and_an_empty_cell_that_is_a_value_a_feature_too() -
     assert [feature.name for feature in feature_list(schema)] == ["age=[0, 10)", "age=[10, 20]", "age=(missing)"]
 
 
+def test_what_the_features_of_a_column_are_called_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of bins it takes milliseconds, and took as long for each of them."""
+    made: list[Numeric] = []
+    labels: Any = Numeric.labels
+
+    def noted(column: Numeric) -> Any:
+        made.append(column)
+        return labels.fget(column)
+
+    monkeypatch.setattr(Numeric, "labels", property(noted))
+    schema = Schema({"age": Numeric(0, 100, bins=50), "label": Categorical(["a"])}, label="label")
+    assert len(feature_list(schema)) == 50
+    assert len(made) == 1
+
+
 WEIGHTS = [((1, 1),), ((1, -1),), ((1, 0), (0, 1)), ((2, 0), (-1, 3), (0, 0))]
 kernels = st.builds(
     FeatureSums,

@@ -8,7 +8,7 @@ paper draws a number's cut and picks among columns apart, bins have a public tax
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import prod
 
@@ -29,6 +29,8 @@ from jostle.tasks.publishing import Published
 __all__ = ["DiffGen"]
 
 Codes = tuple[int, ...]
+Levels = tuple[tuple[int, ...], ...]
+"""Of a column: at each, the group of each code."""
 
 MOST_CELLS = 2**20
 """Of the grid, by class: a split that would give more is not offered."""
@@ -43,9 +45,8 @@ class GroupedCodes:
     level: int
     """The last of the column's levels that leaves them together."""
 
-    def children(self, schema: Schema) -> tuple[GroupedCodes, ...]:
-        """What it is split into, the next level at which it is; nothing where it never is."""
-        levels = schema[self.column].levels
+    def children(self, levels: Levels) -> tuple[GroupedCodes, ...]:
+        """What it is split into, the next of its column's levels at which it is; nothing where it never is."""
         for place in range(self.level + 1, len(levels)):
             groups: dict[int, list[int]] = {}
             for code in self.codes:
@@ -84,11 +85,12 @@ class DiffGen(Publisher):
         Where their number is not known, it is once the cells are counted: then there is nothing left to be cautious of.
         """
         schema = db.schema
+        levels = {name: schema[name].levels for name in schema.attributes}
         cut = {name: [GroupedCodes(name, tuple(range(schema[name].size)), 0)] for name in schema.attributes}
         each = epsilon * self.split_share / self.steps
         spent = Fraction(0)
         for step in range(self.steps):
-            offered = list(_splits(schema, cut))
+            offered = list(_splits(schema, cut, levels))
             if not offered:
                 break
             picked = 0
@@ -110,13 +112,13 @@ class DiffGen(Publisher):
 
 
 def _splits(
-    schema: Schema, cut: dict[str, list[GroupedCodes]]
+    schema: Schema, cut: dict[str, list[GroupedCodes]], levels: Mapping[str, Levels]
 ) -> Iterator[tuple[GroupedCodes, tuple[GroupedCodes, ...]]]:
     """The groups that can be split, with what they are split into."""
     cells = len(schema.classes) * prod(map(len, cut.values()))
-    for nodes in cut.values():
+    for name, nodes in cut.items():
         for node in nodes:
-            children = node.children(schema)
+            children = node.children(levels[name])
             finer = cells // len(nodes) * (len(nodes) + len(children) - 1)
             if children and finer <= MOST_CELLS:
                 yield node, children

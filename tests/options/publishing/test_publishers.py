@@ -248,6 +248,21 @@ def test_diffgen_splits_what_tells_labels_apart_step_by_step() -> None:
 # What is refused, and warned of
 
 
+def test_diffgen_looks_a_column_s_levels_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a thousand groups once looked them all up again, in every step."""
+    looked: list[Categorical] = []
+    levels: Any = Categorical.levels
+
+    def noted(column: Categorical) -> Any:
+        looked.append(column)
+        return levels.fget(column)
+
+    monkeypatch.setattr(Categorical, "levels", property(noted))
+    option: Any = get("DiffGen(steps=2)")
+    option(jostle.rehearse(table_of([(3, 1, 1)] * 20, schema_of(30, 20, 2)), epsilon=1, seed=1), epsilon=1)
+    assert len(looked) <= 10
+
+
 def test_more_columns_than_there_are_is_refused_before_any_charge() -> None:
     schema, rows = correlated(50)
     db = jostle.rehearse(table_of(rows, schema), epsilon=1)
