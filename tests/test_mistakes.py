@@ -51,6 +51,13 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     monkeypatch.chdir(tmp_path)
     frame.to_csv("rows.csv", index=False)
     frame.to_csv("rows.txt", index=False)
+    frame.to_csv("semicolons.csv", index=False, sep=";")
+    frame.to_csv("tabs.csv", index=False, sep="\t")
+    frame.to_csv("utf16.csv", index=False, encoding="utf-16")
+    frame.to_csv("headless.csv", index=False, header=False)
+    frame.to_csv("packed.csv.gz", index=False, compression=None)
+    Path("nothing.csv").touch()
+    Path("folder.csv").mkdir()
     SCHEMA.write("rows.toml")
     Path("wrong.toml").write_text(SCHEMA.to_toml().replace('"categorical"', '"catgorical"'), "utf-8")
     for name, text in PROGRAMS.items():
@@ -77,6 +84,7 @@ def test_what_is_said_of_mistakes_in_python(people: pd.DataFrame) -> None:
     names = {
         **{name: getattr(jostle, name) for name in ("Categorical", "Numeric", "Schema", "Table")},
         "jostle": jostle,
+        "pd": pd,
         "table": table,
         "db": db,
         "frame": people,

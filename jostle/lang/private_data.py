@@ -30,6 +30,8 @@ class PrivateData:
     def at(cls, path: Path, schema: Path | None) -> PrivateData:
         """The private data in a file: a grid of counts in .npy, or rows with a schema."""
         if not is_regular(path):
+            if path.is_dir():
+                raise JostleError(f"{path} is a folder, not a file", fix="name a file in it")
             raise JostleError(f"there is no file {path}", fix="check the path")
         if path.suffix.lower() == GRID_ENDING:
             return cls(path, None)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite, log10
+from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -270,7 +271,7 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
 
 
 def _miss(level: object) -> float:
-    given = level if isinstance(level, float | int | Fraction | Decimal) and not isinstance(level, bool) else None
+    given: Any = level if not isinstance(level, bool) and isinstance(level, Real | Decimal) else None
     if given is None or not 0 < given < 1:
         raise ProbeError(
             f"the level of an interval is {shown(level)}", why="it is a chance between 0 and 1", fix="interval(0.95)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from numbers import Integral
 from typing import Protocol, Self
 
 import numpy as np
@@ -175,15 +176,16 @@ def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount,
 def top_k(db: Asks, column: str, most: int, epsilon: Amount, site: str) -> MeasuredTop:
     """The commonest values of a column, with their counts: of all counts, noised, the largest."""
     size = db.schema[name(column)].size
-    if type(most) is not int or not 1 <= most <= size:
+    given: object = most
+    if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= int(given) <= size:
         raise ProbeError(
             f"the {shown(most)} commonest values of {column!r} are asked for",
-            why=f"it has {size} values or bins",
+            why=f"it has {size} values or bins, and the number of those that are asked for is a whole one from 1",
             fix=f'db.top_k("{column}", {min(3, size)}, epsilon=0.1)',
         )
     found = histogram(db, (column,), epsilon, site)
     counts, noise = found.value, found.noise
-    order = np.argsort(-counts, kind="stable")[:most].tolist()
+    order = np.argsort(-counts, kind="stable")[: int(given)].tolist()
     (labels,) = found.labels
     return MeasuredTop(
         (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, found.cost, among=size)))
@@ -202,7 +204,7 @@ def _scaled(grain: Grain, most: int) -> int:
 
 
 def _checked_share(given: Amount) -> Fraction:
-    share = exact(given, "the quantile").limit_denominator(MOST_PARTS)
+    share = exact(given, "share").limit_denominator(MOST_PARTS)
     if not 0 <= share <= 1:
         raise ProbeError(
             f"the quantile {shown(given)} is asked for", why="it is a share of the rows, from 0 to 1", fix="0.5"

@@ -87,7 +87,8 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
     elif census.dropped:
         by = ", ".join(f"{name!r} in {found.dropped:,}" for name, found in census.cells.items() if found.dropped)
         rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
-        yield f"{rows if kept else f'all {census.rows:,} rows are'} left out: empty or not declared is {by}"
+        every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
+        yield f"{rows if kept else every} left out: empty or not declared is {by}"
     if schema.rows is not None and schema.rows != kept:
         yield f"the schema says that there are {_many(schema.rows, 'row')}, and there {_are(kept)} {kept:,}"
     if not kept:
@@ -105,10 +106,25 @@ def _column_notes(name: str, column: Column, found: CellCensus, rows: int) -> It
     if found.missing == rows:
         yield f"{name!r} is empty in all rows"
     if found.moved:
-        bounds = "" if isinstance(column, Categorical) else f" {column.low:g} to {column.high:g}"
-        yield f"{_many(found.moved, 'number')} of {name!r} {_are(found.moved)} outside{bounds}, and count as its ends"
+        yield (
+            f"{_many(found.moved, 'number')} of {name!r} {_are(found.moved)} outside{_bounds(column)}, "
+            f"and {_counts(found.moved)} as its ends"
+        )
     if found.other:
-        yield f"{_many(found.other, 'cell')} of {name!r} {_are(found.other)} not declared, and count as {OTHER!r}"
+        cells = f"{_many(found.other, 'cell')} of {name!r} {_are(found.other)}"
+        yield f"{cells} not declared, and {_counts(found.other)} as {OTHER!r}"
+
+
+def _bounds(column: Column) -> str:
+    if isinstance(column, Categorical):
+        return ""
+    if column.clock is not None:
+        return f" {column.clock.written(column.low)} to {column.clock.written(column.high)}"
+    return f" {column.low:g} to {column.high:g}"
+
+
+def _counts(count: int) -> str:
+    return "counts" if count == 1 else "count"
 
 
 def _many(count: int, noun: str) -> str:

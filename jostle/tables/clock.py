@@ -6,6 +6,7 @@ one with a zone is brought to Greenwich first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 
@@ -37,10 +38,12 @@ TICKS: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 def moment_of(name: str, given: object) -> datetime:
     """Read a public date or time, as an object of Python's or a text such as "2024-12-31"."""
+    if isinstance(given, np.datetime64):
+        given = given.astype("datetime64[us]").item()  # None for a date that is none
     if isinstance(given, date) and not isinstance(given, datetime):
         given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - as above
     read = given if isinstance(given, datetime) else _read(given) if isinstance(given, str) else None
-    if read is None:
+    if read is None or math.isnan(read.year):  # pandas has a moment that is none
         raise SchemaError(f"{name} is {shown(given)}, not a date", fix=f'{name}="2024-12-31"')
     return _at_greenwich(read).replace(microsecond=0)
 

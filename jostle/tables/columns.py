@@ -11,10 +11,12 @@ import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
+from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
+import numpy as np
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, described, shown
@@ -69,6 +71,8 @@ def _text(value: object) -> str:
 
 def _number(value: Any) -> Any:
     """A number of any library as Python's own; what is no number is left for the check to name."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
@@ -87,6 +91,8 @@ def _check_number(name: str, value: object, fix: str) -> None:
         good = False
     if not good:
         said = shown(value) if len(shown(value)) < 40 else "too large"
+        if isinstance(value, date | np.datetime64):
+            fix = 'Dates("2020-01-01", "2024-12-31") is a column of dates'
         raise SchemaError(f"{name} is {said}, not a finite number", fix=fix)
 
 
@@ -336,8 +342,8 @@ Column = Categorical | Numeric
 
 @called_as('Dates("2020-01-01", "2024-12-31")', why=PUBLIC)
 def Dates(  # noqa: N802 - it stands beside the other kinds of columns
-    start: str | date,
-    end: str | date,
+    start: str | date | np.datetime64,
+    end: str | date | np.datetime64,
     *,
     unit: str = "day",
     bins: int = 16,
@@ -363,6 +369,11 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     """
     clock = Clock(moment_of("start", start), unit)
     high = clock.count(moment_of("end", end))
+    if high <= 0:
+        raise SchemaError(
+            f"end is {shown(str(end))}, which is no {unit} after start={shown(str(start))}",
+            fix='Dates("2020-01-01", "2024-12-31")',
+        )
     # Cut between whole units, where there are enough.
     edges = tuple(high * place // bins for place in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
     return Numeric(0, high, bins, edges, outside=outside, missing=missing, unit=1, clock=clock)

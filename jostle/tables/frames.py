@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "matrix_source"]
 
+DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+"""What may stand between the names in a first line, and what that is called."""
 READABLE = (
     "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
 )
@@ -39,6 +41,8 @@ class Columns:
     found: tuple[tuple[object, Callable[[], Cells]], ...]
     """Names, which may be anything and come twice, with what reads their cells."""
     length: int
+    index: tuple[object, ...] = ()
+    """Names of what rows are called by, which are no columns."""
 
     @property
     def names(self) -> tuple[object, ...]:
@@ -127,32 +131,66 @@ def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dic
 
 
 def _named(columns: Columns, names: tuple[str, ...]) -> dict[str, Cells]:
-    check_columns(columns.names, names, "the frame")
+    check_columns(columns.names, names, "the frame", index=columns.index)
     readers = dict(columns.found)
     return {name: readers[name]() for name in names}
 
 
-def check_columns(present: tuple[object, ...], wanted: tuple[str, ...], where: str) -> None:
+def check_columns(
+    present: tuple[object, ...],
+    wanted: tuple[str, ...],
+    where: str,
+    *,
+    in_text: bool = False,
+    index: tuple[object, ...] = (),
+) -> None:
     """Refuse data without a column that is wanted, or with two of its name.
 
-    What other names the data have is not told: of a file without a header, they are a row.
+    What other names the data have is not told: of a file without a header, they are a row. So the way out is said only
+    where the names that are wanted are found there, written in another way.
     """
     absent = [name for name in wanted if name not in present]
     if absent:
-        alike = {str(name).strip().casefold() for name in present} & {name.strip().casefold() for name in absent}
         raise TableError(
             f"{where} has no column {', '.join(map(repr, absent))}",
             why="every column that the schema declares is read",
-            fix="one is written otherwise: capitals and spaces count"
-            if alike
-            else f"compare the schema with the names of its {len(present)} columns",
+            fix=_way_to(absent, present, in_text=in_text, index=index),
         )
     twice = [name for name in wanted if present.count(name) > 1]
     if twice:
         raise TableError(f"{where} has two columns {twice[0]!r}", fix="give each a name of its own")
 
 
+def _way_to(absent: list[str], present: tuple[object, ...], *, in_text: bool, index: tuple[object, ...]) -> str:
+    """What to do about columns that are not found."""
+    sought = {name.strip().casefold() for name in absent}
+    if sought & {str(name).strip().casefold() for name in present}:
+        return "one is written otherwise: capitals and spaces count"
+    if set(absent) & set(index):
+        return "frame.reset_index(): it is the index, and no column"
+    if in_text:
+        return _way_in_text(sought, tuple(map(str, present)))
+    its = "name of its one column" if len(present) == 1 else f"names of its {len(present)} columns"
+    return f"compare the schema with the {its}"
+
+
+def _way_in_text(sought: set[str], first: tuple[str, ...]) -> str:
+    """What to do about columns that a text file's first line does not have as cells."""
+    line = ",".join(first)
+    for mark, named in DIVIDERS.items():
+        if sought <= {part.strip(' "').casefold() for part in line.split(mark)}:
+            return f"write commas between columns of a .csv file, tabs of a .tsv file: there are {named}"
+    if sought <= {part.strip(' "\ufffd').casefold() for part in line.replace("\0", "").split(",")}:
+        return "write it as UTF-8: it is UTF-16"
+    if not first:
+        return "put the names of the columns into its first line, which is empty"
+    cells = "1 cell" if len(first) == 1 else f"{len(first)} cells"
+    return f"compare the schema with its first line, which holds the names of columns, in {cells}"
+
+
 def _columns(frame: Any) -> Columns:
+    if isinstance(frame, pa.RecordBatch):
+        return _columns(pa.Table.from_batches([frame]))
     if isinstance(frame, pa.Table):
         if len(set(frame.column_names)) < frame.num_columns:
             raise _twins()
@@ -160,7 +198,8 @@ def _columns(frame: Any) -> Columns:
         return Columns(tuple((name, partial(_given_cells, cells)) for name, cells in named), frame.num_rows)
     if not isinstance(frame, Mapping):
         wrapped = _narwhal(frame)
-        return Columns(tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns()), len(wrapped))
+        found = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
+        return Columns(found, len(wrapped), tuple(getattr(getattr(frame, "index", None), "names", ())))
     cells = {name: _given_cells(values) for name, values in frame.items()}
     lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:

@@ -22,14 +22,14 @@ UNREADABLE = "the reason is kept back, since it could quote private rows"
 
 
 @contextmanager
-def guarded(title: str) -> Iterator[None]:
+def guarded(title: str, *, fix: str | None = None) -> Iterator[None]:
     """Turn whatever is raised into an error with this title; Jostle's own errors are left as they are."""
     try:
         yield
     except JostleError:
         raise
     except Exception:  # noqa: BLE001 - see above
-        raise TableError(title, why=UNREADABLE) from None
+        raise TableError(title, why=UNREADABLE, fix=fix) from None
 
 
 def _memory() -> int:

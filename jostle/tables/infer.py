@@ -106,6 +106,13 @@ def _file_columns(content: FileContent) -> dict[str, Cells]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise SchemaError(f"the file {content.path} has two columns {twice[0]!r}", fix="give each a name of its own")
+    marks = [mark for mark in (";", "\t", "|") if len(names) == 1 and mark in names[0]]
+    if marks:
+        raise SchemaError(
+            f"the file {content.path} has one column, with {marks[0]!r} in its name",
+            why="commas are between the columns of a .csv file, and tabs between those of a .tsv file",
+            fix="write it so, or give a dataframe that was read otherwise",
+        )
     return dict(readers.read_columns(content, names))
 
 

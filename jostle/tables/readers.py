@@ -83,7 +83,7 @@ class FileSource:
 
 def open_file(path: Path, schema: Schema) -> FileSource:
     """The file as a source, after a look at its header."""
-    check_columns(header(path), schema.sources, str(path))
+    check_columns(header(path), schema.sources, str(path), in_text=not is_parquet(path))
     if is_parquet(path):
         types = _described(path)
         for name in schema.sources:
@@ -118,8 +118,10 @@ def _joined(parts: list[Codes]) -> Codes:
 def header(place: Place) -> tuple[str, ...]:
     """The names of a file's columns."""
     path = path_of(place)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder, not a file", fix="name a file in it")
     kind = "Parquet" if is_parquet(path) else "CSV"
-    with guarded(f"the file {path} cannot be read as {kind}"):
+    with guarded(f"the file {path} cannot be read as {kind}", fix="see that it is whole, and is what its name ends in"):
         try:
             return tuple(_described(place).names) if kind == "Parquet" else csv_header(place)
         except FileNotFoundError:

@@ -122,7 +122,8 @@ class Schema:
             raise SchemaError(f"the column {shown(twice)} is declared twice", fix="declare it once")
         if self.label is not None and (not isinstance(self.label, str) or self.label not in self._by_name):
             raise SchemaError(
-                f"the label {shown(self.label)} is not a column", fix="name a categorical column as label"
+                f"the label {shown(self.label)} is not a column",
+                fix=f"name a categorical column as label{self._named_classes()}",
             )
         if self.label is not None and not isinstance(self[self.label], Categorical):
             raise SchemaError(f"the label {shown(self.label)} is numeric", fix="name a categorical column as label")
@@ -169,6 +170,11 @@ class Schema:
             )
         if twice := self.features.places.keys() & self._by_name.keys():
             raise SchemaError(f"a feature and a column are both called {shown(min(twice))}", fix="rename the column")
+
+    def _named_classes(self) -> str:
+        """The columns that could be a label, by name, where there are any."""
+        found = [name for name, column in self.columns if isinstance(column, Categorical)]
+        return f": one of {', '.join(map(repr, found[:20]))}" if found else ""
 
     def __getitem__(self, name: str) -> Column:
         try:
@@ -288,6 +294,8 @@ class Schema:
         Raises:
             SchemaError: the file cannot be read, or declares none.
         """
+        if isinstance(path, str) and "\n" in path:
+            raise SchemaError("the text of a schema is given where a path is wanted", fix="Schema.from_toml(text)")
         return cls.from_toml(SCHEMA.at(path).text())
 
     def write(self, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle.errors import ProbeError, TableError, shown
+from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
@@ -41,6 +41,12 @@ class Table:
         origin: Path | None = None,
         made_of: object = None,
     ) -> None:
+        given: object = source
+        if not hasattr(given, "tally"):
+            raise TableError(
+                f"a table is not made of {described(given)}",
+                fix='Table.from_frame(frame, schema), or Table.read("rows.csv", schema)',
+            )
         self._source = source
         self._census = census
         self._made_of = None if made_of is None else reference(made_of)

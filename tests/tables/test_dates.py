@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -64,6 +65,12 @@ def test_a_moment_belongs_to_the_unit_that_it_lies_in(moment: dt.datetime, unit:
     assert tally(table, Ranks("when", list(range(column.grain.span + 1)))).index(1) == place
     if 0 < place < column.grain.span:
         assert column.moment(place) <= moment < column.moment(place + 1)
+
+
+def test_ends_may_be_moments_of_any_library() -> None:
+    kinds: tuple[Callable[[str], Any], ...] = (str, dt.date.fromisoformat, pd.Timestamp, np.datetime64)
+    columns = {Dates(kind("2024-01-01"), kind("2024-03-01")) for kind in kinds}
+    assert columns == {Dates("2024-01-01", "2024-03-01")}
 
 
 def test_a_zone_is_brought_to_greenwich() -> None:
@@ -146,7 +153,11 @@ def test_an_identifier_is_neither_read_nor_asked_about() -> None:
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: Dates("soon", "2024-01-01"), "start is 'soon', not a date"),
     (lambda: Dates("2024-01-01", 2025), "end is 2025, not a date"),  # type: ignore[arg-type]  # that is the mistake
-    (lambda: Dates("2024-01-01", "2023-01-01"), "is not below high"),
+    (lambda: Dates("2024-01-01", "2023-01-01"), "end is '2023-01-01', which is no day after start='2024-01-01'"),
+    (lambda: Dates("2024-01-01", "2024-01-05", unit="week"), "which is no week after"),
+    (lambda: Dates(pd.NaT, "2024-01-01"), "start is NaT, not a date"),
+    (lambda: Dates("2024-01-01", np.datetime64("NaT")), "end is None, not a date"),
+    (lambda: Numeric(dt.date(2024, 1, 1), dt.date(2025, 1, 1)), r"not a finite number\n  fix: Dates\("),
     (lambda: Dates("2024-01-01", "2025-01-01", unit="month"), "unit is 'month'"),
     (lambda: Numeric(0, 1).moment(3), "these are numbers, not dates"),
     (lambda: Numeric(0, 1, clock="day"), "clock is 'day'"),  # type: ignore[arg-type]  # as above

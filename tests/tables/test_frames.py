@@ -47,6 +47,7 @@ FRAMES = {
         {name: pl.Series([row[place] for row in SMALL_ROWS], dtype=pl.Object) for place, name in enumerate(SMALL.names)}
     ),
     "arrow": lambda: polars_frame().to_arrow(),
+    "an arrow batch": lambda: polars_frame().to_arrow().combine_chunks().to_batches()[0],
     "a dict of arrays": lambda: {name: column.to_numpy() for name, column in small_frame().items()},
     "a dict of lists": lambda: {name: [row[place] for row in SMALL_ROWS] for place, name in enumerate(SMALL.names)},
     "a dict of series": lambda: {"age": polars_frame()["age"], **small_frame()[["ill", "colour"]]},
@@ -165,6 +166,11 @@ def test_a_column_that_is_missing() -> None:
         "  why: every column that the schema declares is read\n"
         "  fix: compare the schema with the names of its 2 columns"
     )
+
+
+def test_a_column_that_rows_are_called_by() -> None:
+    for frame in (small_frame().set_index("age"), small_frame().set_index("age", append=True)):
+        assert message(frame).endswith("\n  fix: frame.reset_index(): it is the index, and no column")
 
 
 def test_a_column_that_is_written_otherwise() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jostle
-from jostle import Categorical, Numeric, Schema, Table
+from jostle import Categorical, Dates, Numeric, Schema, Table
 
 SCHEMA = Schema(
     {
@@ -84,6 +84,19 @@ def test_values_outside_the_declared_domain() -> None:
         "2 numbers of 'age' are outside 0 to 100, and count as its ends",
         "3 cells of 'region' are not declared, and count as '(other)'",
     )
+
+
+def test_one_of_each_and_dates_as_they_are_written() -> None:
+    schema = Schema(
+        {"born": Dates("1920-01-01", "2010-12-31"), "region": Categorical(["north", "south"], outside="other")}
+    )
+    rows = {"born": ["1950-05-05", "2020-01-01"], "region": ["north", "east"]}
+
+    assert Table.from_frame(rows, schema).notes == (
+        "1 number of 'born' is outside 1920-01-01 to 2010-12-31, and counts as its ends",
+        "1 cell of 'region' is not declared, and counts as '(other)'",
+    )
+    assert told([(None, "north", "no")]) == ("the only row is left out: empty or not declared is 'age' in 1",)
 
 
 def test_a_declared_number_of_rows_that_is_not_theirs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_numbers_of_other_libraries_become_python_s_own() -> None:
     assert [type(fact) for fact in (column.low, column.high, column.bins)] == [float, int, int]
     assert halves.high == 0.5
     assert Schema({"a": column}, neighbours="replace_one", rows=cast("int", np.int64(7))).rows == 7
+
+
+def test_bounds_may_be_decimals() -> None:
+    column = Numeric(Decimal(0), Decimal("1.50"), unit=Decimal("0.01"))
+    assert (column, type(column.low)) == (Numeric(0, 1.5, unit=0.01), int)
+    with pytest.raises(SchemaError, match="low is Decimal"):
+        Numeric(Decimal("NaN"), 1)
 
 
 def test_values_are_texts_as_a_cell_of_their_type_is_read() -> None:

@@ -142,8 +142,42 @@ def test_a_file_without_a_header_is_not_quoted(tmp_path: Path) -> None:
     assert message(tmp_path / "t.csv") == (
         f"{tmp_path / 't.csv'} has no column 'colour', 'age', 'ill'\n"
         "  why: every column that the schema declares is read\n"
-        "  fix: compare the schema with the names of its 3 columns"
+        "  fix: compare the schema with its first line, which holds the names of columns, in 3 cells"
     )
+
+
+@pytest.mark.parametrize("cells", ["red,secret,no", "colour,secret,no", '"age;secret","ill;x",\0', "Red,secret,No"])
+def test_what_is_said_of_a_first_line_without_all_names_does_not_hang_on_it(tmp_path: Path, cells: str) -> None:
+    """It may be somebody's record, that of one who is called like a column included."""
+    wanted = Schema({"height": Numeric(0, 1), "weight": Numeric(0, 1)})
+    said = []
+    for line in ("one,two,three", cells):
+        (tmp_path / "t.csv").write_text(f"{line}\n", encoding="utf-8")
+        said.append(message(tmp_path / "t.csv", wanted))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "way_out"),
+    [
+        (
+            b"colour;age;ill\nred;2;no\n",
+            "write commas between columns of a .csv file, tabs of a .tsv file: there are semicolons",
+        ),
+        (b'"colour"|"age"|"ill"\n', "write commas between columns of a .csv file, tabs of a .tsv file: there are bars"),
+        (
+            b"colour\tage\till\tmore\n",
+            "write commas between columns of a .csv file, tabs of a .tsv file: there are tabs",
+        ),
+        ("colour,age,ill\n".encode("utf-16"), "write it as UTF-8: it is UTF-16"),
+        ("colour,age,ill\n".encode("utf-16-le"), "write it as UTF-8: it is UTF-16"),
+        (b"\ncolour,age,ill\n", "put the names of the columns into its first line, which is empty"),
+        (b"# of 2020\n", "compare the schema with its first line, which holds the names of columns, in 1 cell"),
+    ],
+)
+def test_the_way_out_of_a_file_that_is_written_in_another_way(tmp_path: Path, written: bytes, way_out: str) -> None:
+    (tmp_path / "t.csv").write_bytes(written)
+    assert message(tmp_path / "t.csv").endswith(f"\n  fix: {way_out}")
 
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
@@ -171,12 +205,16 @@ def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(b"secret")
     (tmp_path / "t.csv").write_bytes(b"")
     (tmp_path / "folder.csv").mkdir()
-    kept_back = "\n  why: the reason is kept back, since it could quote private rows"
+    kept_back = (
+        "\n  why: the reason is kept back, since it could quote private rows"
+        "\n  fix: see that it is whole, and is what its name ends in"
+    )
 
     assert message(tmp_path / "none.csv") == f"there is no file {tmp_path / 'none.csv'}\n  fix: check the path"
     assert message(tmp_path / "t.parquet") == f"the file {tmp_path / 't.parquet'} cannot be read as Parquet{kept_back}"
     assert message(tmp_path / "t.csv.gz") == f"the file {tmp_path / 't.csv.gz'} cannot be read as CSV{kept_back}"
-    assert message(tmp_path / "folder.csv") == f"the file {tmp_path / 'folder.csv'} cannot be read as CSV{kept_back}"
+    folder = tmp_path / "folder.csv"
+    assert message(folder) == f"{folder} is a folder, not a file\n  fix: name a file in it"
     assert message(tmp_path / "t.csv").startswith(f"{tmp_path / 't.csv'} has no column 'colour', 'age', 'ill'")
     assert message(tmp_path / "t.xlsx") == (
         f"the file {tmp_path / 't.xlsx'} has no ending that says how to read it\n"
