@@ -4,8 +4,9 @@ Ours. Every round counts one partition of the grid, made of nodes of the tree of
 it is foreseen which regions the last round will count: a region is cut on as long as its records stand out of that
 round's noise. So regions are as fine as records are many, and where they are few, none is spent on telling cells apart
 by their noise. The round between counts the same regions a few levels coarser: of a range over many fine regions, the
-sum is known by it, as it is by the upper levels of a tree of counts. What is counted is counted for good: the
-estimate takes all rounds together (`reading.careful_leaves`).
+sum is known by it, as it is by the upper levels of a tree of counts. On one axis, where it would count nearly the same
+regions as the last, there is none, and the last has its budget. What is counted is counted for good: the estimate takes
+all rounds together (`reading.careful_leaves`).
 
 Zhang, Xiao, Xie, PrivTree, SIGMOD 2016, cuts by noisy counts of every node on the way down; here all rounds' counts are
 in the estimate, so looking costs little.
@@ -194,7 +195,7 @@ class RefinedTree(GridOption):
     depends on counts that are released. A first round that was bought before is not bought again.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
 
     first_share: Fraction = share("1/3")
@@ -206,11 +207,12 @@ class RefinedTree(GridOption):
     """Part that buys a round between the first and the last; none if 0."""
     threshold: float = positive(3.0)
     """A region is cut that seems to hold so many standard deviations of the last round's noise."""
-    joined: int = whole(0, least=0)
-    """The last two rounds are one where no region foreseen is so many levels below the first round's; 0 is never.
+    joined: int = whole(3, least=0)
+    """On one axis, the last two rounds are one where no region foreseen is so many levels below the first round's.
 
-    For grids with few records, which foresee nothing fine: with the budget of both rounds, regions are counted with
-    less noise than by one round after the other. In one dimension 3 does well, on maps nothing does.
+    So it is with few records, which foresee nothing fine: with the budget of both rounds, regions are counted with less
+    noise than by one round after the other. Never if 0, nor on maps: there the third round finds what the first could
+    not foresee.
     """
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
@@ -245,7 +247,7 @@ class RefinedTree(GridOption):
         least = self.threshold * math.sqrt(noise_variance(1 / (budgets[-1] * more)))
         rounds = [each * more for each in budgets[1:]]
         partition = counted.partition(least)
-        if self.joined and len(partition) <= level + self.joined:
+        if len(tree.shape) == 1 and self.joined and len(partition) <= level + self.joined:
             rounds = [sum(rounds, Fraction(0))]
         for number, budget in enumerate(rounds, start=2):
             if number > 2:

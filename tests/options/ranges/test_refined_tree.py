@@ -167,10 +167,11 @@ def rounds_of(option: RefinedTree, cells: np.ndarray) -> int:
 def test_the_last_two_rounds_are_one_where_nothing_fine_is_foreseen() -> None:
     smooth, spike = np.full(1024, 1), np.zeros(1024, dtype=np.int64)
     spike[100] = 10**6
-    assert rounds_of(RefinedTree(), smooth) == 3
-    assert rounds_of(RefinedTree(joined=3), smooth) == 2
-    assert rounds_of(RefinedTree(joined=3), spike) == 3
-    assert RefinedTree(joined=3).name == "RefinedTree(joined=3)"
+    assert rounds_of(RefinedTree(), smooth) == 2
+    assert rounds_of(RefinedTree(), spike) == 3
+    assert rounds_of(RefinedTree(joined=0), smooth) == 3
+    assert rounds_of(RefinedTree(), smooth.reshape(32, 32)) == 3, "on maps they never are"
+    assert RefinedTree(joined=0).name == "RefinedTree(joined=0)"
 
 
 def test_few_records_are_counted_better_by_one_round_than_by_two() -> None:
@@ -183,7 +184,7 @@ def test_few_records_are_counted_better_by_one_round_than_by_two() -> None:
         ]
         return float(np.mean([np.linalg.norm(each - workload.answers(cells)) for each in found]))
 
-    assert off(RefinedTree(joined=3)) < 0.95 * off(RefinedTree())
+    assert off(RefinedTree()) < 0.95 * off(RefinedTree(joined=0))
 
 
 def test_with_plenty_of_records_coarse_counts_are_bought_as_well() -> None:
