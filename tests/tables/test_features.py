@@ -17,9 +17,10 @@ from scipy import sparse
 from some_tables import tally
 
 import jostle
-from jostle import Categorical, Numeric, Schema, Table
+from jostle import Categorical, Schema, Table
 from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
+from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, NarrowedSource
 from jostle.tables.feature_sums import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of

@@ -17,11 +17,12 @@ import pytest
 from tables_of_labels import arrow, correlated, schema_of, table_of
 
 import jostle
-from jostle import Categorical, Dates, Numeric, Schema, Table
+from jostle import Dates, Numeric, Schema, Table
 from jostle.errors import FewRowsWarning, OptionError
 from jostle.options import get, names
 from jostle.options.publishing.discerning import histogram_share, mda, nonprivate_kd, simulated_k
 from jostle.options.publishing.grid_pool import pool_of
+from jostle.tables.columns import Categorical
 from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
