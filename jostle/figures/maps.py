@@ -56,7 +56,7 @@ def pictures_of(counts: NDArray[np.int64], epsilon: Amount, options: Sequence[st
 def draw_maps(pictures: Sequence[Picture], title: str, path: Path) -> None:
     """Draw maps in the same colours, on a logarithmic scale; the first axis goes up."""
     rows = -(-len(pictures) // ACROSS)
-    figure = new_figure(13, 3.5 * rows)
+    figure = new_figure(13, 3.5 * rows, layout="constrained")
     parts = figure.subplots(rows, ACROSS, squeeze=False).ravel()
     brightest = float(np.log1p(pictures[0].cells.max()))
     for axes, picture in zip(parts, pictures, strict=False):

@@ -119,9 +119,12 @@ def _spending(slip: Slip) -> Diagnostic | None:
         return Diagnostic(
             "J015", "`spending` in the middle of a computation", slip.token.span, why, "write ({{ e }} spending 0.1)"
         )
-    why = "budget is spent where something private is released"
     return Diagnostic(
-        "J015", "`spending` after something that spends nothing", slip.token.span, why, "write {{ e }} spending 0.1"
+        "J015",
+        "`spending` after something that spends nothing",
+        slip.token.span,
+        "budget is spent where something private is released",
+        "write {{ e }} spending 0.1; an Option is told in its call: AnOption(db, epsilon=epsilon / 2)",
     )
 
 

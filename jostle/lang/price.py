@@ -67,7 +67,7 @@ def check_price(module: nodes.Module) -> Iterator[Diagnostic]:
                 f"`{each.name.partition('.')[0]}` may spend {price.amount.text}",
                 each.definition.name_span,
                 "what runs one after the other on the same rows adds up, and epsilon is all there is",
-                "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2)",
+                "share it out: {{ ... }} spending 50%, noisyCount(db, epsilon / 2), AnOption(db, epsilon=epsilon / 2)",
                 label="more than it is given",
             )
     yield from found.values()
