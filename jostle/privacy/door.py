@@ -30,6 +30,7 @@ An Option that is not trusted to keep from all this belongs in another process, 
 
 from __future__ import annotations
 
+import operator
 import traceback
 from collections.abc import Callable
 from fractions import Fraction
@@ -47,6 +48,10 @@ from jostle.tables.schema import Schema
 __all__ = ["Facts", "Key", "Room", "admit", "ask", "look", "schema_of"]
 
 Result = TypeVar("Result")
+CALLS, OF_A_CANDIDATE = 160, 80
+"""Calls that an answer takes at most, one inside the other, and those in which a candidate of a selection asks. (The
+deepest expression takes 140, any other question 30.) How many there are can hang on rows."""
+STRIDE = 4
 Answer = tuple[Any, BaseException | None]
 """An answer, or the error that the asker is to raise where no rows are in sight."""
 
@@ -105,7 +110,15 @@ def _sealed(
 def _fail(*, interrupted: bool) -> NoReturn:
     if interrupted:
         raise KeyboardInterrupt
-    raise ProbeError("a question could not be put", why="there was no room on the stack, or in memory")
+    raise _no_room()
+
+
+def _no_room() -> ProbeError:
+    return ProbeError(
+        "a question could not be put",
+        why="there was no room on the stack, or in memory",
+        fix="ask from less far down in functions that call each other",
+    )
 
 
 def admit(room: Room) -> Key:
@@ -150,7 +163,29 @@ def _none(_: type) -> bool:
     return False
 
 
-def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:
+def _go_down(calls: int) -> None:
+    if calls % STRIDE:
+        _go_down(calls - 1)
+    elif calls:
+        operator.call(_go_down, calls - 1)  # by way of C, whose calls have a limit of their own in some Pythons
+
+
+def _fits(calls: int) -> bool:
+    """Whether so many calls, one inside the other, fit on the stack.
+
+    An asker says how much of it is left. With too little, a question could be answered where a part of a table has no
+    row, and end in the middle where it has one: so nothing is begun that may not come to its end.
+    """
+    try:
+        _go_down(calls)
+    except RecursionError:
+        return False
+    return True
+
+
+def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:  # noqa: PLR0911 - one per kind of end
+    if not _fits(CALLS + OF_A_CANDIDATE if question == "select" else CALLS):
+        return None, _no_room()
     try:
         if question != "charges":  # what was spent can be looked up in any state
             room.check_open()

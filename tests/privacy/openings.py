@@ -235,7 +235,7 @@ def _steps(thing: object) -> Iterator[tuple[str, object]]:
         yield "()", thing()
 
 
-def deepest(action: Callable[[], object], spare: int = 150) -> list[BaseException]:
+def deepest(action: Callable[[], object], spare: int = 300) -> list[BaseException]:
     """Run an action at every depth of the stack that is close to the limit; return the errors it met."""
     met: list[BaseException] = []
 

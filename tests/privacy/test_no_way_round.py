@@ -34,10 +34,12 @@ from jostle import Probe, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise
+from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
-from jostle.privacy.expressions import NODES
+from jostle.privacy.expressions import NODES, cells
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.nodes import MOST_DEPTH
 from jostle.privacy.reals import Exponential
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
@@ -344,6 +346,61 @@ def test_whether_there_is_any_row_is_not_told_by_the_samplers_tables(rows: int) 
     refined = tables_seen(people(5, seed=10), lambda db: db.histogram("age", epsilon=TENTH).refine(epsilon="0.25"))
     forgetful.forget()
     assert refined == tables_seen(people(5, seed=11), lambda db: None)
+
+
+def asked_from(calls: int, ask: Callable[[], object]) -> object:
+    """Return what is answered, or refused, from so many calls down."""
+    try:
+        return asked_from(calls - 1, ask) if calls else type(ask())
+    except (JostleError, RecursionError) as refusal:
+        return type(refusal), str(refusal)
+
+
+def test_how_deep_the_stack_is_tells_nothing_of_rows() -> None:
+    """An answer takes fewer calls, one inside the other, where there is no row to look at.
+
+    Who asks from far enough down would be answered there, and not where there is a row.
+    """
+    limit = len(inspect.stack()) + 300
+    before = sys.getrecursionlimit()
+    told: list[list[object]] = []
+    for seed, names in enumerate((["north"] * 2, ["south"] * 3)):
+        rows = people(len(names), seed=seed + 20).assign(region=names)
+        answers = []
+        for calls in range(300):
+            db = jostle.protect(Table.from_frame(rows.assign(age=calls % 100), schema()), epsilon=10**9)
+            ask = partial(
+                Probe.measure_sparse, epsilon=TENTH / (calls + 1), kernel=SparseCounts(("age",)), threshold=10**6
+            )
+            ask(db.where("region"))  # what is always needed has been looked up
+            part = db.where("region", "north")
+            sys.setrecursionlimit(limit)
+            try:
+                answers.append(asked_from(calls, partial(ask, part)))
+            finally:
+                sys.setrecursionlimit(before)
+        told.append(answers)
+    assert told[0] == told[1]
+    assert len(set(map(repr, told[0]))) > 1
+    assert "failed inside" not in repr(told)
+
+
+def test_the_deepest_question_comes_to_its_end_or_is_not_begun() -> None:
+    db, deep = protected(10**6), cells("age", "region")
+    while deep.depth < MOST_DEPTH - 1:
+        deep = abs(deep - 1)
+    limit, before = len(inspect.stack()) + 300, sys.getrecursionlimit()
+    db.release(Total(deep), 1)
+    told = []
+    for calls in range(300):
+        sys.setrecursionlimit(limit)
+        try:
+            told.append(asked_from(calls, lambda: db.release(Total(deep), 1)))
+        finally:
+            sys.setrecursionlimit(before)
+    assert told[0] is float
+    assert told[-1] is not float
+    assert "failed inside" not in repr(told)
 
 
 # Amounts that lie
