@@ -43,6 +43,12 @@ class Measured:
         """Of each cell, over the Options: makers are none."""
         return honest_best(self.losses[:, [way not in SHIPPED for way in self.ways]])
 
+    def regrets(self, way: str) -> Floats:
+        """Return how many times hindsight's loss that of a way is, by cell."""
+        mine = np.nanmean(self.losses[:, self.ways.index(way)], axis=1)
+        regrets: Floats = np.maximum(mine, self.floor) / np.maximum(self.hindsight, self.floor)
+        return regrets
+
     def figures(self, way: str, single: str) -> Figures:
         """Return the figures of a way, beside one that is always run."""
         mine, always = (np.nanmean(self.losses[:, self.ways.index(each)], axis=1) for each in (way, single))
