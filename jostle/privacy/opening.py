@@ -9,7 +9,6 @@ could make one up, and be told that there are such rows.
 
 from __future__ import annotations
 
-import copy
 import secrets
 import threading
 from collections.abc import Callable, Iterable
@@ -37,7 +36,7 @@ from jostle.tables.engines import RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.private_files import check_public
 from jostle.tables.provenance import Provenance
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
@@ -324,7 +323,7 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
             f"{type(table).__name__} is not a Table",
             fix="jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
         )
-    schema = copy.deepcopy(table.schema)
+    schema = copied_schema(table.schema)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
     source: RowSource = evolve(rows, schema=schema)
     return source, schema

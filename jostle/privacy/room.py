@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import copy
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -34,7 +33,7 @@ from jostle.tables.fields import name, names, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
 from jostle.visible import visible
 
@@ -76,7 +75,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
 
 
 def _copied_schema(room: Room) -> Schema:
-    return copy.deepcopy(room.source.schema)
+    return copied_schema(room.source.schema)
 
 
 def _declared_rows(room: Room) -> int | None:
@@ -358,7 +357,7 @@ class Room:
 
     def _told(self) -> Schema:
         """A new copy of what is public of these rows."""
-        return evolve(copy.deepcopy(self.schema), rows=self.declared)
+        return evolve(copied_schema(self.schema), rows=self.declared)
 
     def split(self, column: str) -> tuple[Room, ...]:
         """A room for each code of a column; they share no row."""

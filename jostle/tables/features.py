@@ -30,7 +30,7 @@ from jostle.errors import SchemaError, shown
 from jostle.given import given_items
 from jostle.tables.columns import Categorical, check_text
 
-__all__ = ["PRESENCE", "Bits", "BitsColumns", "SparseFeatures", "words_of"]
+__all__ = ["PRESENCE", "Bits", "BitsColumns", "SparseFeatures", "copied_features", "words_of"]
 
 Integers = NDArray[np.int64]
 
@@ -117,11 +117,7 @@ class SparseFeatures:
         object.__setattr__(self, "places", MappingProxyType(places))
 
     def __deepcopy__(self, _: object) -> SparseFeatures:
-        """Another object with the same lists, which nobody can change: of many thousand names, there is one."""
-        copied = object.__new__(SparseFeatures)
-        for each in ("column", "words", "buckets", "names", "places"):
-            object.__setattr__(copied, each, getattr(self, each))
-        return copied
+        return copied_features(self)
 
     def __reduce__(self) -> tuple[type[SparseFeatures], tuple[str, tuple[str, ...], int]]:
         return SparseFeatures, (self.column, self.words, self.buckets)
@@ -154,6 +150,14 @@ class SparseFeatures:
                 found += sorted(by_word[word] for word in words if word in by_word)
             ends.append(len(found))
         return Bits(np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32), self)
+
+
+def copied_features(features: SparseFeatures) -> SparseFeatures:
+    """Another object with the same lists, which nobody can change: of many thousand names, there is one."""
+    copied = object.__new__(SparseFeatures)
+    for each in ("column", "words", "buckets", "names", "places"):
+        object.__setattr__(copied, each, getattr(features, each))
+    return copied
 
 
 FEW_COLUMNS = 200

@@ -15,9 +15,9 @@ from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind
 from jostle.given import given_as, given_items, given_path, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
-from jostle.tables.features import PRESENCE, SparseFeatures
+from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
 
-__all__ = ["Neighbours", "Schema", "checked_neighbours"]
+__all__ = ["Neighbours", "Schema", "checked_neighbours", "copied_schema"]
 
 Neighbours = Literal["add_remove", "replace_one"]
 """Which two tables count as neighbours: one has a row more, or one row is another."""
@@ -323,6 +323,23 @@ class Schema:
             SchemaError: there is no such relation.
         """
         return evolve(self, neighbours=neighbours)
+
+
+def copied_schema(schema: Schema) -> Schema:
+    """An equal schema that shares nothing with this one that anybody could change.
+
+    By hand: what `copy` does, whoever registers a function for a class (`copyreg`) has a say in, and here it would run
+    among rows.
+    """
+    columns = tuple((name, _copied(column)) for name, column in schema.columns)
+    features = None if schema.features is None else copied_features(schema.features)
+    return evolve(schema, columns=columns, features=features)
+
+
+def _copied(column: Column) -> Column:
+    if isinstance(column, Categorical) or column.clock is None:
+        return evolve(column)
+    return evolve(column, clock=evolve(column.clock))
 
 
 def _features(facts: Any) -> SparseFeatures:

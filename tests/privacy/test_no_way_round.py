@@ -7,6 +7,7 @@ each mechanism is handed the data, and tells an accountant what it spent.
 from __future__ import annotations
 
 import copy
+import copyreg
 import inspect
 import os
 import pickle
@@ -735,6 +736,32 @@ def test_nothing_that_is_put_into_the_public_schema_runs_among_rows(neighbours: 
         ]
         for ask in asking:
             ask()
+    assert not seen
+
+
+def test_a_reducer_that_is_registered_for_a_known_class_does_not_run_among_rows() -> None:
+    """What `copy` and `pickle` do with an object, everybody can say for its class, by `copyreg.pickle`."""
+    seen: list[object] = []
+
+    def reduce(_: object) -> tuple[object, ...]:
+        frame: FrameType | None = sys._getframe(1)
+        while frame:
+            seen.extend(held for held in frame.f_locals.values() if isinstance(held, Room))
+            frame = frame.f_back
+        return jostle.Categorical, (("no", "yes"),)
+
+    tried = TriedClassifiers([jostle.options.get("Majority")])
+    kinds: tuple[type, ...] = (jostle.Categorical, jostle.Numeric, jostle.Schema)
+    db = jostle.protect(Table.from_frame(people(), evolve(schema("replace_one"), rows=200)), epsilon=1)
+    for kind in kinds:
+        copyreg.pickle(kind, reduce)  # type: ignore[arg-type]
+    try:
+        for part in (db.only("age"), db.where("region", "north"), *db.parts("smokes")):
+            part.count(Fraction(1, 100))
+        db.select(tried, Fraction(1, 10))
+    finally:
+        for kind in kinds:
+            del copyreg.dispatch_table[kind]
     assert not seen
 
 
