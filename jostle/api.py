@@ -10,7 +10,7 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, shipped_by
 from jostle.errors import ChoiceError, OptionError
-from jostle.given import given_as
+from jostle.given import called_as, given_as
 from jostle.lang.quick_start import quickly
 from jostle.options import base
 from jostle.options.evaluation.pri_roc import PriROC
@@ -104,6 +104,7 @@ def pretrained(
 def pretrained(name: Literal["ranges"], *, judged_by: str | None = None) -> MakersByAxes[Estimate | SparseEstimate]: ...
 @overload
 def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
+@called_as('jostle.pretrained("classification")')
 def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
     """A maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 

@@ -11,12 +11,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from jostle.errors import CallError, JostleError, described, shown
 
-__all__ = ["called_as", "given_as", "given_flag", "given_items", "given_path", "made_as"]
+__all__ = ["PRICE", "called_as", "given_as", "given_flag", "given_items", "given_path", "made_as"]
 
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 Made = TypeVar("Made")
+PRICE = "what is asked, and at which price, is said beforehand"
+"""Why answers are called for with an epsilon."""
 IN_A_ROW = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 

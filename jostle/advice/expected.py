@@ -16,7 +16,7 @@ from jostle.advice.bands import Scale, from_scale, inputs_of
 from jostle.advice.kept import Expectations, OptionBands, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
 from jostle.errors import ChoiceError, SchemaError, shown
-from jostle.given import given_as, given_items, given_path
+from jostle.given import called_as, given_as, given_items, given_path
 from jostle.markup import pre
 from jostle.options import get
 from jostle.options.base import Option
@@ -138,6 +138,7 @@ class Advice:
         return figure
 
 
+@called_as("jostle.advise(schema=schema, rows=10_000)", why="it goes by public facts alone")
 def advise(
     what: str | Option | None = None,
     *,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show
+from jostle.cli.saying import Json, With, echo, echo_lines, failure, is_same_file, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
 from jostle.interrupts import interrupts_ignored
 
@@ -22,6 +22,7 @@ __all__ = ["app", "run", "vault_of"]
 app = typer.Typer(add_completion=False)
 
 NO_POLICY = "none"
+PAGE_ENDINGS = {".html", ".htm"}
 MOST_SHOWN = 24
 """Records of the trace that are shown."""
 
@@ -73,11 +74,15 @@ def run(  # noqa: PLR0917 - a command's options
 
     said: list[str] = []
     forced = dict(map(_forced, force or []))
+    kept = vault_of(data, vault, no_vault=no_vault)
+    named = {"the program": program, "the private data": data, "the schema": schema, "the vault": kept}
+    named |= {"the trace": trace, "the policies": None if policy is None else Path(policy)}
     if out is not None:
         _check_ending(out)
-        _check_place(out, "--out")
+        _check_place(out, "--out", named)
     if page is not None:
-        _check_place(page, "--report")
+        _check_page(page)
+        _check_place(page, "--report", {**named, "the answer": out})
     with _followed(policy):
         done = run_program(
             program,
@@ -85,7 +90,7 @@ def run(  # noqa: PLR0917 - a command's options
             data=data,
             schema=schema,
             epsilon=epsilon,
-            vault=vault_of(data, vault, no_vault=no_vault),
+            vault=kept,
             public=public or (),
             trace=trace,
             say=said.append if json_ else echo_lines,
@@ -196,8 +201,23 @@ def _check_ending(out: Path) -> None:
         )
 
 
-def _check_place(out: Path, option: str) -> None:
-    """Refuse a place where nothing can be written, before it is paid for."""
+def _check_page(page: Path) -> None:
+    """Refuse an ending that says that a web page is something else."""
+    if page.suffix.lower() not in PAGE_ENDINGS:
+        raise ChoiceError(
+            f"a report is not written to a file {page.suffix}", why="it is a web page", fix="--report run.html"
+        )
+
+
+def _check_place(out: Path, option: str, named: Mapping[str, Path | None]) -> None:
+    """Refuse a place where nothing can be written, or where what the command goes by is, before it is paid for."""
+    for what, path in named.items():
+        if path is not None and is_same_file(out, path):
+            raise ChoiceError(
+                f"{option} {out} would be written over {what}",
+                why="what is in it now would be lost",
+                fix=f"{option} another file",
+            )
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
     elif not os.access(out if out.exists() else out.parent, os.W_OK):

@@ -29,6 +29,7 @@ __all__ = [
     "failure",
     "headline",
     "interrupted",
+    "is_same_file",
     "load_with",
     "print_page",
     "report",
@@ -51,6 +52,14 @@ With = Annotated[
 ]
 
 MISTAKE, REFUSED, INTERRUPTED = 1, 3, 130
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, whether it is there or not."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one.absolute() == other.absolute()
 
 
 def report(source: Source, diagnostics: Sequence[Diagnostic], *, as_json: bool) -> None:

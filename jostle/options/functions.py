@@ -13,6 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.errors import OptionError, described
+from jostle.given import PRICE, called_as
 from jostle.learned.kept import fitted_on, learned_for
 from jostle.options.base import Option, check_probe
 from jostle.options.texts import text_mark
@@ -92,6 +93,7 @@ class FunctionOption(Option[Answer]):
         """An allotment."""
         return Allotment(epsilon)
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
         """The function's answer, given a probe with *epsilon* of the budget."""
         check_probe(db, self.name)

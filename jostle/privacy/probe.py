@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError, ProbeError, shown
-from jostle.given import called_as, given_flag
+from jostle.given import PRICE, called_as, given_flag
 from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
@@ -33,7 +33,6 @@ from jostle.trace.records import Chosen
 __all__ = ["Probe"]
 
 
-PRICE = "what is asked, and at which price, is said beforehand"
 REFINABLE = "db.measure_refinable(kernel, epsilon), or answer.refine(epsilon=...) of a count or a histogram"
 
 

@@ -223,14 +223,15 @@ def _explained(path: Path) -> Iterator[None]:
         raise
     except (sqlite3.Error, OSError, ValueError, OverflowError, MemoryError) as mistake:
         reason = mistake.strerror if isinstance(mistake, OSError) else "it is damaged"
+        fix = "see that the file is a vault, that it may be written, and that the disk is not full"
         # What SQLite says of a file that it cannot make sense of quotes it.
-        if getattr(mistake, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in {
-            sqlite3.SQLITE_ERROR,
-            sqlite3.SQLITE_CORRUPT,
-        }:
+        code = getattr(mistake, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            reason, fix = "another process writes to it", "wait until that one is done, or end it"
+        elif code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
+            reason, fix = "it is a folder", f"name a file in it: {path / 'survey.vault'}"
+        elif code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT}:
             reason = str(mistake)
         raise VaultError(
-            f"the vault {path} cannot be used: {reason}",
-            why="nothing is released before it is recorded",
-            fix="see that the file is a vault, that it may be written, and that the disk is not full",
+            f"the vault {path} cannot be used: {reason}", why="nothing is released before it is recorded", fix=fix
         ) from None

@@ -248,7 +248,7 @@ class Numeric:
 
     def _check_bins(self) -> None:
         if type(self.bins) is not int or not 1 <= self.bins <= MOST_BINS:
-            raise SchemaError(f"bins is {shown(self.bins)}, but must be a whole number from 1 to 2**30")
+            raise SchemaError(f"bins is {shown(self.bins)}, but must be a whole number from 1 to 2**30", fix="bins=16")
         width = float(self.high) - float(self.low)
         if not math.isfinite(width * self.bins):
             raise SchemaError(f"low={self.low} and high={self.high} are too far apart", fix="use bounds that can occur")

@@ -203,7 +203,11 @@ def _columns(frame: Any) -> Columns:
     cells = {name: _given_cells(values) for name, values in frame.items()}
     lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:
-        raise TableError("the columns have different lengths", why="each row has a cell in every column")
+        raise TableError(
+            "the columns have different lengths",
+            why="each row has a cell in every column",
+            fix="give as many cells in each, labels included",
+        )
     return Columns(tuple((name, partial(_same, column)) for name, column in cells.items()), max(lengths, default=0))
 
 

@@ -75,7 +75,7 @@ def infer_public(
     content = read_public(Path(source)) if isinstance(source, str | Path) else None
     cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):
-        raise SchemaError("there are no rows to read a schema off")
+        raise SchemaError("there are no rows to read a schema off", fix="give public rows, or write the schema by hand")
     if texts is not None:
         given_as(texts, str, "the name of a column", fix='texts="comment"', error=SchemaError)
     features = None if texts is None else SparseFeatures(texts, words=_vocabulary(texts, cells.pop(texts, None), words))

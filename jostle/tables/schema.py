@@ -311,7 +311,9 @@ class Schema:
         try:
             place.write_text(self.to_toml(), encoding="utf-8")
         except OSError as mistake:
-            raise SchemaError(f"cannot write the schema {path}: {mistake.strerror}") from None
+            raise SchemaError(
+                f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"
+            ) from None
 
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """The same facts under another neighbour relation.

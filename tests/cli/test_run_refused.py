@@ -170,3 +170,34 @@ def test_the_same_command_runs_once_it_is_allowed(run: Run, tmp_path: Path) -> N
     done = run("p.jst", *ALL[:5], "2", *ALL[6:])
     assert done.status == 0, done
     assert {"a.json", "t.jsonl", "rows.csv.vault"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        (("--out", "spent.json"), "--out spent.json would be written over the vault"),
+        (("--out", "linked.json"), "--out linked.json would be written over the vault"),
+        (("--out", "rows.csv"), "--out rows.csv would be written over the private data"),
+        (("--out", "kept.json"), "--out kept.json would be written over the trace"),
+        (("--out", "../{}/rows.csv"), "would be written over the private data"),
+        (("--report", "spent.html", "--vault", "spent.html"), "--report spent.html would be written over the vault"),
+        (("--report", "rows.toml"), "a report is not written to a file .toml"),
+        (("--report", "p.jst"), "a report is not written to a file .jst"),
+    ],
+)
+def test_nothing_that_a_run_goes_by_is_written_over(
+    run: Run, tmp_path: Path, where: tuple[str, ...], what: str
+) -> None:
+    """Who writes a page over the vault has forgotten what was spent."""
+    given = ("p.jst", "--data", "rows.csv", "--schema", "rows.toml", "--epsilon", "1", "--trace", "kept.json")
+    first = run(*given, "--vault", "spent.html" if "spent.html" in where else "spent.json")
+    assert first.status == 0
+    (tmp_path / "linked.json").symlink_to(tmp_path / "spent.json")
+    before = held(tmp_path)
+
+    vault = () if "--vault" in where else ("--vault", "spent.json")
+    done = run(*given[:5], *vault, "--trace", "kept.json", *(each.format(tmp_path.name) for each in where))
+
+    assert done.status == 1
+    assert what in done.err
+    assert held(tmp_path) == before

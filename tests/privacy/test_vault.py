@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 from processes import LIMIT, child_limit, ran, started, together
 
 from jostle.errors import BudgetError, VaultError
+from jostle.privacy import vault_file
 from jostle.privacy.vault import FileVault, MemoryVault, Vault
 from jostle.privacy.vault_book import Reservation
 
@@ -483,3 +484,31 @@ def _execute(path: Path, statement: str) -> list[tuple[str, ...]]:
     finally:
         connection.close()
     return found
+
+
+def test_a_vault_that_another_process_writes_to_is_told_of_and_nothing_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = opened(tmp_path / "v")
+    monkeypatch.setattr(vault_file, "PATIENCE", 0.1)
+    with closing(sqlite3.connect(tmp_path / "v", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(VaultError) as refusal:
+            opened(tmp_path / "v").pay(TENTH, "q")
+        other.execute("ROLLBACK")
+    assert str(refusal.value) == (
+        f"the vault {tmp_path / 'v'} cannot be used: another process writes to it\n"
+        "  why: nothing is released before it is recorded\n"
+        "  fix: wait until that one is done, or end it"
+    )
+    assert vault.reservations() == ()
+
+
+def test_a_folder_is_no_vault(tmp_path: Path) -> None:
+    with pytest.raises(VaultError) as refusal:
+        opened(tmp_path)
+    assert str(refusal.value) == (
+        f"the vault {tmp_path} cannot be used: it is a folder\n"
+        "  why: nothing is released before it is recorded\n"
+        f"  fix: name a file in it: {tmp_path / 'survey.vault'}"
+    )

@@ -239,7 +239,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         "low=5 is not below high=5\n  why: numbers lie between bounds that are public\n  fix: a larger high than 5",
     ),
     *(
-        (lambda bins=bins: Numeric(0, 1, bins=bins), f"bins is {bins!r}, but must be a whole number from 1 to 2**30")
+        (
+            lambda bins=bins: Numeric(0, 1, bins=bins),
+            f"bins is {bins!r}, but must be a whole number from 1 to 2**30\n  fix: bins=16",
+        )
         for bins in (0, 2**30 + 1, 2.5, True, "4")
     ),
     (

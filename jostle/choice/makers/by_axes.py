@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.errors import OptionError
+from jostle.given import PRICE, called_as
 from jostle.options.base import Option, check_probe
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event
@@ -67,6 +68,7 @@ class MakersByAxes(Option[Answer]):
     def _repr_html_(self) -> str:
         return "".join(maker._repr_html_() for maker in self.makers)
 
+    @called_as("maker(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the maker for tables like this one."""
         check_probe(db, self.name)

@@ -19,6 +19,7 @@ from jostle.choice.learning.learners import Predict
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
 from jostle.errors import ChoiceError
+from jostle.given import PRICE, called_as
 from jostle.markup import fact_table
 from jostle.options.base import Option, check_probe
 from jostle.privacy.amounts import Amount
@@ -162,6 +163,7 @@ class ChoiceMaker(Option[Answer]):
         """An allotment: metafeatures and the Option that is run spend at most that together."""
         return Allotment(epsilon)
 
+    @called_as("maker(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
         """The answer of the Option that should do best with what is left of *epsilon* after looking."""
         check_probe(db, self.label)

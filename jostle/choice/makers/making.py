@@ -36,7 +36,7 @@ from jostle.corpora.specs import VERSION as INSTANCES
 from jostle.corpora.specs import Spec
 from jostle.corpora.subsamples import default_jobs
 from jostle.errors import ChoiceError, CorpusError
-from jostle.given import given_as, given_items
+from jostle.given import called_as, given_as, given_items
 from jostle.learned.places import shipped_folder
 from jostle.options.base import Option
 from jostle.options.fitted import kept_apart, marks_of
@@ -219,6 +219,7 @@ class Training:
         return history if len(keys) == len(history.instances) else history.of(keys)
 
 
+@called_as('jostle.MkChoiceMaker(among=["NaiveBayes", "Majority"])')
 def MkChoiceMaker(  # noqa: N802 - the word of the language
     *,
     among: Iterable[Option[Answer] | str | type[Option[Answer]]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 
+from jostle.given import PRICE, called_as
 from jostle.options.base import Option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace
@@ -23,6 +24,7 @@ class Classifier(Option[Model]):
 
     task = CLASSIFICATION
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Model:
         """A model learnt from the probe's table with *epsilon* of its budget."""
         self.refuse_hopeless(db, epsilon)

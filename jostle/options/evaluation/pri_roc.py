@@ -24,6 +24,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.given import PRICE, called_as
 from jostle.options.base import Option, check_probe, option
 from jostle.options.evaluation.reading import concave_curve, rising_curve
 from jostle.options.evaluation.scorers import scorer_of
@@ -74,6 +75,7 @@ class PriROC(Option[RocCurve]):
     reading: Reading = choice("concave", Reading)
     """How the curve is made of the counts: concave where they do not contradict that, or no more than rising."""
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(
         self,
         db: Probe,

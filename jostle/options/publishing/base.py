@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import FewRowsWarning
+from jostle.given import PRICE, called_as
 from jostle.options.base import Option
 from jostle.options.classification.base import bought_rows, rows_share
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -47,13 +48,14 @@ class Publisher(Option[Published]):
 
     task = PUBLISHING
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> Published:
         """Rows in place of the probe's table's, with *epsilon* of its budget."""
         self.refuse_hopeless(db, epsilon)
         known = db.rows if self.refuses(db.schema) is None else None
         # What is known of the number of rows is public, or was released before: all is left to be spent on others.
         if known is not None and (caution := self.caution(db.schema, epsilon_amount(epsilon), known)):
-            warnings.warn(caution, FewRowsWarning, stacklevel=2)
+            warnings.warn(caution, FewRowsWarning, stacklevel=3)
         return self.perform(db, epsilon, partial(self.run, told=_warn), site=site)
 
     def refuses(self, schema: Schema) -> str | None:
@@ -92,7 +94,9 @@ class Publisher(Option[Published]):
 
 
 def _warn(caution: str) -> None:
-    warnings.warn(caution, FewRowsWarning, stacklevel=6)  # counted, run, perform and __call__ stand between
+    warnings.warn(
+        caution, FewRowsWarning, stacklevel=7
+    )  # counted, run, perform, __call__ and what is around it stand between
 
 
 def noise_scale(schema: Schema, epsilon: Fraction) -> float:

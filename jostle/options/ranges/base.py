@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
+from jostle.given import PRICE, called_as
 from jostle.learned.grid_errors import KeptBars
 from jostle.options.base import ELSEWHERE, Option, check_probe
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative, top_down, variances
@@ -48,6 +49,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
 
     task = RANGES
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(
         self, db: Probe, workload: Workload | Asked | None = None, *, epsilon: Amount
     ) -> Estimate | SparseEstimate:

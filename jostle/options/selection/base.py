@@ -16,6 +16,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from jostle.given import PRICE, called_as
 from jostle.options.base import Option
 from jostle.options.classification.naive_bayes import NaiveBayes
 from jostle.parameters import choice, share, whole
@@ -45,6 +46,7 @@ class Selector(Option[SelectedFeatures]):
     top: int = whole(10, least=1)
     """At most so many features are selected."""
 
+    @called_as("option(db, epsilon=0.1)", why=PRICE)
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:
         """Features selected from the probe's table with *epsilon* of its budget."""
         return self.perform(db, epsilon, self.run, site=site)
