@@ -54,7 +54,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     from jostle.corpora.folders import public as read_public  # noqa: PLC0415
     from jostle.programs import load_trainable  # noqa: PLC0415
 
-    corpus, shown = read_public(databases), shown_progress()
+    corpus, shown = read_public(databases).grouped(), shown_progress()
     chosen = load_trainable(program, maker, entry, public or ())
     if not isinstance(chosen, ChoiceMaker):
         _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)

@@ -110,8 +110,8 @@ class Corpus:
     def grouped(self) -> Corpus:
         """The same databases, tables that share rows in one group; reads them all.
 
-        Those of which more than half of the different rows, without labels, are the same: see `related`. What a
-        generator made shares rows with nobody. What cannot be read moves to the problems.
+        Those of which more than half of the different rows, without labels, are the same: see `related`; and copies,
+        of grids as well. What a generator made shares rows with nobody. What cannot be read moves to the problems.
         """
         readable: list[PublicDatabase] = []
         problems = list(self.problems)
@@ -128,6 +128,8 @@ class Corpus:
             else:
                 readable.append(database)
         pairs = [(one, other) for one, other in combinations(marks, 2) if related(marks[one], marks[other])]
+        first: dict[str, str] = {}
+        pairs += [(first.setdefault(each.digest, each.name), each.name) for each in readable]
         return _joined(Corpus(readable, tuple(problems)), pairs, {})
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -217,6 +218,20 @@ def test_evaluate_prints_a_table_or_json(
     assert json.loads(capsys.readouterr().out) == facts
     assert run(monkeypatch, *given, "--json") == 1
     assert "several choice makers" in json.loads(capsys.readouterr().out)["error"]["title"]
+
+
+def test_tables_of_the_same_people_are_one_group_where_a_maker_is_evaluated(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else an interval from copies of one table would be narrow."""
+    assert train(monkeypatch, program) == 0
+    for name in ("t1", "t21"):
+        (databases / f"{name}.csv.gz").unlink()
+    shutil.copy(databases / "t20.csv.gz", databases / "copy.csv.gz")
+    capsys.readouterr()
+    given = ("--maker", "choice", "--databases", databases, "--epsilon", "1", "--workers", 1)
+    assert run(monkeypatch, "evaluate", program, *given) == 0
+    assert "(90%:" not in capsys.readouterr().out
 
 
 def test_that_a_maker_and_the_option_it_always_runs_differ_by_noise_alone_is_said(

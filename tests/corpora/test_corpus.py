@@ -64,6 +64,21 @@ def test_tables_with_few_possible_rows_share_them_by_chance() -> None:
     assert Corpus([one, other, same]).grouped().groups == {"one": ("one", "same"), "other": ("other",)}
 
 
+def test_copies_are_in_one_group_however_few_rows_they_have_and_grids_as_well() -> None:
+    small = [
+        labelled("few", people(1, rows=5)),
+        labelled("copy", people(1, rows=5)),
+        labelled("own", people(2, rows=5)),
+    ]
+    grids = [PublicGrid.of("g", [1, 2]), PublicGrid.of("h", [1, 2]), PublicGrid.of("i", [2, 1])]
+    assert Corpus([*small, *grids]).grouped().groups == {
+        "few": ("few", "copy"),
+        "own": ("own",),
+        "g": ("g", "h"),
+        "i": ("i",),
+    }
+
+
 def test_generated_tables_share_people_with_nobody() -> None:
     corpus = generated_tables(4)
     twins = Corpus([*corpus, *(labelled(f"copy {n}", people(1)) for n in range(2))]).grouped()

@@ -7,7 +7,6 @@ losses that runs ended in. What it is worth is measured by running the whole pro
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -16,8 +15,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.formulas import TermSearch, TermSum
-from jostle.choice.policies.learn import always, tried
-from jostle.choice.policies.work import Lesson, Perform, Program, Situation, in_turn
+from jostle.choice.policies.learn import always, over_groups, tried
+from jostle.choice.policies.work import Lesson, Perform, Program, Situation, group_of, in_turn
 from jostle.learned.policy import LearnedPolicy
 from jostle.sites import Choice, Decision, Policy
 
@@ -128,10 +127,12 @@ def formula_worths(
         ways: list[tuple[Mapping[str, Policy], str]] = [({**policies, label: formula}, formula.mark), (policies, "")]
         ways += [({**policies, label: policy}, "") for policy in everywhere]
         losses = tried(program, situations, epsilons, ways, trials=trials, seed=seed, perform=perform)
-        # A situation's budgets are one observation: they are of the same rows.
-        behind = np.nanmean(np.log(losses[1:] + floor) - np.log(losses[0] + floor), axis=1)
-        gains, means = -np.expm1(-np.nanmean(behind, axis=1)), np.nanmean(losses, axis=(1, 2))
-        errors = np.nanstd(behind, axis=1, ddof=1) / math.sqrt(behind.shape[1]) if behind.shape[1] > 1 else 0 * gains
+        ended = losses.reshape(len(ways), -1)
+        there = ~np.isnan(ended).all(axis=0)
+        groups = np.tile([group_of(situation) for situation in situations], len(epsilons))[there]
+        logs = np.log(ended[:, there] + floor)
+        behind, errors = over_groups(logs[1:] - logs[0], groups)
+        gains, means = -np.expm1(-behind), ended[:, there].mean(axis=1)
         names = ["what is followed now", *(f"{policy.usual} everywhere" for policy in everywhere)]
         shown = zip(names, means[1:].tolist(), gains.tolist(), errors.tolist(), strict=True)
         worths.append(FormulaWorth(formula, float(means[0]), tuple(shown)))

@@ -21,7 +21,18 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.policies.work import REFUSED, Lesson, Perform, Program, Situation, Taught, Teach, Try, in_turn
+from jostle.choice.policies.work import (
+    REFUSED,
+    Lesson,
+    Perform,
+    Program,
+    Situation,
+    Taught,
+    Teach,
+    Try,
+    group_of,
+    in_turn,
+)
 from jostle.errors import ChoiceError
 from jostle.learned.forest import Forest, fit_forest
 from jostle.learned.policy import LearnedPolicy, mark_of
@@ -37,6 +48,7 @@ __all__ = [
     "always",
     "fit_policies",
     "lessons_of",
+    "over_groups",
     "settled",
     "train_labels",
     "tried",
@@ -63,10 +75,11 @@ class Worth:
     """Whether what was learned is kept, rather than the best fixed alternative."""
     usual: str
     """The best of the fixed alternatives."""
-    losses: tuple[tuple[str, float, float], ...]
-    """Alternative, mean loss, and loss as a multiple of what was learned: a geometric mean over situations and budgets.
+    losses: tuple[tuple[str, float, float, float], ...]
+    """Alternative, mean loss, loss as a multiple of what was learned, and by how much of itself that may be off.
 
-    The first one, `LEARNED`, is what was learned.
+    The multiple is a geometric mean over groups of situations; last is the standard error of its logarithm over these,
+    not-a-number where all are of one group. The first alternative, `LEARNED`, is what was learned.
     """
 
 
@@ -158,7 +171,7 @@ def settled(
     told: Callable[[Worth], None] | None = None,
     give_way: bool = True,
 ) -> dict[str, LearnedPolicy]:
-    """The policies, each replaced by its best fixed alternative unless it does better by a standard error.
+    """The policies, each replaced by its best fixed alternative unless it does better by a standard error over groups.
 
     All are tried with the same seeds. In situations that were learned from, that flatters what was learned by little,
     the forests being this coarse. Without *give_way*, they are only tried, and stay as they are.
@@ -170,23 +183,39 @@ def settled(
         return _ended(program, situations, budgets, chosen, trials=trials, seed=seed, perform=perform)
 
     learned = ended(kept)
+    groups = [group_of(situation) for situation in situations]
     for label in sorted(policies):
         among = policies[label].among
         fixed = [always(policies[label], usual) for usual in among]
         raw = [learned, *(ended({**kept, label: policy}) for policy in fixed)]
         losses = _filled(np.stack(raw))
         logs = np.log(losses + floor)
-        best = 1 + int(np.argmin(logs[1:].mean(axis=1)))
-        behind = logs[best] - logs[0]
-        keeps = bool(behind.mean() > behind.std() / np.sqrt(len(behind)))
+        ended_there = ~np.isnan(np.stack(raw)).all(axis=0)
+        behind, errors = over_groups(logs - logs[0], np.tile(groups, len(budgets))[ended_there])
+        best = 1 + int(np.argmin(behind[1:]))
+        keeps = bool(behind[best] > errors[best])
         if told is not None:
-            ratios = np.exp((logs - logs[0]).mean(axis=1))
             names = (LEARNED, *among)
-            shown = zip(names, losses.mean(axis=1).tolist(), ratios.tolist(), strict=True)
+            means, ratios = losses.mean(axis=1), np.exp(behind)
+            shown = zip(names, means.tolist(), ratios.tolist(), errors.tolist(), strict=True)
             told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
         if give_way and not keeps:
             kept[label], learned = fixed[best - 1], raw[best]
     return kept
+
+
+def over_groups(logs: Floats, groups: Sequence[str] | NDArray[np.str_]) -> tuple[Floats, Floats]:
+    """The mean of each row of logarithms, a column being of one of the groups, and its standard error over these.
+
+    Budgets and parts of a database, and databases that share people, are one observation: each group counts once.
+
+    >>> over_groups(np.array([[1.0, 3.0, 4.0]]), ["a", "a", "b"])
+    (array([3.]), array([1.]))
+    """
+    names, which = np.unique(groups, return_inverse=True)
+    means = np.stack([np.nanmean(logs[:, which == place], axis=1) for place in range(len(names))], axis=1)
+    spread = means.std(axis=1, ddof=1) if len(names) > 1 else np.full(len(logs), np.nan)
+    return means.mean(axis=1), spread / np.sqrt(len(names))
 
 
 def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:

@@ -52,6 +52,11 @@ class PublicSituation:
         return cls(task, database, spec, key, judge)
 
     @property
+    def group(self) -> str:
+        """Its database's group."""
+        return self.database.group
+
+    @property
     def instance(self) -> Instance:
         """The instance."""
         return _made(self)
@@ -128,13 +133,13 @@ def halves(
 
     Databases that share people are on one side.
     """
-    groups = sorted({situation.database.group for situation in situations}, key=_digest)
+    groups = sorted({situation.group for situation in situations}, key=_digest)
     if len(groups) < ENOUGH:
         return tuple(situations), tuple(situations)
     tried = set(groups[::EVERY])
     return (
-        tuple(situation for situation in situations if situation.database.group not in tried),
-        tuple(situation for situation in situations if situation.database.group in tried),
+        tuple(situation for situation in situations if situation.group not in tried),
+        tuple(situation for situation in situations if situation.group in tried),
     )
 
 

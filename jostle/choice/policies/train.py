@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,8 @@ class LearnedPolicies:
         rare = "runs came to it too rarely, or never, for it to be learned"
         lines += [f"warning: {label} takes its first alternative: {rare}" for label in self.unmet]
         where = f"learned on {self.learned_on}, tried on {self.tried_on} at epsilon {', '.join(self.epsilons)}"
-        lines += [f"{self.entry.name}: {where}", *map(worth_text, self.worths)]
+        worths = (worth_text(worth, settled=self.kept is not None) for worth in self.worths)
+        lines += [f"{self.entry.name}: {where}", *worths]
         if self.kept is not None:
             lines.append(f"  the program follows it from now on, until its text changes: {self.kept}")
         if self.judged is not None:
@@ -113,27 +115,38 @@ def worth_data(worth: Worth) -> dict[str, Any]:
     return {
         "label": worth.label,
         "kept": LEARNED if worth.learned else worth.usual,
-        "losses": [{"taken": name, "loss": loss, "ratio": ratio} for name, loss, ratio in worth.losses],
+        "losses": [
+            {"taken": name, "loss": loss, "ratio": ratio, "error": error if math.isfinite(error) else None}
+            for name, loss, ratio, error in worth.losses
+        ],
     }
 
 
-def worth_text(worth: Worth) -> str:
-    """A label's worth in lines: the mean loss of what was learned, and of each alternative everywhere."""
-    said = "what was learned is followed" if worth.learned else f"{worth.usual} everywhere: nothing learned did better"
-    names = [LEARNED, *(f"{name} everywhere" for name, _, _ in worth.losses[1:])]
+def worth_text(worth: Worth, *, settled: bool) -> str:
+    """A label's worth in lines: the mean loss of what was learned, and of each alternative everywhere.
+
+    Where that *settled* what is done from now on, it is said as well.
+    """
+    does = "does" if worth.learned else "does not do"
+    said = f"what was learned {does} better than {worth.usual} everywhere by more than a standard error"
+    if all(math.isnan(error) for *_, error in worth.losses):
+        said = f"one group of databases does not tell what was learned from {worth.usual} everywhere"
+    if settled:
+        said += ": it is followed" if worth.learned else f": {worth.usual} is taken everywhere"
+    names = [LEARNED, *(f"{name} everywhere" for name, *_ in worth.losses[1:])]
     width = max(map(len, names))
     lines = [f"  {worth.label}: {said}"]
-    for name, (_, loss, ratio) in zip(names, worth.losses, strict=True):
-        lines.append(f"    {name:<{width}}  mean loss {loss:.4g}{_compared(ratio) if name != LEARNED else ''}")
+    for name, (_, loss, ratio, error) in zip(names, worth.losses, strict=True):
+        lines.append(f"    {name:<{width}}  mean loss {loss:.4g}{_compared(ratio, error) if name != LEARNED else ''}")
     return "\n".join(lines)
 
 
-def _compared(ratio: float) -> str:
+def _compared(ratio: float, error: float) -> str:
     """How a loss compares to that of what was learned, in words."""
-    shown = f"{abs(ratio - 1):.1%}"
+    shown, sure = f"{abs(ratio - 1):.1%}", "" if math.isnan(error) else f" (standard error {error:.1%})"
     if shown == "0.0%":
-        return ", as good"
-    return f", {shown} {'more' if ratio > 1 else 'less'}"
+        return ", as good" if sure.endswith(" 0.0%)") else f", as good{sure}"
+    return f", {shown} {'more' if ratio > 1 else 'less'}{sure}"
 
 
 def train_policies(

@@ -22,7 +22,19 @@ from jostle.privacy.opening import rehearse
 from jostle.sites import Policy, Taken, explore, follow, record
 from jostle.tables.table import Table
 
-__all__ = ["REFUSED", "Lesson", "Part", "Perform", "Program", "Situation", "Taught", "Teach", "Try", "in_turn"]
+__all__ = [
+    "REFUSED",
+    "Lesson",
+    "Part",
+    "Perform",
+    "Program",
+    "Situation",
+    "Taught",
+    "Teach",
+    "Try",
+    "group_of",
+    "in_turn",
+]
 
 REFUSED = 2.0
 """What is refused ends as badly as so many times the worst that ended there."""
@@ -43,6 +55,11 @@ class Situation(Protocol):
 
     def loss(self, answer: Any, /) -> float:
         """How bad an answer is: from 0, the less the better."""
+
+
+def group_of(situation: Situation) -> str:
+    """Which people are in it: situations of one group are one observation. One that says nothing is by itself."""
+    return str(getattr(situation, "group", situation.key))
 
 
 Program = Callable[..., Any]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
@@ -15,6 +17,7 @@ import jostle
 from jostle import Categorical, Schema, Table
 from jostle.choice.policies.formulas import choice_formulas, formula_worths
 from jostle.choice.policies.learn import Lesson, Worth, fit_policies, lessons_of, train_labels
+from jostle.choice.policies.train import worth_text
 from jostle.errors import ChoiceError
 from jostle.sites import choose, choose_each, follow
 
@@ -223,7 +226,7 @@ def test_what_is_refused_ends_worse_than_anything_else() -> None:
     with follow(policies):
         assert refusing(jostle.rehearse(Public(1).table, epsilon=1), Fraction(1)) >= 1
     (worth,) = told
-    losses = {name: loss for name, loss, _ in worth.losses}
+    losses = {name: loss for name, loss, *_ in worth.losses}
     assert losses["left"] == pytest.approx(2 * losses["right"])
 
 
@@ -249,11 +252,44 @@ def test_a_label_s_worth_is_told_against_each_alternative() -> None:
     train_labels(sides, SITUATIONS, ["1"], rounds=2, runs=10, told=told.append)
     (worth,) = told
     assert worth.learned
-    assert [name for name, _, _ in worth.losses] == ["learned", *SIDES]
-    (_, learned, one), (_, left, more), (_, right, _) = worth.losses
+    assert [name for name, *_ in worth.losses] == ["learned", *SIDES]
+    (_, learned, one, _), (_, left, more, error), (_, right, *_) = worth.losses
     assert one == 1
     assert learned < min(left, right)
     assert more > 1
+    assert 0 < error < math.log(more)
+
+
+@frozen
+class Grouped(Public):
+    """A table of people who may be in others."""
+
+    group: str
+
+
+def test_tables_of_the_same_people_are_one_observation() -> None:
+    """However many there are: how sure a worth is, and whether what was learned is kept, is a matter of groups."""
+    found = {}
+    for groups in (1, 2, 20):
+        told: list[Worth] = []
+        situations = [Grouped(2 * number + 1, f"g{number % groups}") for number in range(20)]
+        train_labels(sides, situations, ["1", "2"], rounds=2, runs=10, told=told.append)
+        (found[groups],) = told
+    ratios = {groups: {name: ratio for name, _, ratio, _ in worth.losses} for groups, worth in found.items()}
+    errors = {groups: {name: error for name, *_, error in worth.losses} for groups, worth in found.items()}
+    assert ratios[2]["left"] == pytest.approx(ratios[20]["left"]), "groups of one size"
+    assert math.isnan(errors[1]["left"])
+    assert not found[1].learned, "one group tells nothing of others"
+    assert found[20].learned
+    assert errors[20]["left"] > 0
+    assert all(error != errors[2]["left"] for error in (errors[1]["left"], errors[20]["left"]))
+    kept, tied, unknown = (worth_text(found[groups], settled=True).splitlines() for groups in (20, 2, 1))
+    assert kept[0].startswith("  Side: what was learned does better than ")
+    assert kept[0].endswith(" everywhere by more than a standard error: it is followed")
+    assert re.search(r"left everywhere +mean loss [\d.]+, [\d.]+% more \(standard error [\d.]+%\)$", kept[2])
+    assert "standard error" in tied[2]
+    assert unknown[0].startswith("  Side: one group of databases does not tell what was learned from ")
+    assert not any("standard error" in line for line in unknown)
 
 
 def test_what_was_best_on_the_whole_is_the_usual_alternative() -> None:
