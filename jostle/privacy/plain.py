@@ -103,8 +103,14 @@ def _rebuilt(value: object, knows: Callable[[type], bool]) -> object:
     kind = type(value)
     if not attrs.has(kind):
         raise ProbeError(f"a question holds an object of type {_name(kind)}", why="it is no description of a question")
-    # Made anew, so that its converters and validators have seen what is in it.
-    return kind(**{each.alias: plain(getattr(value, each.name), knows) for each in attrs.fields(kind) if each.init})
+    # Made anew, so that its converters have seen what is in it; and its validators, which anybody can switch off for
+    # all classes at once (`attrs.validators.set_disabled`), so that they are called here.
+    fields = attrs.fields(kind)
+    made = kind(**{each.alias: plain(getattr(value, each.name), knows) for each in fields if each.init})
+    for each in fields:
+        if each.validator is not None:
+            each.validator(made, each, getattr(made, each.name))
+    return made
 
 
 def _name(kind: type) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,9 +39,13 @@ from jostle.privacy import noise
 from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES, cells
+from jostle.privacy.feature_scores import FeatureScore
+from jostle.privacy.feature_tests import FindAbove
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise
+from jostle.privacy.misfit import Misfit
 from jostle.privacy.nodes import MOST_DEPTH
+from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.reals import Exponential
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
@@ -48,7 +53,7 @@ from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import Counts, SparseCounts
+from jostle.tables.kernels import Counts, SparseCounts, Sums
 from jostle.tables.routes import LeafCounts, Routing
 from jostle.tables.schema import Neighbours
 from jostle.tables.stacks import Layer, Stack
@@ -659,6 +664,22 @@ def test_weights_that_are_their_own_magnitude() -> None:
         with pytest.raises((JostleError, AttributeError)):
             db.measure(Stack((forged,)), TENTH)
         assert db.spent == 0
+
+
+def test_numbers_that_no_validator_has_seen() -> None:
+    """A switch of attrs turns all validators off: a row moved scores by 1001 that were said to move by 1."""
+    db = protected()
+    with attrs.validators.disabled():
+        kernel, score = Sums("region", (0, 0, 0, 1), -1), QuantileScore("age", [0, 5], -1001, -1000)
+        for ask in (
+            lambda: db.measure(kernel, TENTH),
+            lambda: db.pick(score, TENTH),
+            lambda: db.pick(Misfit(("age",), [[0]], [[1]], [2**62 + 1]), TENTH),
+            lambda: db.perform(FindAbove(FeatureScore("TC", 0), 1, 1, Fraction(2)), TENTH, site="mine"),
+        ):
+            with pytest.raises(JostleError, match="must be"):
+                ask()
+    assert db.spent == 0
 
 
 def test_trees_that_share_a_leaf() -> None:
