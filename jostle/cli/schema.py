@@ -16,10 +16,12 @@ app = typer.Typer(help="Public facts about tables.", no_args_is_help=True, add_c
 
 
 @app.command()
-def infer(
+def infer(  # noqa: PLR0917 - a command's options
     data: Annotated[Path, typer.Argument(help="A public CSV or Parquet file.")],
     label: Annotated[str | None, typer.Option(help="The column to be predicted.")] = None,
     bins: Annotated[int, typer.Option(help="Bins of equal width for columns of numbers.")] = 16,
+    texts: Annotated[str | None, typer.Option(help="A column of texts, whose words become a vocabulary.")] = None,
+    words: Annotated[int, typer.Option(help="Words of the vocabulary at most, the commonest ones.")] = 10_000,
     out: Annotated[Path | None, typer.Option(help="Write the TOML here instead of printing it.")] = None,
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -28,7 +30,7 @@ def infer(
 
     if out is not None and is_same_file(out, data):
         raise SchemaError(f"--out {out} would be written over the data", fix="--out schema.toml")
-    schema = Schema.infer_public(data, label=label, bins=bins)
+    schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
         schema.write(out)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from attrs import evolve
 from numpy.typing import NDArray
 
-from jostle.errors import SchemaError
+from jostle.errors import SchemaError, shown
 from jostle.files.content import FileContent
 from jostle.given import given_as
 from jostle.tables import readers
@@ -97,7 +97,11 @@ def infer_public(
 def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
     if cells is None:
         raise SchemaError(f"there is no column {name!r} of texts", fix="compare it with the names of the columns")
+    if type(most) is not int or most < 2:
+        raise SchemaError(f"words is {shown(most)}, but must be a whole number from 2", fix="words=10_000")
     found = Counter(word for text in texts_of(cells, name) for word in words_of(text or "") if not steers(word))
+    if len(found) < 2:
+        raise SchemaError(f"the texts in {name!r} have fewer than two words", fix="name a column of longer texts")
     return [word for word, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:most]]
 
 

@@ -43,6 +43,24 @@ def test_schema_infer_prints_toml_that_reads_back(
     assert schema.classes == ("no", "yes")
 
 
+def test_schema_infer_makes_a_vocabulary_of_public_texts_that_the_same_texts_are_not_opened_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts, schema, program = (tmp_path / name for name in ("texts.csv", "texts.toml", "p.jst"))
+    texts.write_text("text,label\nwin free,spam\nwin you,ham\nwin,ham\n")
+    words = ("--label", "label", "--texts", "text", "--words", "2", "--out", str(schema))
+    assert run(monkeypatch, "schema", "infer", str(texts), *words) == 0
+    found = jostle.Schema.read(schema).features
+    assert found is not None
+    assert found.names == ("text=win", "text=free")
+    capsys.readouterr()
+    program.write_text("from selection import Peeling\n\ndef words(db):\n    return Peeling(db)\n")
+    opened = ("--data", str(texts), "--schema", str(schema), "--epsilon", "1")
+    assert run(monkeypatch, "run", str(program), *opened) == 1
+    assert "read off this same table" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.vault"))
+
+
 def test_a_missing_file_is_one_sentence_and_status_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

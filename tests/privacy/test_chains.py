@@ -377,6 +377,23 @@ def test_a_chain_stays_on_its_budget() -> None:
     assert inner.spent == 2
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_chain_goes_on_with_the_rows_it_began_with_and_is_none_of_a_table_that_changed(
+    tmp_path: Path, *, stream: bool
+) -> None:
+    """The second release is the first tally with less noise, whatever the file holds by then; a new probe asks anew."""
+    place, vault = tmp_path / "people.csv", tmp_path / "people.vault"
+    place.write_text("sex\n" + "f\n" * 40)
+    schema = Schema({"sex": Categorical(["f", "m"])})
+    db = jostle.protect(Table.read(place, schema, stream=stream), epsilon=10**6, vault=vault)
+    found = db.measure_refinable(Counts.of(), 10)
+    place.write_text("sex\n" + "f\n" * 7)
+    changed = jostle.protect(Table.read(place, schema, stream=stream), vault=vault)
+    refused(changed, lambda: changed.refine(found, 20), "no longer be refined")
+    assert db.refine(found, 10**5).cells == (40,)
+    assert changed.count(10) < 30
+
+
 def test_only_one_of_many_that_ask_at_once_carries_a_chain_on() -> None:
     db = probe(10**6)
     found = db.measure_refinable(Counts.of(), 1)

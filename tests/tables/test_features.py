@@ -381,6 +381,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: Schema.infer_public(pd.DataFrame({"a": ["x"]}), texts="text"),
         "no column 'text' of texts",
     ),
+    *(
+        (
+            lambda words=words: Schema.infer_public(pd.DataFrame({"t": ["a b"]}), texts="t", words=words),
+            f"words is {words!r}",
+        )
+        for words in (1, -3, 2.5)
+    ),
+    (lambda: Schema.infer_public(pd.DataFrame({"t": ["free", "", "free"]}), texts="t"), "fewer than two words"),
 ]
 
 
