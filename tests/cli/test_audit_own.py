@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from run_here import ran
 
 from jostle.audit import subjects
 from jostle.cli.app import app
 from jostle.errors import AuditError
+from jostle.options.base import forget
 
 MINE = """
 from jostle.audit import Subject, histogram_pairs, lifted, register
@@ -54,6 +56,52 @@ def test_a_mechanism_in_a_file_is_audited(
     (found,) = json.loads(capsys.readouterr().out)
 
     assert (found["verdict"], ended) == (verdict, status)
+
+
+OPTIONS = """
+import jostle
+
+@jostle.option(task="grid")
+def KeptAudited(db, workload=None, *, epsilon):
+    return jostle.options.get("Identity")(db, workload, epsilon=epsilon)
+
+@jostle.option(task="grid")
+def GreedyAudited(db, workload=None, *, epsilon):
+    return db.histogram(*db.schema.names, epsilon=2 * epsilon)
+
+@jostle.option(task="grid")
+def TextAudited(db, workload=None, *, epsilon):
+    db.count(epsilon / 2)
+    return "an estimate"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("KeptAudited", 0, "within its claim"),
+        ("GreedyAudited", 3, "refused: GreedyAudited/histogram asks for epsilon 2, but 1 is left"),
+        ("TextAudited", 1, "TextAudited gives back a value of type str, not an estimate of the cells"),
+    ],
+)
+def test_an_option_in_a_file_is_audited_and_what_a_probe_refuses_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    status: int,
+    said: str,
+) -> None:
+    file = tmp_path / "my_options.py"
+    file.write_text(OPTIONS, "utf-8")
+    try:
+        done = ran(monkeypatch, capsys, "audit", f"{file}:{name}", "--samples", "400")
+    finally:
+        for each in ("KeptAudited", "GreedyAudited", "TextAudited"):
+            forget(each)
+
+    assert done.status == status
+    assert said in done.out + done.err
 
 
 def test_what_is_not_there_to_be_audited_is_said(mine: Path, tmp_path: Path) -> None:
