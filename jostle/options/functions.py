@@ -24,6 +24,7 @@ from jostle.sites import Policy
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
+from jostle.tasks.texts import text_of
 
 __all__ = ["FunctionOption", "function_option"]
 
@@ -60,13 +61,8 @@ class FunctionOption(Option[Answer]):
     @property
     def version(self) -> int:  # type: ignore[override]  # as above
         """A mark of the function's text, so that a changed one is rehearsed anew."""
-        try:
-            text = inspect.getsource(self.function)
-        except (OSError, TypeError):
-            code = self.function.__code__
-            text = repr((code.co_code, code.co_consts, code.co_names))
         # Where its choices were learned, it answers otherwise than before.
-        text += getattr(self.learned(), "mark", "")
+        text = text_of(self.function) + getattr(self.learned(), "mark", "")
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from types import CodeType, FunctionType
 from typing import Any
+
+from jostle.tasks.texts import text_of
 
 __all__ = ["text_mark"]
 
@@ -38,7 +39,7 @@ def _parts(function: Callable[..., Any]) -> Iterator[str]:
         seen.add(id(each))
         if not isinstance(each, FunctionType) or each.__globals__ is not home:
             continue
-        yield _text(each)
+        yield text_of(each)
         for name in _names(each.__code__):
             if name not in each.__globals__:
                 continue
@@ -47,14 +48,6 @@ def _parts(function: Callable[..., Any]) -> Iterator[str]:
                 yield f"{name} = {shown}"
             else:
                 waiting.append(value)
-
-
-def _text(function: FunctionType) -> str:
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        code = function.__code__
-        return repr((code.co_code, code.co_consts, code.co_names))
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -8,7 +8,6 @@ put on what was read; so a maker is trained on what it will see.
 from __future__ import annotations
 
 import hashlib
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -23,6 +22,7 @@ from jostle.given import given_as
 from jostle.privacy.changes import Known
 from jostle.privacy.expressions import Expression, known_of
 from jostle.tables.schema import Schema
+from jostle.tasks.texts import text_of
 
 __all__ = [
     "ChangedMetafeature",
@@ -260,12 +260,7 @@ def metafeature(
 @lru_cache(maxsize=1024)
 def version_of(function: Callable[..., Any]) -> str:
     """A mark of what a function does: of its source, without comments on other functions."""
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        text = repr((getattr(code, "co_code", b""), getattr(code, "co_consts", ()), getattr(code, "co_names", ())))
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(text_of(function).encode(), digest_size=4).hexdigest()
 
 
 @frozen(eq=False)
