@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Protocol
 
@@ -57,6 +58,36 @@ class Charge:
         return Charge(self.site, copied(self.event), fresh(self.epsilon))
 
 
+class _Turn:
+    """Whose turn it is to change the ledgers of a tree: one charge at a time, of many threads and of one.
+
+    Python runs finalisers and handlers of signals in the middle of whatever runs. A charge that one of them made in the
+    middle of another would be checked against what was spent before both.
+    """
+
+    __slots__ = ("_taken", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._taken = False
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for other threads, and refuse what this one does in the middle of a charge."""
+        with self.lock:
+            if self._taken:
+                raise BudgetError(
+                    "a charge is made in the middle of another",
+                    why="what is spent is counted once the first one is done",
+                    fix="ask from no finaliser and no handler of signals",
+                )
+            try:
+                self._taken = True
+                yield
+            finally:
+                self._taken = False
+
+
 class Ledger:
     """What one stretch of work may spend and has spent. Safe to use from many threads."""
 
@@ -66,13 +97,13 @@ class Ledger:
         neighbours: Neighbours,
         *,
         payer: Payer | None = None,
-        lock: threading.RLock | None = None,
+        turn: _Turn | None = None,
     ) -> None:
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
-        # One lock for a whole tree of ledgers: a charge to a part and to all above it is a single step.
-        self._lock = lock or threading.RLock()
+        # One for a whole tree of ledgers: a charge to a part and to all above it is a single step.
+        self._turn = turn or _Turn()
         self._spent = Fraction(0)
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
@@ -107,13 +138,13 @@ class Ledger:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Every charge so far, those to parts included."""
-        with self._lock:
+        with self._turn.lock:
             return tuple(self._listed())
 
     @property
     def event(self) -> Event:
         """All that happened as one event, whose price is what was spent."""
-        with self._lock:
+        with self._turn.lock:
             return in_turn(copied(item.event) for item in self._items)
 
     def _listed(self) -> Iterator[Charge]:
@@ -131,7 +162,7 @@ class Ledger:
     def enter(self, event: Event, site: str) -> Charge:
         """Charge an event as `charge` does; return the line itself, which is for nobody outside the room."""
         kept = self._line(event, site)
-        with self._lock:
+        with self._turn.taken():
             self.pay(kept.epsilon, site)
             self._items.append(kept)
         return kept
@@ -142,7 +173,7 @@ class Ledger:
         Refuse a line of another ledger: what was begun on one budget is not carried on on another.
         """
         kept = self._line(event, line.site)
-        with self._lock:
+        with self._turn.taken():
             place = next((place for place in reversed(range(len(self._items))) if self._items[place] is line), None)
             if place is None:
                 raise BudgetError(
@@ -161,7 +192,7 @@ class Ledger:
 
     def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
         """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
-        with self._lock:
+        with self._turn.lock:
             self._check(amount, site, held)
             if self._payer is not None:
                 self._payer.pay(amount, site)
@@ -174,7 +205,7 @@ class Ledger:
     def reserve(self, epsilon: Fraction, site: str) -> Ledger:
         """Hold a budget back; return the ledger that may spend up to it, paid here as it is spent, until it settles."""
         reservation = _Reservation(self, epsilon)
-        with self._lock:
+        with self._turn.taken():
             self._check(epsilon, site)
             self._reserved.append(reservation)
             self._items.append(reservation)
@@ -182,7 +213,7 @@ class Ledger:
 
     def settle(self) -> Ledger:
         """End a reservation: what of it was not spent is nobody's any more; return the ledger that it was held in."""
-        with self._lock:
+        with self._turn.taken():
             held = self._payer
             if not isinstance(held, _Reservation) or not held.open:
                 raise BudgetError(
@@ -195,8 +226,8 @@ class Ledger:
 
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
-        group = _Group(self, count, self._lock)
-        with self._lock:
+        group = _Group(self, count, self._turn)
+        with self._turn.taken():
             self._items.append(group)
         return group.parts
 
@@ -231,13 +262,13 @@ class _Group:
     Amounts only grow, so the dearest parts are always among those that were dearest before and the one just charged.
     """
 
-    def __init__(self, above: Ledger, count: int, lock: threading.RLock) -> None:
+    def __init__(self, above: Ledger, count: int, turn: _Turn) -> None:
         self._above = above
         self._paid = [Fraction(0)] * count
         self._dearest: tuple[int, ...] = ()
         self._cost = Fraction(0)
         self.parts = tuple(
-            Ledger(None, above.neighbours, payer=_Part(self, index), lock=lock) for index in range(count)
+            Ledger(None, above.neighbours, payer=_Part(self, index), turn=turn) for index in range(count)
         )
 
     @property
@@ -274,7 +305,7 @@ class _Reservation:
     def __init__(self, above: Ledger, at_most: Fraction) -> None:
         self.above = above
         self._at_most = fresh(at_most)
-        self.ledger = Ledger(at_most, above.neighbours, payer=self, lock=above._lock)  # noqa: SLF001 - one tree
+        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=above._turn)  # noqa: SLF001 - one tree
         self.parts = (self.ledger,)
 
     @property

@@ -215,6 +215,48 @@ def test_who_is_interrupted_anywhere_spends_no_more_than_was_promised(action: st
         pytest.fail("it takes more steps than were tried")
 
 
+@pytest.mark.parametrize("inside", ["charge", "inside", "part", "settle", "reserve"])
+@pytest.mark.parametrize("action", ["charge", "inside", "part", "settle", "reserve"])
+def test_who_asks_in_the_middle_of_a_charge_spends_no_more_than_was_promised(action: str, inside: str) -> None:
+    """As a finaliser or a handler of signals can: Python runs them in the middle of whatever runs."""
+    for line in range(200):
+        top = Ledger(Fraction(1), "add_remove")
+        reserved = top.reserve(Fraction(3, 4), "aside")
+        part = reserved.split(2)[0]
+        released: list[Fraction] = []
+
+        def spend(ledger: Ledger, amount: Fraction, released: list[Fraction] = released) -> None:
+            with suppress(BudgetError):
+                ledger.charge(Laplace(amount), "here")
+                released.append(amount)
+
+        def settle(reserved: Ledger = reserved) -> None:
+            with suppress(BudgetError):
+                reserved.settle()
+
+        def reserve(top: Ledger = top) -> None:
+            with suppress(BudgetError):
+                spend(top.reserve(Fraction(1, 4), "more"), Fraction(1, 4))
+
+        actions: dict[str, Callable[[], object]] = {
+            "charge": partial(spend, top, Fraction(1, 4)),
+            "inside": partial(spend, reserved, Fraction(3, 4)),
+            "part": partial(spend, part, Fraction(3, 4)),
+            "settle": settle,
+            "reserve": reserve,
+        }
+        interrupted = _interrupted_at(line, actions[action], actions[inside])
+        for ledger in (top, reserved, part):
+            for _ in range(8):
+                spend(ledger, Fraction(1, 4))
+        assert sum(released) <= 1, (line, released)
+        assert top.spent == sum(released)
+        if not interrupted:
+            break
+    else:
+        pytest.fail("it takes more steps than were tried")
+
+
 def _charged(ledger: Ledger, times: int) -> list[Fraction]:
     """What a ledger charges, up to so many times."""
     for done in range(times):
@@ -225,8 +267,11 @@ def _charged(ledger: Ledger, times: int) -> list[Fraction]:
     return [Fraction(1, 10)] * times
 
 
-def _interrupted_at(line: int, action: Callable[[], object]) -> bool:
-    """Do something; whether it was interrupted before so many lines of the ledger were run."""
+def _interrupted_at(line: int, action: Callable[[], object], inside: Callable[[], object] | None = None) -> bool:
+    """Do something; whether it was interrupted before so many lines of the ledger were run.
+
+    With *inside*, that is done then, and what was interrupted goes on.
+    """
     left = [line]
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
@@ -234,8 +279,10 @@ def _interrupted_at(line: int, action: Callable[[], object]) -> bool:
             return None
         if event == "line":
             left[0] -= 1
-            if left[0] < 0:
+            if left[0] < 0 and inside is None:
                 raise KeyboardInterrupt
+            if left[0] == -1 and inside is not None:
+                inside()
         return trace
 
     before = sys.gettrace()
@@ -246,7 +293,7 @@ def _interrupted_at(line: int, action: Callable[[], object]) -> bool:
         return True
     finally:
         sys.settrace(before)
-    return False
+    return left[0] < 0
 
 
 def leaves(slow: Slow) -> int:

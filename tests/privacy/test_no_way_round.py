@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import gc
 import inspect
 import os
 import pickle
@@ -787,6 +788,40 @@ def test_a_reducer_that_is_registered_for_a_known_class_does_not_run_among_rows(
 
 
 COUNTED: dict[str, int | None] = {"add_remove": None, "replace_one": 200}
+
+
+def test_a_finaliser_that_asks_again() -> None:
+    """The collector may run one wherever something is made, in the middle of a charge as well."""
+    thresholds, db = gc.get_threshold(), protected(10**6)
+    answered: list[Probe] = []
+
+    class Again:
+        def __init__(self, inner: Probe) -> None:
+            self.itself = self
+            self.inner = inner
+
+        def __del__(self) -> None:
+            with suppress(BudgetError):
+                self.inner.count(1)
+                answered.append(self.inner)
+
+    try:
+        for threshold in range(1, 200):
+            inner = db.allot(1)
+            gc.collect()
+            gc.disable()
+            Again(inner)
+            gc.set_threshold(threshold)
+            gc.enable()
+            with suppress(BudgetError):
+                inner.count(1)
+                answered.append(inner)
+            gc.disable()
+            assert inner.spent <= 1
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.enable()
+    assert len(answered) == len(set(map(id, answered)))
 
 
 def test_using_a_part_after_the_whole_is_spent() -> None:
