@@ -18,6 +18,7 @@ from run_here import ran
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 
 CASES = Path(__file__).parent / "cases" / "mistakes"
 PROGRAMS = {
@@ -83,6 +84,7 @@ def test_what_is_said_of_mistakes_in_python(people: pd.DataFrame) -> None:
     unlabelled = Table.from_frame(people, Schema(dict(SCHEMA.columns)))
     names = {
         **{name: getattr(jostle, name) for name in ("Categorical", "Numeric", "Schema", "Table")},
+        **{kind.__name__: kind for kind in (PrivateClassifier, PrivateFeatureSelector, PrivateFolds)},
         "jostle": jostle,
         "pd": pd,
         "table": table,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import TableError
+from jostle.tables.frames import index_names, way_to
 from jostle.tables.schema import Schema
 
 __all__ = ["feature_columns", "feature_names", "joined", "joined_labels"]
@@ -35,7 +36,7 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
             raise TableError(
                 f"X has no column {', '.join(map(repr, absent))}",
                 why="every attribute that the schema declares is read",
-                fix="compare the schema with the names of X's columns",
+                fix=way_to(absent, present, in_text=False, index=index_names(features)),
             )
         frame = nw.from_native(features, eager_only=True)
         return {name: frame.get_column(name) for name in names}
@@ -71,7 +72,7 @@ def _row(row: object) -> Sequence[Any] | None:
 
 def _no_table(columns: int | None, names: tuple[str, ...]) -> TableError:
     return TableError(
-        "X is not a table" if columns is None else f"X has {columns} columns",
+        "X is not a table" if columns is None else f"X has {columns} column" + "s" * (columns != 1),
         why=f"an array's columns are the schema's {len(names)} attributes in order",
         fix=f"an array of rows by {len(names)} columns, or a dataframe",
     )

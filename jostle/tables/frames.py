@@ -25,7 +25,7 @@ from jostle.tables.values import by_type
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "matrix_source"]
+__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "index_names", "matrix_source", "way_to"]
 
 DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 """What may stand between the names in a first line, and what that is called."""
@@ -154,14 +154,19 @@ def check_columns(
         raise TableError(
             f"{where} has no column {', '.join(map(repr, absent))}",
             why="every column that the schema declares is read",
-            fix=_way_to(absent, present, in_text=in_text, index=index),
+            fix=way_to(absent, present, in_text=in_text, index=index),
         )
     twice = [name for name in wanted if present.count(name) > 1]
     if twice:
         raise TableError(f"{where} has two columns {twice[0]!r}", fix="give each a name of its own")
 
 
-def _way_to(absent: list[str], present: tuple[object, ...], *, in_text: bool, index: tuple[object, ...]) -> str:
+def index_names(frame: object) -> tuple[object, ...]:
+    """Names of what a frame's rows are called by."""
+    return tuple(getattr(getattr(frame, "index", None), "names", ()))
+
+
+def way_to(absent: list[str], present: tuple[object, ...], *, in_text: bool, index: tuple[object, ...]) -> str:
     """What to do about columns that are not found."""
     sought = {name.strip().casefold() for name in absent}
     if sought & {str(name).strip().casefold() for name in present}:
@@ -199,7 +204,7 @@ def _columns(frame: Any) -> Columns:
     if not isinstance(frame, Mapping):
         wrapped = _narwhal(frame)
         found = tuple((series.name, partial(_cells, series)) for series in wrapped.iter_columns())
-        return Columns(found, len(wrapped), tuple(getattr(getattr(frame, "index", None), "names", ())))
+        return Columns(found, len(wrapped), index_names(frame))
     cells = {name: _given_cells(values) for name, values in frame.items()}
     lengths = {len(column) for column in cells.values()}
     if len(lengths) > 1:

@@ -170,7 +170,7 @@ def test_rows_of_a_dataframe_are_read_by_name_and_of_an_array_in_order() -> None
     assert (clf.predict(X.to_numpy()) == clf.predict(X)).all()
     with pytest.raises(TableError, match="X has no column 'age'"):
         clf.predict(X[["smokes"]])
-    with pytest.raises(TableError, match="X has 1 columns"):
+    with pytest.raises(TableError, match="X has 1 column\n"):
         clf.predict(X[["smokes"]].to_numpy())
     assert clf.predict([[None, "no idea"]]).shape == (1,)
 
