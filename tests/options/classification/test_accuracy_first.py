@@ -129,6 +129,27 @@ def test_where_the_budget_runs_out_beneath_it_what_was_paid_for_is_kept(
     assert db.left == 1 - db.spent
 
 
+@pytest.mark.parametrize("stopped", [KeyboardInterrupt, ValueError])
+def test_where_it_is_stopped_halfway_what_was_charged_stays_and_the_rest_is_free(
+    monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
+) -> None:
+    db = opened(300)
+    refine = Probe.refine
+
+    def after(self: Probe, *details: Any, **named: Any) -> Any:
+        refine(self, *details, **named)
+        raise stopped
+
+    monkeypatch.setattr(Probe, "refine", after)
+    with pytest.raises(stopped):
+        AccuracyFirst(accuracy=Fraction(99, 100))(db, epsilon=1)
+    monkeypatch.setattr(Probe, "refine", refine)
+
+    assert db.spent == Fraction(1, 10) + Fraction(1, 20)  # two rungs, and a test
+    assert db.left == 2 - db.spent
+    db.count(db.left)
+
+
 @pytest.mark.parametrize("parameters", ["accuracy=2", "accuracy=0", "steps=1", "test_share=1", "miss=0"])
 def test_what_makes_no_sense_is_refused(parameters: str) -> None:
     with pytest.raises(OptionError):
