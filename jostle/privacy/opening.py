@@ -103,7 +103,9 @@ def make_registry() -> Registry:
                 raise BudgetError(
                     f"the budget of this table is already kept in {known[0].name}",
                     why="two accounts of one table could each be spent whole",
-                    fix="open it with the same vault, or without naming one",
+                    fix="open it with the same vault, or without naming one"
+                    if len(known) == 1
+                    else "its data and its rows were opened as two tables: open both with one vault, in a new process",
                 )
             vault = known[0] if known else wanted or MemoryVault()
             share = opening(vault)  # a vault that cannot be opened is not remembered

@@ -33,7 +33,7 @@ from openings import REGIONS, people, protected, schema, table, troubled
 from processes import LIMIT, child_limit, together
 
 import jostle
-from jostle import Probe, Table, Trace
+from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise
@@ -227,6 +227,17 @@ def test_opening_with_a_vault_what_was_opened_without(tmp_path: Path) -> None:
     protected().count("0.9")
     with pytest.raises(BudgetError, match="already kept in this process"):
         protected(vault=tmp_path / "people.vault")
+
+
+def test_opening_what_was_opened_as_two_tables_by_its_data_and_by_its_rows() -> None:
+    frame = pd.DataFrame({"a": ["x", "y", "x", "z"], "l": ["n", "y", "n", "n"]})
+    column = Categorical(["x", "y", "z"])
+    both, one = (Schema({"a": column, "l": Categorical(labels)}, label="l") for labels in (["n", "y"], ["n"]))
+    jostle.protect(Table.from_frame(frame, both), epsilon=1)
+    jostle.protect(Table.from_frame(frame[frame["l"] == "n"].reset_index(drop=True), one), epsilon=1)
+
+    with pytest.raises(BudgetError, match=r"already kept(.|\n)*open both with one vault"):
+        jostle.protect(Table.from_frame(frame, one), epsilon=1)
 
 
 def test_losing_the_vault(tmp_path: Path) -> None:
