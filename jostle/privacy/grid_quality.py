@@ -94,5 +94,6 @@ def lost(gaps: Integers, scale: Fraction) -> Integers:
     does nothing.
     """
     with np.errstate(all="ignore"):
-        x = np.minimum(gaps / float(scale), FARTHEST)
+        # No less than what takes a gap of 1 as far as any: as a float, a smaller one may be 0.
+        x = np.minimum(gaps / float(max(scale, Fraction(1, FARTHEST))), FARTHEST)
         return np.rint(UNIT * (gaps * np.exp(-x) * (1 + x / 2) / 2)).astype(np.int64)

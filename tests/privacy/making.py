@@ -467,7 +467,10 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)
     },
     Halves: halves,
-    GridQuality: lambda chance: {"pool": made(chance, Pool), "scale": chance.choice(["1/3", 1, Fraction(7, 2), 900])},
+    GridQuality: lambda chance: {
+        "pool": made(chance, Pool),
+        "scale": chance.choice(["1/3", 1, Fraction(7, 2), 900, "1e-30", "1e-400"]),
+    },
     SplitScore: split_score,
     MixedSplitScore: mixed_score,
     LeafMajority: lambda chance: {"routing": a_routing(chance)},

@@ -70,6 +70,13 @@ def test_what_a_row_loses_more_or_less_lies_within_the_proof(scale: Fraction) ->
         assert steps.min() < -float(c) * 0.98  # and no smaller bound would do
 
 
+@pytest.mark.parametrize("scale", [Fraction(1, 2**40), Fraction(1, 2**41), Fraction("1e-320"), Fraction("1e-400")])
+def test_scales_that_are_no_floats(scale: Fraction) -> None:
+    """Without noise, no majority is lost, and where there is none, nothing is."""
+    gaps = np.array([0, 1, 2, 10**6, 2**33])
+    assert lost(gaps, scale).tolist() == [0] * 5
+
+
 def test_odd_numbers_call_nobody_since_they_depend_on_rows() -> None:
     heard: list[str] = []
     gaps = np.array([0, 1, 2**33])
