@@ -87,6 +87,19 @@ def test_figures_are_those_of_the_pages_they_come_from() -> None:
     kills, charges = (sum(int(each.replace(",", "")) for each in column) for column in zip(*lines, strict=True))
     assert figure(r"([\d,]+) charges, (\d+) kills") == (f"{charges:,}", str(kills))
 
+    whole = page("selectors").split("## Choosing on whole tables")[1].split("\n## ")[0]
+    row = r"^\| (.+?) \| ([\d.]+) \| [\d.]+ to [\d.]+ \| ([\d.]+) \|"
+    by_error, by_area = (
+        {way: (mean, most) for way, mean, most in re.findall(row, part, flags=re.MULTILINE)}
+        for part in whole.split("\nBy 1 less")
+    )
+    always, _ = by_error["always FirstFeatures"]
+    assert figure(r"by error ([\d.]+) and ([\d.]+), always all features ([\d.]+); by area ([\d.]+) and ([\d.]+)") == (
+        *by_error['`pretrained("selection")`'],
+        always,
+        *by_area['`pretrained("selection-auc")`'],
+    )
+
     controls = page("audit").split("## Positive controls")[1].split("\n- **")[0]
     broken = re.findall(r"^\| (\w+) \| [\d.]+ \|", controls, flags=re.MULTILINE)
     assert figure(r"(\d+) known broken mechanisms")[0] == str(len(broken))
