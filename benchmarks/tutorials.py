@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from attrs import evolve, frozen
 
@@ -112,10 +113,18 @@ def parts_of(page: str) -> Iterator[Cell]:
 
 
 def ran(page: str, name: str) -> list[Cell]:
-    """A page's parts, run one after the other in a folder that is there meanwhile."""
+    """A page's parts, run one after the other in a folder that is there meanwhile.
+
+    What is learned is kept in another such folder: what an earlier run learned is not shown.
+    """
     names: dict[str, Any] = {"__name__": name}
     done: list[Cell] = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as kept,
+        patch.dict(os.environ, {"JOSTLE_HOME": kept}),
+        contextlib.chdir(folder),
+    ):
         for number, cell in enumerate(parts_of(page), start=1):
             printed, value = "", None
             if cell.shell:
