@@ -52,9 +52,10 @@ def _head(opened: Opened | None) -> Text:
         limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
         head = f"NOT PRIVATE: a rehearsal under {opened.neighbours}, {limit}, on a public {table}"
         return Text(visible(head), style="bold red")
-    promise = "none" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
+    # Of a vault's promise, this may be a part, or what was left.
+    limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
-    head = f"promise {promise} under {opened.neighbours}, fixed before the run{kept}; {table}"
+    head = f"{limit} under {opened.neighbours}, fixed before the run{kept}; {table}"
     return Text(visible(head), style="bold")
 
 
