@@ -19,6 +19,8 @@ __all__ = ["LARGEST_MULTIPLE", "Grain", "finest_grain", "grain_of"]
 
 LARGEST_MULTIPLE = 2**30 - 1
 """A number is no farther from 0 than so many units: then as many rows as a table may have add up within 63 bits."""
+MOST_BITS = 1023
+"""Whole numbers of so many bits are below the largest float."""
 USUAL_STEPS = 2**24
 """Where no unit is declared, it is the power of ten that gives the most steps up to this many."""
 
@@ -62,7 +64,7 @@ def grain_of(low: float, high: float, unit: float) -> Grain | None:
     step = Fraction(repr(unit))
     grain = Grain(step, math.ceil(_exact(low) / step), math.floor(_exact(high) / step))
     fits = grain.span >= 1 and max(abs(grain.first), abs(grain.last)) <= LARGEST_MULTIPLE
-    return grain if fits else None
+    return grain if fits and _is_of_floats(step) else None
 
 
 @remembered(4096)
@@ -70,12 +72,17 @@ def finest_grain(low: float, high: float) -> Grain | None:
     """Grain of the finest power of ten that gives no more steps than is usual; None where bounds are too close."""
     exact_low, exact_high = _exact(low), _exact(high)
     most = max((exact_high - exact_low) / USUAL_STEPS, max(abs(exact_low), abs(exact_high)) / LARGEST_MULTIPLE)
-    power = math.floor(math.log10(most)) - 1
+    power = math.floor(math.log10(most.numerator) - math.log10(most.denominator)) - 1
     while Fraction(10) ** power < most:
         power += 1
     unit = Fraction(10) ** power
     grain = Grain(unit, math.ceil(exact_low / unit), math.floor(exact_high / unit))
-    return grain if grain.span >= 1 else None
+    return grain if grain.span >= 1 and _is_of_floats(unit) else None
+
+
+def _is_of_floats(unit: Fraction) -> bool:
+    """Whether both parts of a unit fit floats, which numbers are multiplied and divided by."""
+    return max(unit.numerator, unit.denominator).bit_length() <= MOST_BITS
 
 
 def _exact(number: float) -> Fraction:

@@ -38,6 +38,17 @@ def test_a_unit_that_is_not_declared_is_a_power_of_ten_that_fits(low: float, wid
     assert (high - low) / finer > 2**24 or max(abs(low), abs(high)) / finer > LARGEST_MULTIPLE
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 1e-300), (-3e-320, 3e-320), (-1e300, 1e300), (1e307, 1.1e307)])
+def test_numbers_of_any_size_are_read_with_a_unit_or_without(low: float, high: float) -> None:
+    """A unit below 10**-308 is a fraction whose denominator is no float: with such numbers, no table opened."""
+    schema = Schema({"a": Numeric(low, high, bins=2)})
+    table = Table.from_frame(pd.DataFrame({"a": [low, high, math.inf, -math.inf, 0.0, None]}), schema)
+    assert sum(tally(table, Counts.of("a"))) == 5
+    grain = finest_grain(low, high)
+    if grain is not None:
+        assert tally(table, Ranks("a", [0, grain.span])) == [3, 2]
+
+
 @pytest.mark.parametrize("unit", [0, -1, math.nan, math.inf, 60, 1e-9, "day", True])
 def test_a_unit_that_does_not_fit_is_refused(unit: Any) -> None:
     with pytest.raises(SchemaError, match="unit"):
