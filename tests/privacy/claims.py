@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-from attrs import Attribute, fields
+from attrs import Attribute, fields, frozen
 from numpy.typing import NDArray
 from some_expressions import ROWS, SIZES, Row, by_table, changes, within
 
@@ -37,6 +37,9 @@ from jostle.tables.schema import Neighbours, Schema
 
 __all__ = [
     "EPSILON",
+    "PARTS",
+    "Heavy",
+    "Ways",
     "hold_above",
     "hold_event",
     "hold_expression",
@@ -48,12 +51,29 @@ __all__ = [
     "hold_score",
     "hold_selection",
     "impurities",
+    "tally",
 ]
 
 Integers = NDArray[np.int64]
 Tallied = dict[int, int]
 """What is added to which cells."""
 Rows = tuple[Row, ...]
+
+
+@frozen
+class Heavy:
+    """A table of many records, as how often each row is there."""
+
+    times: tuple[int, ...]
+
+    def more(self, place: int) -> Heavy:
+        """Return the table with one record more."""
+        return Heavy(tuple(count + (place == at) for at, count in enumerate(self.times)))
+
+
+Held = Rows | Heavy
+Ways = Callable[[Schema], Iterable[tuple[Where, list[tuple[Any, Any]]]]]
+"""Parts of a table, with neighbours that are looked at in each."""
 PARTS: tuple[Where, ...] = ((), (("b", (0, 2)),), (("a", (1,)), ("b", (1, 2))), (("c", (0,)),))
 """The whole table, and parts of it."""
 EPSILON = Fraction(2)
@@ -90,15 +110,16 @@ def _is_plain(value: Any) -> bool:
 
 
 @cache
-def source(rows: Rows, schema: Schema) -> MemorySource:
+def source(held: Held, schema: Schema) -> MemorySource:
     """Return the rows as the tables keep them."""
+    rows, times = (ROWS, np.array(held.times, dtype=np.int64)) if isinstance(held, Heavy) else (held, None)
     columns = {
         name: np.array([row[place] for row in rows], dtype=code_type(SIZES[name])) for place, name in enumerate(SIZES)
     }
-    return MemorySource(schema, columns, len(rows))
+    return MemorySource(schema, columns, len(rows), times)
 
 
-def tally(kernel: Any, rows: Rows, schema: Schema, where: Where = ()) -> Any:
+def tally(kernel: Any, rows: Held, schema: Schema, where: Where = ()) -> Any:
     """Return what a kernel finds, by the code that runs."""
     return source(rows, schema).tally(kernel, where)
 
@@ -148,13 +169,19 @@ def hold_kernel(kernel: Any, schema: Schema) -> None:
         assert whole.tolist() == [together[cell] for cell in range(cells)]
 
 
-def hold_score(score: Any, schema: Schema) -> None:
+def each_way(schema: Schema) -> Iterator[tuple[Where, list[tuple[Held, Held]]]]:
+    """Yield parts of a table, with neighbours of which rows are asked about in that part alone."""
+    for where in PARTS[:3]:
+        yield where, list(pairs(ROWS, schema.neighbours))
+
+
+def hold_score(score: Any, schema: Schema, neighbours: Ways = each_way) -> None:
     """Hold how a score's candidates move to its sensitivity, and to being monotone where it says so."""
     kernel, sensitivity = score.kernel(schema), score.sensitivity(schema)
     kernel.cells(schema)
     assert type(sensitivity) is Fraction
     scored = cache(lambda rows, where: score.scores(tally(kernel, rows, schema, where), schema).tolist())
-    for where, ways in each_way(schema):
+    for where, ways in neighbours(schema):
         for one, other in ways:
             first, second = scored(one, where), scored(other, where)
             moves = [b - a for a, b in zip(first, second, strict=True)]
@@ -165,20 +192,14 @@ def hold_score(score: Any, schema: Schema) -> None:
             assert max(moves) - min(moves) <= 2 * sensitivity, f"{score}: {moves}"
 
 
-def each_way(schema: Schema) -> Iterator[tuple[Where, list[tuple[Rows, Rows]]]]:
-    """Yield parts of a table, with neighbours of which rows are asked about in that part alone."""
-    for where in PARTS[:3]:
-        yield where, list(pairs(ROWS, schema.neighbours))
-
-
-def hold_group_score(score: Any, schema: Schema) -> None:
+def hold_group_score(score: Any, schema: Schema, neighbours: Ways = each_way) -> None:
     """Hold how far a row moves the scores of all groups apart, each in units of its spread, to the groups it is in."""
     kernel = score.kernel(schema)
     kernel.cells(schema)
     score.check(schema)
     allowed, steps = score.allowed(schema), 1 if schema.neighbours == "add_remove" else 2
     scored = cache(lambda rows, where: score.scores(tally(kernel, rows, schema, where), schema))
-    for where, ways in each_way(schema):
+    for where, ways in neighbours(schema):
         for one, other in ways:
             first, second = scored(one, where), scored(other, where)
             spreads = score.spreads(schema, len(first))
@@ -211,7 +232,7 @@ class Recorder:
         return np.zeros(size, dtype=np.int64)
 
 
-def hold_noise(mechanism: Any, schema: Schema) -> None:
+def hold_noise(mechanism: Any, schema: Schema, neighbours: Ways = each_way) -> None:
     """Hold the noise that is asked for, on every number released, to what neighbours change: at most epsilon in all.
 
     Without noise, the numbers that noise is added to come out.
@@ -223,7 +244,7 @@ def hold_noise(mechanism: Any, schema: Schema) -> None:
     sparse = isinstance(mechanism, AddNoiseAbove)
 
     @cache
-    def released(rows: Rows, where: Where) -> tuple[Tallied, list[Fraction]]:
+    def released(rows: Held, where: Where) -> tuple[Tallied, list[Fraction]]:
         noise: Any = Recorder()
         found = tally(kernel, rows, schema, where)
         answer = mechanism.release(found, schema, EPSILON, noise)
@@ -238,7 +259,7 @@ def hold_noise(mechanism: Any, schema: Schema) -> None:
         assert len(numbers) == len(scales)
         return {place: number for place, number in enumerate(numbers) if number}, scales
 
-    for where, ways in each_way(schema):
+    for where, ways in neighbours(schema):
         for one, other in ways:
             (first, scales), (second, same) = released(one, where), released(other, where)
             assert scales == same, "the noise depends on rows"
@@ -284,7 +305,7 @@ def hold_pick(mechanism: Any, schema: Schema) -> None:
             assert loss <= epsilon + SLACK, f"{mechanism}: {loss}"
 
 
-def hold_above(mechanism: FindAbove, schema: Schema) -> None:
+def hold_above(mechanism: FindAbove, schema: Schema, neighbours: Ways = each_way) -> None:
     """Hold the noise of the sparse vector to how far rows move one score, and to whether they all move one way.
 
     Of the threshold: the most that a score moves, over its share. Of each score: twice that, or once where all move the
@@ -296,7 +317,7 @@ def hold_above(mechanism: FindAbove, schema: Schema) -> None:
     assert price(mechanism.event(EPSILON), schema.neighbours) == EPSILON
     of_threshold, of_scores = mechanism.scales(schema, EPSILON)
     valued = cache(lambda rows, where: score.values(tally(kernel, rows, schema, where), schema).tolist())
-    for where, ways in each_way(schema):
+    for where, ways in neighbours(schema):
         for one, other in ways:
             first, second = valued(one, where), valued(other, where)
             moves = [b - a for a, b in zip(first, second, strict=True)]
