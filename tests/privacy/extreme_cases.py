@@ -132,7 +132,14 @@ def ends(schema: Schema) -> tuple[Record, ...]:
 
 def of_sizes(make: Callable[[int], Kernel], sizes: Sequence[int] = SIZES) -> list[Case]:
     """Return a case for each number of codes of a column."""
-    return [Case(make(size), wide(size), ends(wide(size))) for size in sizes]
+    among = [BLOCK_ROWS + 3 if size == max(sizes) else 3 for size in sizes]
+    return [Case(make(size), wide(size), ends(wide(size)), many) for size, many in zip(sizes, among, strict=True)]
+
+
+def of_classes(make: Callable[[int], Kernel], most: int = 2**16 + 1) -> list[Case]:
+    """Return a case for each of some numbers of classes."""
+    counts = [count for count in (1, 2**8, 2**8 + 1, 2**16 + 1) if count <= most]
+    return [Case(make(count), wide(5, count), ends(wide(5, count)), among=3) for count in counts]
 
 
 def stump(size: int, trees: int = 1, columns: Sequence[str] = ("b",), key: int | None = None) -> Routing:
@@ -265,19 +272,28 @@ CASES: dict[type, Callable[[], list[Case]]] = {
         + [keys_of_63_bits(SparseCounts, (2**21, 2**20, 2**22))]
     ),
     Refinements: lambda: (
-        of_sizes(lambda _: Refinements((), ("b", "one"), "a"))
-        + of_sizes(lambda size: Refinements(("one",), ("b",), "a", ((), halved(size))))
-        + [keys_of_63_bits(lambda names: Refinements(names[:2], names[2:], "a"), (2**21, 2**20, 2**20, 2**20))]
+        (
+            of_sizes(lambda _: Refinements((), ("b", "one"), "a"))
+            + of_sizes(lambda size: Refinements(("one",), ("b",), "a", ((), halved(size))))
+            + [keys_of_63_bits(lambda names: Refinements(names[:2], names[2:], "a"), (2**21, 2**20, 2**20, 2**20))]
+        )
+        + of_classes(lambda _: Refinements(("one",), ("b",), "a"))
     ),
     FeatureSums: lambda: (
-        of_features(lambda most: FeatureSums([[1, 0], [0, 1]], most, totals=True))
-        + of_features(lambda most: FeatureSums([[2**10, -(2**10)]], most))
-        + of_features(lambda most: FeatureSums([[1, -1], [1, 1]], most, among=range(126)))
-        + [most_that_count()]
+        (
+            of_features(lambda most: FeatureSums([[1, 0], [0, 1]], most, totals=True))
+            + of_features(lambda most: FeatureSums([[2**10, -(2**10)]], most))
+            + of_features(lambda most: FeatureSums([[1, -1], [1, 1]], most, among=range(126)))
+            + [most_that_count()]
+        )
+        + of_classes(lambda count: FeatureSums([[2**10] * count, [-1] * (count - 1) + [2**10]], 1, totals=True))
     ),
     FeatureRefinements: lambda: (
-        of_features(lambda most: FeatureRefinements((), most))
-        + of_features(lambda most: FeatureRefinements(range(1, 40), most))
+        (
+            of_features(lambda most: FeatureRefinements((), most))
+            + of_features(lambda most: FeatureRefinements(range(1, 40), most))
+        )
+        + of_classes(lambda _: FeatureRefinements((0, 4), 1))
     ),
     Stack: lambda: (
         of_sizes(
@@ -293,14 +309,18 @@ CASES: dict[type, Callable[[], list[Case]]] = {
         + of_sizes(lambda _: Stack([Layer(("b",), ((),))] * SEVERAL), SIZES[:3])
     ),
     Products: lambda: (
-        of_sizes(
-            lambda size: Products(
-                ("b",), [np.array([[LARGEST_NUMBER, -LARGEST_NUMBER], [1, 0]] * size)[:size]], LARGEST_NUMBER
+        (
+            of_sizes(
+                lambda size: Products(
+                    ("b",), [np.array([[LARGEST_NUMBER, -LARGEST_NUMBER], [1, 0]] * size)[:size]], LARGEST_NUMBER
+                )
+            )
+            + of_sizes(
+                lambda size: Products(("b", "one"), [np.full((size, 9), -LARGEST_NUMBER), [[LARGEST_NUMBER]]]),
+                SIZES[:3],
             )
         )
-        + of_sizes(
-            lambda size: Products(("b", "one"), [np.full((size, 9), -LARGEST_NUMBER), [[LARGEST_NUMBER]]]), SIZES[:3]
-        )
+        + of_classes(lambda _: Products(("b",), [np.full((5, 2), -LARGEST_NUMBER)], LARGEST_NUMBER), 2**8 + 1)
     ),
     Regions: lambda: of_sizes(
         lambda size: Regions(("b", "a"), np.arange(2 * size)[::-1], [[0], np.arange(2 * size), [0, size]])
@@ -315,22 +335,38 @@ CASES: dict[type, Callable[[], list[Case]]] = {
         + of_sizes(lambda size: Box(("b",), (size - 1,), (size,)))
     ),
     GridCounts: lambda: (
-        of_sizes(lambda size: GridCounts(Pool(("b",), [[range(size), [0] * size, halved(size)]], [[0], [1], [2], [2]])))
-        + of_sizes(lambda size: GridCounts(Pool(("one", "b"), [[[0]], [halved(size)]], [[0, 0]] * SEVERAL)), SIZES[:3])
+        (
+            of_sizes(
+                lambda size: GridCounts(Pool(("b",), [[range(size), [0] * size, halved(size)]], [[0], [1], [2], [2]]))
+            )
+            + of_sizes(
+                lambda size: GridCounts(Pool(("one", "b"), [[[0]], [halved(size)]], [[0, 0]] * SEVERAL)), SIZES[:3]
+            )
+        )
+        + of_classes(lambda _: GridCounts(Pool(("b",), [[range(5), [0] * 5]], [[0], [1]])))
     ),
     LeafCounts: lambda: (
-        of_sizes(lambda size: LeafCounts(stump(size, 9)))
-        + of_sizes(lambda size: LeafCounts(stump(size, SEVERAL)), SIZES[:3])
-        + of_sizes(lambda size: LeafCounts(stump(size, SEVERAL, key=2**64 - 1), by_class=False), SIZES[:3])
+        (
+            of_sizes(lambda size: LeafCounts(stump(size, 9)))
+            + of_sizes(lambda size: LeafCounts(stump(size, SEVERAL)), SIZES[:3])
+            + of_sizes(lambda size: LeafCounts(stump(size, SEVERAL, key=2**64 - 1), by_class=False), SIZES[:3])
+        )
+        + of_classes(lambda _: LeafCounts(stump(5, 3)))
     ),
     SplitCounts: lambda: (
-        of_sizes(lambda size: SplitCounts(stump(size, 3, ("b", "a", "b")), [1, 2]))
-        + of_sizes(lambda size: SplitCounts(stump(size, SEVERAL), [2]), SIZES[:3])
-        + of_sizes(lambda size: SplitCounts(stump(size, SEVERAL, key=1), [2, 1]), SIZES[:3])
+        (
+            of_sizes(lambda size: SplitCounts(stump(size, 3, ("b", "a", "b")), [1, 2]))
+            + of_sizes(lambda size: SplitCounts(stump(size, SEVERAL), [2]), SIZES[:3])
+            + of_sizes(lambda size: SplitCounts(stump(size, SEVERAL, key=1), [2, 1]), SIZES[:3])
+        )
+        + of_classes(lambda _: SplitCounts(stump(5, 3, ("b", "a")), [2]), 2**8 + 1)
     ),
     Hits: lambda: (
-        of_sizes(lambda size: Hits(points(size)), SIZES[:3])
-        + of_sizes(lambda size: Hits(points(size)[:1], misses=True))
+        (
+            of_sizes(lambda size: Hits(points(size)), SIZES[:3])
+            + of_sizes(lambda size: Hits(points(size)[:1], misses=True))
+        )
+        + of_classes(lambda count: Hits([Points(("b",), np.full((5, count), MOST_POINTS))], misses=True), 2**8 + 1)
     ),
     Agreements: lambda: of_sizes(lambda size: Agreements([Hits(points(size)[:1])] * MOST_RULES), SIZES[3:7]),
     Margins: lambda: of_sizes(margins, SIZES[:3]),

@@ -28,6 +28,7 @@ from some_expressions import ROWS
 from jostle import Numeric, Schema, Table
 from jostle.errors import JostleError
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest
+from jostle.privacy.grid_quality import SLACK, SPAN, UNIT, lost
 from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
 from jostle.privacy.partition import deviations
@@ -35,6 +36,7 @@ from jostle.privacy.pick_largest import PickLargest
 from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import MOST_RECORDS, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
@@ -137,6 +139,30 @@ def test_a_record_of_very_many_moves_a_run_s_cost_by_one(length: int) -> None:
             counts[place] += 1
             assert np.abs(deviations(counts, length) - before).max() <= 1
             counts[place] -= 1
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 127, 128, 129, 2**16 + 1, 2**22 - 1, 2**22, 2**22 + 1, 2**63 - 1])
+def test_entropies_grow_ever_faster_and_by_no_more_than_is_said_of_them(bound: int) -> None:
+    """Across the end of their table, and to the most records that there may be: what information gain is proved by."""
+    end = min(bound, LARGEST_BOUND)
+    counts = np.unique([*range(300), *range(max(0, end - 9), end + 9), *ENDS, MOST_RECORDS - 1])
+    growth = entropies(counts + 1, bound) - entropies(counts, bound)
+    assert growth[0] >= 0
+    assert np.all(np.diff(growth) >= 0)
+    assert growth[-1] <= spread_of("InfoGain", bound)
+
+
+def test_grids_of_the_largest_counts_and_scales_move_no_further_apart() -> None:
+    """A row makes a score grow by UNIT - (h(d + 1) - h(d)), by h(d + 1) - h(d), or not at all, whatever the gap d."""
+    least = most = 0
+    for power in range(-45, 21):
+        scale = Fraction(2) ** power
+        top = round(Fraction("2.73205") * scale)
+        for start in (0, max(0, top - 500), round(2.2 * scale), *ENDS, MOST_RECORDS - 1000):
+            steps = np.diff(lost(start + np.arange(1000), scale))
+            least = min(least, int(steps.min()), UNIT - int(steps.max()))
+            most = max(most, int(steps.max()), UNIT - int(steps.min()))
+    assert most - least <= SPAN * UNIT + SLACK
 
 
 def test_every_kernel_has_cases() -> None:
