@@ -17,12 +17,14 @@ __all__ = [
     "DIGEST_BYTES",
     "FileContent",
     "FileMark",
+    "FileState",
     "Place",
     "is_regular",
     "is_there",
     "path_of",
     "read_content",
     "real_path",
+    "state_of",
 ]
 
 DIGEST_BYTES = 16
@@ -36,6 +38,15 @@ class FileMark:
 
     size: int
     digest: str
+
+
+@frozen
+class FileState:
+    """By what a file that is read piece by piece is seen to have been written since, on any machine that has it."""
+
+    size: int
+    moment: int
+    """Of the last change, in microseconds: not all file systems tell less."""
 
 
 @frozen(eq=False, repr=False, slots=False)  # without slots, its mark is worked out once
@@ -78,6 +89,15 @@ def is_there(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def state_of(path: Path) -> FileState | None:
+    """What a file is like now, None where nothing can be seen."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return FileState(found.st_size, found.st_mtime_ns // 1000)
 
 
 def is_regular(path: Path) -> bool:

@@ -392,7 +392,8 @@ def kept_back(question: str) -> ProbeError:
     return ProbeError(
         f"{question} failed inside the probe",
         why="what went wrong is kept back, since it could quote private rows",
-        fix="see that the file or cluster the rows are in is still there, and that there is memory for the question; "
+        fix="see that the file or cluster the rows are in is still there, and was not written to since it was opened, "
+        "and that there is memory for the question; "
         "or try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
     )
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
 from jostle.errors import TableError
+from jostle.files.content import FileState
 from jostle.tables.block import Block, Where
 from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
@@ -163,12 +165,13 @@ def connect(address: str, path: Path, schema: Schema) -> DaskSource:
         rows += length
         pieces[-1] = (whole, (*pieces[-1][1], group))
     client = _client(address)
+    blocks = partial(_file_blocks, source.opened)
     kept: list[Any] = []
     if pieces:
         # As a table in memory is encoded when it is opened. Workers that are new load what they need meanwhile.
         with suppress(Exception):  # the first question tries again, and says what is wrong
-            kept.append(_encoded_there(client, pieces, _file_blocks, schema))
-    return DaskSource(schema, tuple(pieces), _file_blocks, source.identity, client, kept)
+            kept.append(_encoded_there(client, pieces, blocks, schema))
+    return DaskSource(schema, tuple(pieces), blocks, source.identity, client, kept)
 
 
 def _client(address: str) -> Any:
@@ -192,9 +195,11 @@ def _frame_blocks(frame: Any, schema: Schema, census: Census | None = None) -> I
     yield encode_frame(frame, schema, census)
 
 
-def _file_blocks(piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Census | None = None) -> Iterator[Block]:
+def _file_blocks(
+    opened: FileState | None, piece: tuple[Path, tuple[int, ...]], schema: Schema, census: Census | None = None
+) -> Iterator[Block]:
     path, groups = piece
-    return FileSource(path, schema).blocks(groups, census)
+    return FileSource(path, schema, opened).blocks(groups, census)
 
 
 Encoded = tuple[tuple[Block, ...], Census]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from jostle.errors import TableError
-from jostle.files.content import DIGEST_BYTES, FileContent, Place, path_of
+from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
 from jostle.tables.block import Block, Codes, Where
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Numeric
@@ -40,10 +40,16 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 
 @frozen(eq=False, repr=False)
 class FileSource:
-    """Rows in a file, read anew, batch by batch, for every tally."""
+    """Rows in a file, read anew, batch by batch, for every tally: as long as it is the file that was opened.
+
+    A row that another takes the place of while the file is read could count twice; and one that is another by the next
+    question could be in two parts of the table, which are paid for as if they shared no row.
+    """
 
     path: Place
     schema: Schema
+    opened: FileState | None = None
+    """What the file was like when it was opened; None for one that is only looked at, or was read whole."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
@@ -62,6 +68,7 @@ class FileSource:
 
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
+        self._check_unchanged()
         names = self.schema.sources
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = [
@@ -72,6 +79,16 @@ class FileSource:
         for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
             columns = dict(zip(names, batch.columns, strict=True))
             yield encode_block(columns, self.schema, batch.num_rows, census)
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        path = path_of(self.path)
+        if self.opened is not None and state_of(path) != self.opened:
+            raise TableError(
+                f"the file {path} was written since it was opened",
+                why="a row that is at another place by now could count twice",
+                fix="open it again, once nobody writes to it",
+            )
 
     def census(self) -> Census:
         """A census of the rows, by one pass over the file."""
@@ -83,6 +100,7 @@ class FileSource:
 
 def open_file(path: Path, schema: Schema) -> FileSource:
     """The file as a source, after a look at its header."""
+    state = state_of(path)
     check_columns(header(path), schema.sources, str(path), in_text=not is_parquet(path))
     if is_parquet(path):
         types = _described(path)
@@ -90,7 +108,7 @@ def open_file(path: Path, schema: Schema) -> FileSource:
             column = dict(schema.columns).get(name)
             numeric = isinstance(column, Numeric) and column.clock is None
             check_readable(name, types.field(name).type, numeric=numeric)
-    return FileSource(path.absolute(), schema)
+    return FileSource(path.absolute(), schema, state)
 
 
 def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
