@@ -63,6 +63,12 @@ def test_what_is_expected_to_fail_has_to_and_says_what_would_mend_it() -> None:
                 assert "strict" not in given, f"{file}:{node.lineno}: all are strict, as the settings have it"
 
 
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """They lie in no packages, so the second one cannot be collected."""
+    names = [path.name for path in TESTS.rglob("*.py")]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
 def test_fixtures_stand_in_one_file() -> None:
     """It stands above the tests, so that examples in docstrings have them as well."""
     assert [file for file in files() if file.endswith("conftest.py")] == []
