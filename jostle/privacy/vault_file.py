@@ -3,7 +3,11 @@
 The file is opened anew each time. A connection kept open would be lost to whatever happens to the file in between: it
 would go on writing to a file that was deleted or replaced; it would share its state with a forked child; and on POSIX
 systems it would lose its locks as soon as any code in the same process opened and closed the same file, to make a
-backup say, after which another process could remove the write-ahead log under its feet.
+backup say, after which another process could write at the same time.
+
+What is changed is written to a log beside the file that says how to undo it (a rollback journal), and holds once the
+log is gone. A write-ahead log would be told apart by memory that processes share: two machines with one disk share
+none, and one would write over what the other had reserved.
 
 The file is its owner's alone from its first byte: SQLite is told to make it with the mode of a file that is
 (`modeof`), and gives its logs the mode of the file itself. So no umask counts, and there is no instant at which
@@ -70,10 +74,9 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
             if tables(connection):
                 _check_kind(connection, path)
             _check_access(path)
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA synchronous = EXTRA")  # that the journal is gone is on disk as well
             connection.execute("PRAGMA fullfsync = ON")
-            if create:
-                _patiently(connection, "PRAGMA journal_mode = WAL")
+            _patiently(connection, "PRAGMA journal_mode = DELETE")
             _patiently(connection, "BEGIN IMMEDIATE")
             if create and not tables(connection):
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -210,7 +213,7 @@ def _check_names(path: Path) -> None:
     if path.stat().st_nlink > 1:
         raise VaultError(
             f"{path} has a second name (a hard link)",
-            why="opened by both at once, its write-ahead log would fall in two, and budget be spent twice",
+            why="its log is named after it: one that was killed under one name would not be undone under the other",
             fix="keep one of the two names",
         )
 

@@ -322,7 +322,7 @@ def test_an_older_copy_put_back_is_noticed(tmp_path: Path, path: Path, how: str)
 
 
 def test_a_second_name_for_the_file_is_refused(tmp_path: Path, path: Path) -> None:
-    """Its write-ahead log is named after the file: under two names there would be two logs, and two totals."""
+    """Its log is named after the file: what was left half written under one name is not undone under the other."""
     vault = opened(path)
     (tmp_path / "other.vault").hardlink_to(path)
 

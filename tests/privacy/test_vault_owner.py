@@ -17,6 +17,7 @@ from processes import started
 import jostle
 from jostle.errors import BudgetError, VaultError
 from jostle.privacy.vault import FileVault, vault_beside
+from jostle.privacy.vault_file import writing
 from jostle.tables.fingerprint import Fingerprint
 
 TENTH = Fraction(1, 10)
@@ -96,15 +97,31 @@ def test_its_files_are_its_owners_alone_at_every_instant_whatever_the_umask(tmp_
     assert sorted(each.suffix for each in tmp_path.iterdir()) == [".copy"] * 40 + [".vault"] * 40
 
 
-def test_the_logs_beside_it_are_its_owners_alone(path: Path) -> None:
+def test_the_log_beside_it_is_its_owners_alone(path: Path) -> None:
     vault = FileVault(path)
     vault.open(Fraction(1), "add_remove", ("a",))
-    with sqlite3.connect(path) as reader:  # as long as somebody reads, the logs stay
-        reader.execute("SELECT * FROM account").fetchall()
-        vault.pay(TENTH, "here")
-        assert {each.name for each in path.parent.iterdir()} >= {"people.vault", "people.vault-wal"}
+    with writing(path) as connection:
+        connection.execute("PRAGMA cache_size = 1")  # so that it is on disk before the end
+        connection.execute("UPDATE account SET columns = ?", ("a" * (1 << 20),))
+        assert {each.name for each in path.parent.iterdir()} == {"people.vault", "people.vault-journal"}
         assert modes(path.parent) == {OWNER_ALONE}
+    assert [each.name for each in path.parent.iterdir()] == ["people.vault"]
+
+
+def test_nothing_of_it_is_in_the_memory_of_one_machine(path: Path) -> None:
+    """With a write-ahead log, what is in it is told by memory that is shared: machines that share a disk share none."""
+    vault = FileVault(path)
+    vault.open(Fraction(1), "add_remove", ("a",))
+    with sqlite3.connect(path) as earlier:
+        assert earlier.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    earlier.close()
+    vault.pay(TENTH, "here")
+
+    with sqlite3.connect(path) as reader:
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert reader.execute("SELECT spent FROM account").fetchone() == (str(TENTH),)
     reader.close()
+    assert [each.name for each in path.parent.iterdir()] == ["people.vault"]
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o666])
