@@ -60,7 +60,7 @@ as streaming's, shared by the workers, and beside it
 - what scheduler, client and workers do by themselves, which grows with the time that passes.
 
 Of two workers and of more on cores of their own that should leave a first question at about the time of streaming, or
-below; that was not measured, as others were busy on these cores.
+below; that was not measured: here, workers, scheduler and client share two.
 """
 
 
