@@ -22,7 +22,8 @@ same process that
 - rewrites Jostle, Python or a library: assigns to their classes, functions, modules or lists of known kinds;
 - reads memory that was freed and not yet written over: `numpy.empty` will do, and may show un-noised tallies and codes
   of rows;
-- reads the file the rows are in, or writes the vault's, with the rights of the process;
+- reads the file the rows are in, or writes the vault's, with the rights of the process; or asks the cluster that they
+  are on, as who may ask it anything may, for what its workers keep;
 - measures how long a question takes, or how much memory, which depends on rows.
 
 An Option that is not trusted to keep from all this belongs in another process, without those rights.
