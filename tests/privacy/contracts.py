@@ -85,7 +85,7 @@ def holder(member: type) -> Callable[[Any, Schema], None]:
         return hold_noise
     if member is FindAbove:
         return hold_above
-    return {
+    holders: dict[str, Callable[[Any, Schema], None]] = {
         "kernels": hold_kernel,
         "scores": hold_score,
         "scores for groups": hold_group_score,
@@ -94,7 +94,8 @@ def holder(member: type) -> Callable[[Any, Schema], None]:
         "events": hold_event,
         "selections": hold_selection,
         "records of choices": hold_record,
-    }[members()[member]]
+    }
+    return holders[members()[member]]
 
 
 @frozen
