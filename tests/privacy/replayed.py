@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -368,10 +368,15 @@ def logged() -> Iterator[list[str]]:
 
 def called() -> dict[str, int]:
     """Return how often each function of Jostle's was called that counts it, as whoever looks at it can see."""
+    return {name: sum(each.cache_info()[:2]) for name, each in _counting(len(sys.modules)).items()}
+
+
+@cache
+def _counting(_: int) -> dict[str, Any]:
+    """Return the functions that count their calls, of so many modules: looking for them takes longer than most runs."""
     modules = [(name, module) for name, module in sys.modules.items() if name.split(".")[0] == "jostle"]
     held = {f"{name}.{key}": each for name, module in modules for key, each in vars(module).items()}
-    counting = {name: each.cache_info() for name, each in held.items() if hasattr(each, "cache_info")}
-    return {name: counts.hits + counts.misses for name, counts in counting.items()}
+    return {name: each for name, each in held.items() if hasattr(each, "cache_info")}
 
 
 def watched(run: Callable[[Trace], Any], noise: Replay) -> Seen:

@@ -816,6 +816,7 @@ def test_a_finaliser_that_asks_again() -> None:
                 self.inner.count(1)
                 answered.append(self.inner)
 
+    gc.freeze()  # what other tests left takes long to look through
     try:
         for threshold in range(1, 200):
             inner = db.allot(1)
@@ -831,6 +832,7 @@ def test_a_finaliser_that_asks_again() -> None:
             assert inner.spent <= 1
     finally:
         gc.set_threshold(*thresholds)
+        gc.unfreeze()
         gc.enable()
     assert len(answered) == len(set(map(id, answered)))
 
