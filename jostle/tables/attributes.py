@@ -40,7 +40,7 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
             )
         frame = nw.from_native(features, eager_only=True)
         return {name: frame.get_column(name) for name in names}
-    if isinstance(features, list | tuple):
+    if isinstance(features, Sequence) and not isinstance(features, str | bytes) and not hasattr(features, "__array__"):
         return _listed_columns(features, names)
     array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)
     if array.ndim != 2 or array.shape[1] != len(names):
@@ -64,7 +64,7 @@ def _listed_columns(rows: Sequence[object], names: tuple[str, ...]) -> dict[str,
 
 def _row(row: object) -> Sequence[Any] | None:
     """A row's cells; None of what is no row."""
-    if isinstance(row, list | tuple):
+    if isinstance(row, Sequence) and not isinstance(row, str | bytes) and not hasattr(row, "__array__"):
         return row
     array = np.asarray(row) if hasattr(row, "__array__") else None
     return None if array is None or array.ndim != 1 else list(array)

@@ -29,6 +29,8 @@ __all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "in
 
 DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 """What may stand between the names in a first line, and what that is called."""
+TEXTS = frozenset({str, type(None), float})
+"""Types of objects that may all be texts: pandas writes not-a-number, a float, for an empty one."""
 READABLE = (
     "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
 )
@@ -278,6 +280,9 @@ def _cells(series: nw.Series[Any]) -> Cells:
 
 
 def _object_cells(objects: list[object]) -> Cells:
+    """Objects as texts if they are nothing else, or empty. What else Arrow takes for texts, it does only among such."""
+    if not TEXTS.issuperset(map(type, objects)):
+        return objects
     try:
         return pa.array(objects, pa.large_string(), from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError):

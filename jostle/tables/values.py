@@ -196,7 +196,7 @@ def _real(value: float | np.floating | Decimal) -> float | None:
 
 READERS: tuple[tuple[tuple[type, ...], Callable[[Any], bool | int | float | str | None]], ...] = (
     ((str,), str.__str__),
-    ((bytes,), lambda value: value.decode("utf-8", "replace")),
+    ((bytes, bytearray, memoryview), lambda value: bytes(value).decode("utf-8", "replace")),
     ((bool, np.bool_), bool),
     ((int, np.integer), _integer),
     ((float, np.floating, Decimal), _real),

@@ -119,6 +119,8 @@ objects: st.SearchStrategy[Any] = st.one_of(
     st.text(max_size=4),
     st.sampled_from(["1", "1.0", "2.5", " 3 ", "1e2", "-inf", "nan", "True", "\ud800", "red"]),
     st.binary(max_size=3),
+    st.binary(max_size=3).map(bytearray),
+    st.binary(max_size=3).map(lambda held: memoryview(held)),  # noqa: PLW0108 - mypy takes the class for a generic one
     st.decimals(),
     st.dates(),
     st.datetimes(),

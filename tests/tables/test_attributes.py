@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,8 @@ def test_a_row_of_another_length_has_empty_cells_and_stops_no_other() -> None:
             "share": [1, None, 3],
             "smokes": [2, None, 4],
         }
+        assert feature_columns(deque([[1, 2], torn]), ("share", "smokes")) == {"share": [1, None], "smokes": [2, None]}
+    assert feature_columns([deque([1, 2])], ("share", "smokes")) == {"share": [1], "smokes": [2]}
     assert feature_columns([], ("share", "smokes")) == {"share": [], "smokes": []}
     assert codes([], []) == [[], [], []]
 

@@ -109,6 +109,17 @@ def test_a_stranger_among_whole_numbers(stranger: object) -> None:
     assert rows_in(alone, ANY) == rows_in(mixed, ANY)[:3]
 
 
+@pytest.mark.parametrize("bytes_of", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("stranger", ["x", 1, None, b"\xff", pd.NA, Decimal(1), dt.date(2024, 1, 1)])
+def test_a_stranger_among_bytes(bytes_of: Any, stranger: object) -> None:
+    """Databases hand out bytes in types that Arrow takes for texts, as long as all cells are texts to it."""
+    cells = [bytes_of(b"x"), bytes_of(b"1.5")]
+
+    for column in (cells, [*cells, stranger]):
+        assert rows_in({"a": column, "b": [0] * len(column)}, ANY)[:2] == [(3, 4), (1, 4)]
+        assert rows_in(pd.DataFrame({"a": pd.Series(column, dtype=object), "b": 0}), ANY)[:2] == [(3, 4), (1, 4)]
+
+
 @pytest.mark.parametrize("stranger", [dt.date(2024, 1, 1), 0.5, None, "x"])
 def test_a_stranger_after_a_long_row_of_nothing(stranger: object) -> None:
     """Where the first cells are empty, narwhals says that a column has texts, and Arrow looks at what comes next."""
