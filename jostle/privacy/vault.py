@@ -6,7 +6,7 @@ A reservation whose answer never came out stays spent. Reservations take the fil
 processes and threads see one running total, kept as an exact fraction. The order of reservations is that of their
 numbers; their moments are for people, and no decision depends on a clock.
 
-What a vault cannot notice: that it was deleted, emptied, or exchanged for an older copy, while no process had it
+What a vault cannot notice: that it was deleted, or exchanged for an older copy, while no process had it
 open. Whoever can write it can give budget back, so keep it with the data, and for the data's owner alone.
 """
 
@@ -142,11 +142,7 @@ class FileVault:
             raise no_promise()
         with writing(self.path, create=create) as connection:
             book = Book(connection)
-            if book.is_empty:
-                if self._identity is not None:
-                    raise gone(self.path)
-                if requested is None:
-                    raise no_promise()
+            if book.is_empty and requested is not None:
                 book.begin(Account(requested, Fraction(0), neighbours), columns, "made when the table was first opened")
             account, identity = self._look(book)
             account.check_relation(neighbours, self.name)

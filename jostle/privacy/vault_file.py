@@ -9,9 +9,11 @@ What is changed is written to a log beside the file that says how to undo it (a 
 log is gone. A write-ahead log would be told apart by memory that processes share: two machines with one disk share
 none, and one would write over what the other had reserved.
 
-The file is its owner's alone from its first byte: SQLite is told to make it with the mode of a file that is
-(`modeof`), and gives its logs the mode of the file itself. So no umask counts, and there is no instant at which
-others could have opened it.
+The file is its owner's alone from its first byte: it is made with that mode, before SQLite opens it, and SQLite gives
+its logs the mode of the file itself. So no umask counts, and there is no instant at which others could have opened it.
+
+Only who made the file begins a vault in it. A file that was there and holds nothing may be a vault that lost all that
+it said: it is refused, once it has been empty for longer than it takes to begin one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from jostle.errors import JostleError, VaultError
@@ -37,6 +39,8 @@ SMALLEST = 512
 """Bytes of the smallest page. SQLite takes anything shorter for an empty database, and would write over it."""
 MOST_LENGTH = 1 << 24
 """Bytes of the longest text that is read."""
+BEGINNING = 5.0
+"""Seconds that a file may be empty while whoever made it begins a vault in it."""
 PAUSE = 0.01
 """Seconds between attempts at what SQLite does not wait for by itself."""
 LOGS = ("-wal", "-shm", "-journal")
@@ -49,8 +53,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     with _explained(path):
         if not path.exists():
             raise missing(path)
+        _check_content(path, patience=BEGINNING)
         # Not in mode "ro": such a connection makes logs, and cannot remove them.
-        connection = _connected(path, "rw")
+        connection = _connected(path)
         try:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
@@ -63,27 +68,34 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """Give a connection that holds the file's write lock; commit durably at the end, or change nothing."""
+    """Give a connection that holds the file's write lock; commit durably at the end, or change nothing.
+
+    With *create* a file is made if there is none; its vault is begun then by whoever asked.
+    """
     with _explained(path):
         if not create and not path.exists():
             raise gone(path)
-        _check_size(path)
-        connection = _made(path) if create else _connected(path, "rw")
-        try:
-            _check_names(path)
-            if tables(connection):
-                _check_kind(connection, path)
-            _check_access(path)
-            connection.execute("PRAGMA synchronous = EXTRA")  # that the journal is gone is on disk as well
-            connection.execute("PRAGMA fullfsync = ON")
-            _patiently(connection, "PRAGMA journal_mode = DELETE")
-            _patiently(connection, "BEGIN IMMEDIATE")
-            if create and not tables(connection):
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            yield connection
-            connection.execute("COMMIT")
-        finally:
-            connection.close()  # undoes what was not committed
+        with _made(path) if create else nullcontext(False) as new:  # noqa: FBT003 - whether a file was made
+            if not new:
+                _check_content(path, patience=BEGINNING if create else 0)
+            connection = _connected(path)
+            try:
+                _check_names(path)
+                if tables(connection):
+                    _check_kind(connection, path)
+                _check_access(path)
+                connection.execute("PRAGMA synchronous = EXTRA")  # that the journal is gone is on disk as well
+                connection.execute("PRAGMA fullfsync = ON")
+                _patiently(connection, "PRAGMA journal_mode = DELETE")
+                _patiently(connection, "BEGIN IMMEDIATE")
+                if new:
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                elif not tables(connection):  # who made it did not get further
+                    raise emptied(path)
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                connection.close()  # undoes what was not committed
 
 
 def copied(path: Path, target: Path) -> Path:
@@ -99,7 +111,7 @@ def copied(path: Path, target: Path) -> Path:
             raise VaultError(f"there is a file {target} already", fix="name a new file for the copy") from None
         half = Path(_private_file(target))
         try:
-            copy = _connected(half, "rw")
+            copy = _connected(half)
             try:
                 source.backup(copy)
             finally:
@@ -127,6 +139,16 @@ def gone(path: Path) -> VaultError:
     )
 
 
+def emptied(path: Path) -> VaultError:
+    """The error for a file that was there and holds nothing."""
+    return VaultError(
+        f"the vault {path} is empty",
+        why="either it lost what it said was spent, or whoever made it was stopped before anything was",
+        fix="put a copy of it back; only if nothing was spent by it yet, remove it, and a new one is made: "
+        f"rm {shlex.quote(str(path))}",
+    )
+
+
 def missing(path: Path) -> VaultError:
     """The error for a vault that was never there."""
     return VaultError(
@@ -134,22 +156,28 @@ def missing(path: Path) -> VaultError:
     )
 
 
-def _connected(path: Path, mode: str, *, like: str | None = None) -> sqlite3.Connection:
-    uri = f"file:{_quoted(str(path))}?mode={mode}" + (f"&modeof={_quoted(like)}" if like else "")
+def _connected(path: Path) -> sqlite3.Connection:
+    uri = f"file:{_quoted(str(path))}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_LENGTH)
     return connection
 
 
-def _made(path: Path) -> sqlite3.Connection:
-    """Connect to a file, which is made as its owner's alone if there is none."""
-    if path.exists():
-        return _connected(path, "rwc")
-    model = _private_file(path)
+@contextmanager
+def _made(path: Path) -> Iterator[bool]:
+    """Make a file as its owner's alone if there is none, and say whether; take it away if nothing came to be in it."""
     try:
-        return _connected(path, "rwc", like=model)
-    finally:
-        Path(model).unlink()
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
+    except FileExistsError:
+        yield False
+        return
+    try:
+        yield True
+    except BaseException:
+        # Whoever has it open meanwhile finds nothing in it, and begins nothing.
+        if path.exists() and not path.stat().st_size:
+            path.unlink()
+        raise
 
 
 def _private_file(path: Path) -> str:
@@ -185,10 +213,22 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
         raise VaultError(f"{path} is a database, but no vault", fix="name another file")
 
 
-def _check_size(path: Path) -> None:
+def _check_content(path: Path, *, patience: float = 0) -> None:
+    """Refuse what is no file, is too short or empty, after waiting for whoever made it to begin a vault in it."""
     # By its size: opening and closing the file here would drop the locks that other threads have on it.
-    if path.exists() and 0 < path.stat().st_size < SMALLEST:
+    deadline = time.monotonic() + patience
+    while path.is_file() and not path.stat().st_size:
+        if time.monotonic() >= deadline:
+            raise emptied(path)
+        time.sleep(PAUSE)
+    if path.is_file() and path.stat().st_size < SMALLEST:
         raise VaultError(f"{path} is too short a file to be a vault", fix="name another file")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise VaultError(
+            f"{path} is a device or a pipe, not a file",
+            why="what is spent is remembered in a vault",
+            fix=f"name a file: {path.with_name('survey.vault')}",
+        )
 
 
 def _check_access(path: Path) -> None:

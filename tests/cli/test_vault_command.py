@@ -101,7 +101,7 @@ def test_a_vault_is_copied_and_the_copy_says_the_same(jostle_: Any, vault: str, 
         (["raise", "V", "--epsilon", "2"], 2, "--reason"),
         (["raise", "N", "--epsilon", "2", "--reason", "more"], 1, "there is no vault"),
         (["show", "N"], 1, "jostle vault create"),
-        (["show", "S"], 1, "cannot be used"),
+        (["show", "S"], 1, "too short a file to be a vault"),
         (["backup", "N", "M"], 1, "there is no vault"),
     ],
 )

@@ -9,6 +9,8 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from fractions import Fraction
@@ -300,6 +302,75 @@ def test_another_vault_in_its_place_gives_nothing(tmp_path: Path, path: Path) ->
     with pytest.raises(VaultError):
         vault.pay(TENTH, "after")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_vault_that_was_emptied_is_not_taken_for_a_new_one(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vault_file, "BEGINNING", 0.1)
+    spender = opened(path)
+    spender.pay(Fraction(1), "all of it")
+    path.write_bytes(b"")
+
+    for ask in (
+        partial(opened, path),
+        partial(FileVault(path).open, None, "add_remove", ("a", "b")),
+        partial(FileVault(path).create, Fraction(1), "add_remove"),
+        partial(FileVault(path).raise_promise, Fraction(2), "more"),
+        partial(spender.pay, TENTH, "more"),
+        FileVault(path).account,
+    ):
+        with pytest.raises(VaultError, match="is empty") as caught:
+            ask()
+        assert f"rm {path}" in str(caught.value.fix)
+    assert path.read_bytes() == b""
+    assert list(tmp_path.iterdir()) == [path]
+    path.unlink()
+    assert opened(path).account().spent == 0
+
+
+def test_who_finds_a_vault_that_is_being_made_waits_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = threading.Event()
+    begin = vault_file._connected
+
+    def connected(path: Path) -> sqlite3.Connection:
+        if not made.is_set() and not path.stat().st_size:
+            made.set()
+            time.sleep(0.3)
+        return begin(path)
+
+    monkeypatch.setattr(vault_file, "_connected", connected)
+    first = threading.Thread(target=opened, args=(path,))
+    first.start()
+    assert made.wait(LIMIT)
+    assert FileVault(path).account().promise == 1
+    opened(path).pay(TENTH, "second")
+    first.join(LIMIT)
+    assert FileVault(path).account().spent == TENTH
+
+
+@pytest.mark.parametrize("wrong", [KeyboardInterrupt(), sqlite3.OperationalError("disk full")])
+def test_who_is_stopped_before_a_vault_is_begun_leaves_no_file(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, wrong: BaseException
+) -> None:
+    def stopped(*_: object) -> None:
+        raise wrong
+
+    with monkeypatch.context() as patched:
+        patched.setattr("jostle.privacy.vault.Book.begin", stopped)
+        with pytest.raises((KeyboardInterrupt, VaultError)):
+            opened(path)
+    assert list(tmp_path.iterdir()) == []
+    assert opened(path).account().spent == 0
+
+
+def test_what_is_no_file_is_no_vault(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for each in (tmp_path / "pipe", Path("/dev/null"), Path("/dev/full"), tmp_path):
+        with pytest.raises(VaultError, match=r"not a file|folder"):
+            opened(each)
+        with pytest.raises(VaultError, match=r"not a file|folder"):
+            FileVault(each).account()
 
 
 @pytest.mark.parametrize("how", ["over it", "in its place"])
