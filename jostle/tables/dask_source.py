@@ -18,6 +18,7 @@ from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.kernels import DenseKernel, SparseKernel
+from jostle.tables.part_types import PartTypes
 from jostle.tables.readers import FileSource, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
 
@@ -30,6 +31,9 @@ PIECE_ROWS = 1 << 19
 
 PATIENCE = "10s"
 """How long to wait for a scheduler."""
+
+WAY_OUT = "see that every worker can read the rows, and that a frame's parts have the types that it says: part.astype"
+"""What to do about any failure on a worker."""
 
 _clients: dict[str, Any] = {}
 
@@ -89,7 +93,7 @@ class DaskSource:
                 why="the rows are read and tallied by its workers",
                 fix="start it again, and open the table again; what was charged stays charged",
             )
-        raise TableError(f"a worker could not {what}", why="the reason could quote private rows")
+        raise TableError(f"a worker could not {what}", why="the reason could quote private rows", fix=WAY_OUT)
 
     def _asked_here(self, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
         """Ask wherever Dask computes without a cluster: nothing is kept, as the rows may be more than fit in memory."""
@@ -144,7 +148,8 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     check_columns(tuple(frame.columns), schema.sources, "the frame")
     encode_frame(frame._meta, schema)  # noqa: SLF001 - the columns' types, without rows, to be refused here if at all
     pieces = tuple(frame[list(schema.sources)].to_delayed())
-    return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
+    types = PartTypes.of(frame._meta, schema)  # noqa: SLF001 - as above
+    return DaskSource(schema, pieces, partial(_frame_blocks, types), tokenize(frame).encode())
 
 
 def connect(address: str, path: Path, schema: Schema) -> DaskSource:
@@ -191,7 +196,8 @@ def _client(address: str) -> Any:
     return known
 
 
-def _frame_blocks(frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
+def _frame_blocks(types: PartTypes, frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
+    types.check(frame, schema)
     yield encode_frame(frame, schema, census)
 
 

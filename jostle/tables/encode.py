@@ -22,7 +22,7 @@ from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
 
-__all__ = ["Cells", "encode_block", "encode_column", "texts_of"]
+__all__ = ["Cells", "declared_numbers", "encode_block", "encode_column", "texts_of"]
 
 Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
 """A column of one type, or of Python objects each of its own."""
@@ -201,6 +201,12 @@ def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
     """The declared values as texts, and as numbers, null where they are none."""
     texts = pa.array(column.values, pa.large_string())
     return texts, _numbers_to_match(texts)
+
+
+def declared_numbers(column: Categorical) -> NDArray[np.float64]:
+    """The numbers among the declared values, in their order."""
+    numbers = as_numbers(pa.array(column.values, pa.large_string()))
+    return numbers[~np.isnan(numbers)]
 
 
 def _numbers_to_match(values: pa.Array) -> pa.Array:
