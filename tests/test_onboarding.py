@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 ONBOARDING = (DOCS / "onboarding.md").read_text("utf-8")
 PAGES = sorted((DOCS / "extending").glob("*.md"))
+LONG = {"option", "task"}
+"""Pages that train or audit."""
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^\d+\. `(\S+)` `(\S+)`", re.MULTILINE)
 LIMIT = 300
@@ -129,7 +131,10 @@ def command(line: str, folder: Path) -> None:
     ran(folder, *(words if program == "python" else ("-m", program, *words)))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else []) for page in PAGES],
+)
 def test_a_page_adds_what_it_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(Path(jostle.__file__).parent, tmp_path / "jostle")
     ran_some = 0

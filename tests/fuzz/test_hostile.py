@@ -18,6 +18,7 @@ BECAME = {
 LARGE = {case for case in BECAME if any(word in case for word in SLOW)}
 
 
+@pytest.mark.slow
 def test_hostile_files_are_refused_or_read_as_they_should_be() -> None:
     expected = {case: what for case, what in BECAME.items() if case not in LARGE}
     assert face(list(expected)) == expected

@@ -76,7 +76,7 @@ def texts(draw: st.DrawFn) -> str:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts())
 def test_what_is_said_beforehand_happens(text: str) -> None:
     db, source = opened(), Source("p.jst", text)

@@ -256,6 +256,7 @@ def test_a_first_run_learns_from_rehearsals_that_came_with_jostle_where_they_tel
     assert sorted((home / "home" / "makers").iterdir()) == before, "what was learned was kept, and found"
 
 
+@pytest.mark.slow
 def test_what_did_not_come_with_jostle_is_not_learned_from_there(home: Path) -> None:
     """An Option, a metafeature or a judge of the program's own: these were rehearsed with nowhere."""
     own = "def crowd(db):\n    return {{ select count(*) from db }} / 7\n"

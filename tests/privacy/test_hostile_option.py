@@ -102,6 +102,10 @@ class Hostile(Option):
 
 def test_an_option_that_looks_everywhere_finds_no_row() -> None:
     assert Hostile()(protected(), TENTH) == []
+
+
+@pytest.mark.slow
+def test_an_option_that_looks_everywhere_in_a_rehearsal_finds_no_row() -> None:
     assert Hostile()(jostle.rehearse(table(seed=1)), TENTH) == []
 
 
@@ -128,6 +132,7 @@ def test_the_walker_would_find_rows_if_they_were_there() -> None:
     assert list(reached(caught.value))
 
 
+@pytest.mark.slow
 def test_the_rehearsal_of_one_table_shows_nothing_of_another() -> None:
     """Errors in a rehearsal are shown. They must not lead on to the private tables of the same process."""
     secret = protected()

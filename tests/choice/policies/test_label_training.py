@@ -430,7 +430,6 @@ def test_what_cannot_be_learned_is_refused_in_words(
         (("train", python), "defines no choice maker"),
         (("train", python, "--entry", "chosen"), "defines no Option chosen"),
         (("train", program, "--history", tmp_path / "h.jsonl"), "--history is not for labelled choices"),
-        (("train", program, "--engine", "dask://x:1", "--corpus", databases), "no scheduler answers at dask://x:1"),
         (("train", program, "--entry", "Stump", "--engine", "cluster"), "no engine 'cluster'"),
         (("train", number, "--corpus", databases, "--engine", "threads"), "answer that can be judged"),
         (("train", PROGRAMS / "histogram.jst", "--epsilon", "1"), "--epsilon is not for choice makers"),
@@ -515,3 +514,13 @@ def test_ctrl_c_among_processes_is_a_sentence_and_loses_no_run(program: Path, da
     assert f"stopped: what was rehearsed is kept in {notes}, and the same command goes on from there" in err
     assert "Traceback" not in err
     assert all(json.loads(line)[0].startswith("teach") for line in notes.read_text().splitlines())
+
+
+@pytest.mark.slow
+def test_an_engine_that_no_scheduler_answers_at_is_refused_in_words(
+    program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "train", program, "--engine", "dask://x:1", "--corpus", databases) == 1
+    told = capsys.readouterr().err
+    assert "no scheduler answers at dask://x:1" in told
+    assert "Traceback" not in told

@@ -68,6 +68,7 @@ def test_whatever_is_bought_all_of_epsilon_is_spent(epsilon: str, attributes: in
     assert sites(schema, np.column_stack([codes, label]).tolist(), epsilon)[0] == "classes"
 
 
+@pytest.mark.slow
 def test_of_many_attributes_it_hears_those_that_tell_more_often() -> None:
     """Of 40 attributes 2 tell of the label, and about 8 are heard: by chance, each of them in 4 of 20 runs."""
     random = np.random.default_rng(2)

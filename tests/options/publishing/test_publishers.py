@@ -215,6 +215,7 @@ def test_simulated_rows_ask_for_more_columns_the_fewer_bins_they_have() -> None:
     assert 0 < histogram_share(45_000, 14, 2, 4, 5) < 1
 
 
+@pytest.mark.slow
 def test_more_attributes_than_an_array_has_sides_are_published() -> None:
     """Seventy of them, of which a grid takes a few."""
     schema = schema_of(*(4,) * 70, 2)
