@@ -93,6 +93,7 @@ def run(  # noqa: PLR0917 - a command's options
             vault=kept,
             public=public or (),
             trace=trace,
+            out=out,
             say=said.append if json_ else echo_lines,
             tell=_tell_owner,
             forced=forced,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.markup import pre
 from jostle.tasks import TASKS, Task
 
-__all__ = ["ENDINGS", "as_data", "as_markup", "as_text", "write_answer"]
+__all__ = ["ENDINGS", "as_data", "as_markup", "as_text", "check_ending", "write_answer"]
 
 ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.endings)]))
 """Of files that answers are written to, whatever they answer; without one, it is JSON."""
@@ -95,13 +95,19 @@ def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
     return str(getattr(answer, "name", answer))
 
 
+def check_ending(path: Path | None, tasks: Sequence[Task[Any] | None]) -> None:
+    """Refuse a file whose ending is that of no answer to one of these tasks; None for what answers none."""
+    known = [(".json",) if task is None else task.endings for task in tasks]
+    if path is not None and path.suffix and all(known) and not any(path.suffix.lower() in endings for endings in known):
+        what = "this answer" if tasks[0] is None else tasks[0].gives
+        endings = dict.fromkeys(ending for each in known for ending in each if ending)
+        raise JostleError(f"{what} is not written to a file {path.suffix}", fix=f"one of {', '.join(endings)}")
+
+
 def write_answer(answer: Any, path: Path) -> None:
     """Write an answer to a file, as its task does, and what answers no task as JSON."""
     task = _task(answer)
-    endings = (".json",) if task is None else task.endings
-    if path.suffix and endings and path.suffix.lower() not in endings:
-        what = "this answer" if task is None else task.gives
-        raise JostleError(f"{what} is not written to a file {path.suffix}", fix=f"one of {', '.join(endings)}")
+    check_ending(path, [task])
     try:
         if task is not None:
             task.save(answer, path)

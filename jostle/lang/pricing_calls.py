@@ -52,6 +52,10 @@ def call(pricer: Pricer, node: nodes.Call, names: Names) -> Any:
     named = {keyword.name: pricer.value(keyword.value, names) for keyword in node.keywords}
     if isinstance(callee, Callee) and callee.kind in OPTIONS:
         check_asked(pricer, node, callee, given, named)
+    if pricer.schema is not None and isinstance(callee, Callee) and callee.kind in {*OPTIONS, "several"}:
+        from jostle.lang.pricing_suited import check_suited  # noqa: PLC0415 - Options are asked where a schema is known
+
+        check_suited(pricer, node, callee, given, named)
     return _called(pricer, node.span, callee, given, named)
 
 
@@ -66,7 +70,7 @@ def _called(pricer: Pricer, span: Span, callee: Any, given: list[Any], named: Na
         return _called_lambda(pricer, span, callee.node, callee.names, given, named)
     if callee.kind in OPTIONS:
         if callee.kind == "library" and library_options()[callee.name].is_given_parameters(len(given), named):
-            return Callee("configured", callee.name)
+            return Callee("configured", callee.name, names=named)
         amount = named.get(EPSILON, ALL)
         check_amount(pricer, span, amount)
         pricer.charge_for([*given, *named.values()], amount, span)

@@ -74,10 +74,11 @@ def value_of(pricer: Pricer, node: nodes.ExpressionNode, names: Names) -> Any:  
         case nodes.Choose():
             return choose(pricer, node, names)
         case nodes.MakeChoiceMaker():
+            among = node.among.items if isinstance(node.among, nodes.Set | nodes.List | nodes.Tuple) else ()
             for each in nodes.children(node):
-                if isinstance(each, nodes.ExpressionNode):
+                if isinstance(each, nodes.ExpressionNode) and not (among and each is node.among):
                     pricer.value(each, names)
-            return Callee("maker", "choice")
+            return Callee("maker", "choice", several=tuple(pricer.value(each, names) for each in among))
         case nodes.Over():
             return over(pricer, node, names)
         case _:

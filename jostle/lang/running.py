@@ -9,8 +9,9 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.errors import BudgetError, JostleError
+from jostle.errors import BudgetError, JostleError, OptionError
 from jostle.lang import nodes
+from jostle.lang.answers import check_ending
 from jostle.lang.functions import Function
 from jostle.lang.labelled import check_forced
 from jostle.lang.outcomes import Outcome, Spending, all_bought
@@ -18,9 +19,9 @@ from jostle.lang.parser import read_source
 from jostle.lang.price import prices
 from jostle.lang.private_data import PrivateData
 from jostle.lang.program import Program, load_source, named
-from jostle.lang.program_options import ProgramOption
+from jostle.lang.program_options import ProgramOption, needed_by
 from jostle.lang.tasks import task_of as told_task
-from jostle.options.base import Option
+from jostle.options.base import ELSEWHERE, Option
 from jostle.options.own import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
 from jostle.privacy.opening import rehearse
@@ -28,7 +29,7 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
 from jostle.tables.schema import Schema
-from jostle.tasks import CLASSIFICATION, TASKS, UNTOLD, Task, task_of
+from jostle.tasks import CLASSIFICATION, RANGES, TASKS, UNTOLD, Task, task_of
 from jostle.trace.records import Trace, Trusted
 from jostle.visible import print_visible
 
@@ -59,13 +60,15 @@ def run_program(
     vault: Path | None = None,
     public: Sequence[Path] = (),
     trace: Path | None = None,
+    out: Path | None = None,
     say: Callable[[str], None] | None = print_visible,
     tell: Callable[[str], None] | None = None,
     forced: Mapping[str, str] | None = None,
 ) -> Outcome:
     """The outcome of a program: on *data*, privately, or, without, on a public example.
 
-    *public* are the folders that it may read as public, *forced* says, by label, which alternatives choices are to
+    *public* are the folders that it may read as public, *out* the file that its answer is to be written to, which is
+    refused where no answer of its kind is; *forced* says, by label, which alternatives choices are to
     take. What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know
     of them. What can be refused is refused before anything is opened, so that nothing is promised or written then.
     Where something was bought and the run comes to no answer, an interruption included, the outcome has what was
@@ -82,6 +85,7 @@ def run_program(
     target = program[name]
     needed = _needed(target)
     check_forced(program, name, forced or {})
+    check_ending(out, kinds_of(program, name))
     forcing = force(forced or {}, must_occur=False)
     if needed == 0:
         with forcing:
@@ -90,7 +94,7 @@ def run_program(
     budget = _share(requested, vault) if private is not None else requested or Fraction(1)
     promised = budget if private is None else requested
     subject = _example(program, target) if private is None else _private(private, vault)
-    program.check_schema(name, subject.schema)
+    _check_schema(program, name, subject.schema)
     check_price(program, name, subject.schema, budget, promised)
     questions = _asked(subject, needed, name)
     ready(program)
@@ -163,6 +167,18 @@ def own_code(program: Program) -> Iterator[Trusted]:
                 yield Trusted(each.name, origin.file, origin.digest)
 
 
+def kinds_of(program: Program, name: str) -> tuple[Task[Any] | None, ...]:
+    """The tasks that what a name of the program gives may be an answer to; None for what answers none."""
+    target = program[name]
+    if isinstance(target, Option):
+        return (task_of_target(program, target),)
+    used = [node for each in needed_by(program, name) for node in nodes.walk(each)]
+    options = (program.globals.get(node.name) for node in used if isinstance(node, nodes.Name))
+    tasks = [task_of_target(program, each) for each in options if isinstance(each, Option)]
+    cells = [RANGES for node in used if isinstance(node, nodes.Over)]
+    return (None, *dict.fromkeys([*tasks, *cells]))
+
+
 def check_price(program: Program, name: str, schema: Schema, epsilon: Fraction, promised: Fraction | None) -> None:
     """Refuse a function that may spend more than it can, before it spends anything.
 
@@ -187,6 +203,14 @@ def ready(program: Program) -> None:
     """Let the makers learn that a run may call, before any data are opened."""
     for maker in program.makers.values():
         _ = maker.trained
+
+
+def _check_schema(program: Program, name: str, schema: Schema) -> None:
+    """Refuse what a table with this schema would refuse while running."""
+    target = program[name]
+    if isinstance(target, Option) and (reason := target.refuses(schema)):
+        raise OptionError(f"{target.name} does not run here: {reason}", fix=ELSEWHERE)
+    program.check_schema(name, schema)
 
 
 def _needed(target: Any) -> int:

@@ -32,6 +32,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     shutil.copy("rows.csv", "public/copy.csv")
     (tmp_path / "notes.txt").write_text("no trace\n")
     (tmp_path / "short.toml").write_text('[columns.nosuch]\nkind = "numeric"\nlow = 0\nhigh = 1\n')
+    labelless = Path("rows.toml").read_text().replace('label = "label"\n', "", 1)
+    (tmp_path / "labelless.toml").write_text(labelless)
     np.save("grid.npy", np.arange(9).reshape(3, 3))
     (tmp_path / "bad.npy").write_bytes(b"no array")
     (tmp_path / "bad.csv.gz").write_bytes(b"not packed")
@@ -64,6 +66,21 @@ MAKER = (
     "from classifiers import Majority, NaiveBayes\n\nm = MkChoiceMaker among {Majority, NaiveBayes} "
     'trained on public("folder")\n\ndef answer(db):\n    return m(db)\n'
 )
+ALONE = (
+    "from classifiers import NaiveBayes\n\ndef answer(db):\n    n = {{ len(db) }} spending 50%\n"
+    "    return NaiveBayes(db, epsilon=epsilon / 2)\n"
+)
+PARAMETERS = "from classifiers import Mohammed\n\nt = Mohammed(depth=2)\n\ndef answer(db):\n    return t(db=db)\n"
+ALTERNATIVES = (
+    "from classifiers import Majority, NaiveBayes\n\ndef answer(db):\n    n = {{ len(db) }} spending 50%\n"
+    "    a = choose L1 among {Majority, NaiveBayes} informed by {n}\n    return a(db, epsilon=epsilon / 2)\n"
+)
+CHOSEN = (
+    "from classifiers import Majority, NaiveBayes\nfrom public import tableCorpus\n\n"
+    "m = MkChoiceMaker among {Majority, NaiveBayes} trained on tableCorpus\n\ndef answer(db):\n    return m(db)\n"
+)
+LABELLESS = (*ALL[:3], "labelless.toml", *ALL[4:])
+MODEL = "from classifiers import NaiveBayes\n\n#Option\ndef answer(db):\n    return NaiveBayes(db)\n"
 REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
     "no program": (nothing, ("q.jst", *ALL), 1, "q.jst"),
     "a mistake of syntax": (put("def answer(db)\n"), ("p.jst", *ALL), 1, "J006"),
@@ -94,6 +111,14 @@ REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
     "a trace that is none": (nothing, ("p.jst", *ALL[:7], "notes.txt", *ALL[8:]), 1, "no trace"),
     "an answer in no folder": (nothing, ("p.jst", *ALL[:9], "none/a.json"), 1, "cannot write"),
     "an answer that is a folder": (nothing, ("p.jst", *ALL[:9], "folder"), 1, "cannot write"),
+    "an answer of another kind": (nothing, ("p.jst", *ALL[:9], "a.csv"), 1, "not written to a file .csv"),
+    "a model of another kind": (put(MODEL), ("p.jst", *ALL[:9], "a.npy"), 1, "not written to a file .npy"),
+    "an Option that does not run": (put(ALONE), ("p.jst", *LABELLESS), 1, "NaiveBayes does not run here"),
+    "an Option with parameters": (put(PARAMETERS), ("p.jst", *LABELLESS), 1, "Mohammed(depth=2) does not run here"),
+    "alternatives that do not": (put(ALTERNATIVES), ("p.jst", *LABELLESS), 1, "Majority does not run here"),
+    "a maker that does not": (put(CHOSEN), ("p.jst", *LABELLESS), 1, "Majority does not run here"),
+    "a maker by itself": (put(CHOSEN), ("p.jst", *LABELLESS, "--entry", "m"), 1, "does not run here"),
+    "an Option by itself": (put(ALONE), ("p.jst", *LABELLESS, "--entry", "NaiveBayes"), 1, "NaiveBayes does not"),
     "two words on vaults": (nothing, ("p.jst", *ALL, "--vault", "v", "--no-vault"), 1, "contradict"),
     "a vault in no folder": (nothing, ("p.jst", *ALL, "--vault", "none/v"), 1, "the vault"),
     "a vault that is none": (nothing, ("p.jst", *ALL, "--vault", "notes.txt"), 1, "notes.txt"),
@@ -201,3 +226,9 @@ def test_nothing_that_a_run_goes_by_is_written_over(
     assert done.status == 1
     assert what in done.err
     assert held(tmp_path) == before
+
+
+def test_a_choice_is_not_refused_where_one_of_its_alternatives_runs(run: Run) -> None:
+    put(ALTERNATIVES.replace("classifiers import Majority", "options import DAWA").replace("Majority", "DAWA"))()
+    assert run("p.jst", *LABELLESS).status == 0
+    assert FileVault("rows.csv.vault").account().spent == 1

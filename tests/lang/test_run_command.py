@@ -270,7 +270,18 @@ def test_the_answer_is_written_as_the_ending_says_and_one_that_is_not_known_is_r
     )  # with all of the promise
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "cells.csv").read_text("utf-8").splitlines()[0] == '"x_from","x_to","y_from","y_to","count"'
+    plain = text.removeprefix("#Option\n")
+    np.save(tmp_path / "other.npy", np.arange(25).reshape(5, 5))
+    other = ["--data", str(tmp_path / "other.npy"), "--epsilon", "100"]
+    done = run(tmp_path, written(tmp_path, plain), *other, "--out", str(tmp_path / "plain.csv"))
+    assert done.returncode == 0, done.stderr
     done = run(tmp_path, written(tmp_path, COUNT), *private, "--epsilon", "1", "--out", str(tmp_path / "count.csv"))
+    assert done.returncode == 1
+    assert (done.stdout, "this answer is not written to a file .csv" in done.stderr) == ("", True)
+    either = "from histograms import DAWA\n\n" + COUNT.replace(
+        "return n", "if n < -1000:\n        return DAWA(db, epsilon=epsilon / 2)\n    return n"
+    )  # which of them it is depends on a released number
+    done = run(tmp_path, written(tmp_path, either), *private, "--epsilon", "1", "--out", str(tmp_path / "count.csv"))
     assert done.returncode == 1
     assert "this answer is not written to a file .csv" in done.stderr
     assert isinstance(json.loads(done.stdout.splitlines()[-1]), int)
