@@ -28,6 +28,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from jostle.errors import JostleError, VaultError
+from jostle.privacy.vault_log import check_logs
 
 __all__ = ["copied", "gone", "missing", "reading", "tables", "writing"]
 
@@ -54,6 +55,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         if not path.exists():
             raise missing(path)
         _check_content(path, patience=BEGINNING)
+        check_logs(path)
         # Not in mode "ro": such a connection makes logs, and cannot remove them.
         connection = _connected(path)
         try:
@@ -78,6 +80,7 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
         with _made(path) if create else nullcontext(False) as new:  # noqa: FBT003 - whether a file was made
             if not new:
                 _check_content(path, patience=BEGINNING if create else 0)
+                check_logs(path)
             connection = _connected(path)
             try:
                 _check_names(path)
