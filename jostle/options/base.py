@@ -30,6 +30,8 @@ __all__ = ["ELSEWHERE", "Option", "changes", "check_probe", "forget", "is_built_
 
 ELSEWHERE = "declare it otherwise in the schema, or take another Option: `jostle options` lists them"
 """What to do where public facts say that an Option does not run."""
+WIDEST_NOISE = 2**40
+"""Rows that noise on one count may be wide."""
 
 
 class Option(ABC, Generic[Answer]):
@@ -75,11 +77,16 @@ class Option(ABC, Generic[Answer]):
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - as above
         """The reason why nothing can come of so little budget, or None: it is refused then, before anything is charged.
 
+        It is so for any Option where noise on a single count is of a trillion rows: with the shares of it that Options
+        work with, more would be wanted than is drawn, which would show after it was charged.
+
         Args:
             schema: of the table.
             epsilon: what a run may spend.
             rows: how many there are, as far as that is known.
         """
+        if epsilon * WIDEST_NOISE < 1:
+            return f"at epsilon {show_amount(epsilon)} noise is wider than any table has rows"
         return None
 
     def refuse_hopeless(self, db: Probe, epsilon: Amount) -> None:
@@ -137,6 +144,7 @@ class Option(ABC, Generic[Answer]):
         schema = db.schema
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
+        self.refuse_hopeless(db, budget)
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:

@@ -20,7 +20,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact
 from jostle.privacy.chains import Refinable
 from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
-from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.mechanisms import Pick, check_scale, sensitivity
 from jostle.privacy.quantile_score import MOST_PARTS, QuantileScore
 from jostle.privacy.scores import Score
 from jostle.tables.block import grain_in
@@ -132,8 +132,11 @@ def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -
     schema, cost = db.schema, epsilon_amount(epsilon)
     grain, part = grain_in(schema, name(column)), _checked_share(share)
     starts = _even_starts(grain)
-    inner = db.allot(cost, site=site)
     score = QuantileScore(column, starts, part.numerator, part.denominator)
+    # Both questions, before the allotment is charged: what a row changes is the same wherever ranks begin.
+    Pick(score).check(schema, cost / 2)
+    check_scale(sensitivity(Ranks(column, starts), schema) / (cost / 2))
+    inner = db.allot(cost, site=site)
     picked = inner.pick(score, cost / 2, site="pick")
     first, end = int(starts[picked]), int([*starts[1:], grain.span + 1][picked])
     around = _starts_around(first, end, grain)

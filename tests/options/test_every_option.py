@@ -112,6 +112,18 @@ def comparable(answer: Any) -> bytes:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
+def test_too_little_for_any_noise_is_refused_before_it_is_charged(name: str, relation: Neighbours) -> None:
+    option = get(name)
+    for table in tables(option, relation):
+        for epsilon in ("1e-300", "1e-30", "1e-15", "9e-13"):
+            db = jostle.rehearse(table, epsilon=1)
+            with pytest.raises(OptionError, match="does not run here"):
+                option(db, epsilon=epsilon)
+            assert db.spent == 0
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", EVERYONE)
 def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> None:
     """Whether the number of rows is bought, declared, or known since somebody bought it and more before."""
     option = get(name)

@@ -816,6 +816,16 @@ def test_nothing_is_charged_for_what_public_facts_refuse() -> None:
                     except JostleError:
                         assert db.spent == 0, (mechanism, epsilon)
                         db.count(1)
+    for epsilon in ("1e-15", "3e-16", "1e-30", "1e-300"):
+        for ask in (partial(Probe.quantile, column="size", share="1/4"), partial(Probe.median, column="size")):
+            with replaying(Replay()):
+                db = jostle.protect(table, epsilon=1)
+                try:
+                    ask(db, epsilon=epsilon)
+                except JostleError:
+                    assert db.spent == 0, epsilon
+                else:
+                    assert epsilon == "1e-15"
 
 
 # Programs

@@ -42,6 +42,7 @@ class PrivateThresholdTesting(ScoredSelector):
     def __call__(self, db: Probe, *, epsilon: Amount, site: str | None = None) -> SelectedFeatures:  # noqa: ARG002 - as all do
         """Features selected from public rows; refuse private ones before anything is charged."""
         check_probe(db, self.name)
+        self.refuse_hopeless(db, epsilon)
         if reason := self.refuses(db.schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         return self.run(db, epsilon_amount(epsilon))
