@@ -29,10 +29,12 @@ MOSTLY = 0.9
 NEAR = 0.02
 """Areas that differ by less than this are called near."""
 WAYS_EPSILONS = (0.1, 1)
-CHOSEN = ("simulated", "as if public")
+CHOSEN = ("simulated", "partition", "as if public")
+BESIDE = ("simulated", "partition", "k=2")
 GIVEN = ("k=1", "k=2", "k=3", "k=4")
 WAYS_SAID = {
     "simulated": "estimated from simulated rows (the default)",
+    "partition": "by partition-and-select",
     "as if public": "by `mda` of the private rows themselves, for nothing",
 }
 WAYS = """## How many columns to project on
@@ -40,7 +42,7 @@ WAYS = """## How many columns to project on
 How often the default tree is wrong that learns from `ProjectedHistogram`'s rows, by how k is chosen: means over 3
 random 70/30 splits of each of these tables: {tables}.
 What `mda` takes of the private rows themselves is what partition-and-select looks for. That is told here for nothing,
-and so is the best k of each table, which no way to choose can be ahead of.
+and so is the best k of each table, which no way to choose can be ahead of. `choose_k=partition` pays for what it finds.
 """
 WAYS_END = """One k for all tables, if it is the best of the four ({said}), is {verdict}. A tree needs fewer
 columns than the estimate takes: with one behind, give k.
@@ -48,6 +50,12 @@ columns than the estimate takes: with one behind, give k.
 WAYS_AHEAD = """ahead of each table's own by `mda`, and near to the best of each table: to look for
 either privately, in a part of the rows and with a part of epsilon, has little to gain and costs both"""
 WAYS_LEVEL = """not ahead of each table's own by `mda`: to look for that privately may pay where it is found"""
+UNSEEN = """On the {count} *learn* tables that have a label, on which nothing of this was set, 3 splits each. Behind
+each mean, how many times as often a tree is wrong as with the simulated rows' k, the geometric mean over tables.
+"""
+UNSEEN_END = """There a tree is wrong {times} times as often by partition-and-select as with k = 2.
+It is ahead of the simulated rows' k on {ahead} of the {count} tables.
+"""
 HEAD = """# Publishing rows for classification
 
 What `benchmarks/publishing.py` measured on public tables; noise comes from seeds here, and from the operating system
@@ -56,7 +64,8 @@ that stands above it, under `add_remove`, the number of rows included. `docs/pri
 
 Every table on this page is a *tune* one (`jostle/corpora/roles.json`): the constants inside the Options were set on
 these and others, so tables that nobody has tried may do worse. *Choosing among publishers* is learned and judged on
-*learn* tables. No table that was set aside to judge by was read for this page.
+*learn* tables; ways to choose k are held against each other there as well. No table that was set aside to judge by was
+read for this page.
 
 ## The task of the slides: a classifier on published rows
 
@@ -133,14 +142,11 @@ LEFT_OUT = """## What is not here
 - *PrivGene* (Zhang and others, SIGMOD 2013) fits a model's coefficients by a genetic algorithm whose parents are picked
   privately, again and again. It publishes no rows, and the slides tell neither which coefficients there are nor how the
   loss of one is bounded, so what would be built here would not be theirs.
-- *Choosing k by partition-and-select*: as printed it is not private. Made private, exp(epsilon u / 2) with u a share of
-  pairs, it takes the best of all k at most exp(epsilon / 2) times as often as the worst: 1.65 times for all of
-  epsilon = 1, 1.05 times for a tenth of it, on parts of n / (l + 1) rows. That is a draw by lot. With pairs per row in
-  place of u, which one row moves apart by less than 2 (`jostle/privacy/discernibility.py`), and parts cut by a keyed
-  hash of each row, so that no row moves another, it could be private and tell them apart; but what it looks for, each
-  table's own k by `mda`, is no better on average than one k for all even when it is told for nothing, as *How many
-  columns to project on* shows. So it is not built: k is given, estimated as in the paper, or taken from public rows by
-  `mda` (`jostle.options.publishing.discerning`).
+- *Choosing k by partition-and-select as printed*: with u a share of pairs, exp(epsilon u) is not epsilon-private, since
+  one row can move two sets' shares nearly 2 apart. Made private, exp(epsilon u / 2) takes the best of all k at most
+  exp(epsilon / 2) times as often as the worst: 1.65 times for all of epsilon = 1, 1.05 times for a tenth of it. That is
+  a draw by lot. So `choose_k=partition` goes by pairs per row, less a tenth of the label's pairs for each column
+  (`jostle/privacy/set_discernibility.py`): such gaps grow with the rows.
 """
 
 
@@ -259,6 +265,40 @@ def _ways(known: Facts) -> Iterable[str]:
     yield from _table(["mean share of wrong predictions, epsilon", *WAYS_EPSILONS], rows)
     ahead = all(means[best[each], each] < means["as if public", each] for each in WAYS_EPSILONS)
     yield WAYS_END.format(said=said, verdict=WAYS_AHEAD if ahead else WAYS_LEVEL)
+    yield from _unseen(known)
+
+
+def _unseen(known: Facts) -> Iterable[str]:
+    """Yield the same of tables on which nothing was set, as ratios."""
+    names = list(dict.fromkeys(key.split(" ")[1] for key in known if key.startswith("unseen ")))
+    if not names:
+        return
+    found = {
+        (way, epsilon): np.array([np.mean(_found(known, f"unseen {name} {way} {epsilon} ", "tree")) for name in names])
+        for way in BESIDE
+        for epsilon in WAYS_EPSILONS
+    }
+
+    def times(way: str, other: str, epsilon: float) -> float:
+        return float(np.exp(np.mean(np.log(found[way, epsilon] / found[other, epsilon]))))
+
+    def both(said: Iterable[str]) -> str:
+        return " and ".join(f"{each} (epsilon = {of:g})" for each, of in zip(said, WAYS_EPSILONS, strict=True))
+
+    yield UNSEEN.format(count=len(names))
+    rows = [
+        [
+            WAYS_SAID.get(way, f"always {way}"),
+            *(f"{found[way, each].mean():.3f} ({times(way, 'simulated', each):.2f}×)" for each in WAYS_EPSILONS),  # noqa: RUF001
+        ]
+        for way in BESIDE
+    ]
+    yield from _table(["mean share of wrong predictions, epsilon", *WAYS_EPSILONS], rows)
+    yield UNSEEN_END.format(
+        count=len(names),
+        times=both(f"{times('partition', 'k=2', each):.2f}" for each in WAYS_EPSILONS),
+        ahead=both(str(int((found["partition", each] < found["simulated", each]).sum())) for each in WAYS_EPSILONS),
+    )
 
 
 def _model(name: str) -> str:

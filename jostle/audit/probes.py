@@ -91,6 +91,14 @@ def _half_parts(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
     return _whole_parts(db, epsilon / 2)
 
 
+def _whole_portions(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    return tuple(part.count(epsilon) for part in db.portions(2))
+
+
+def _half_portions(db: Probe, epsilon: Fraction) -> tuple[int, ...]:
+    return _whole_portions(db, epsilon / 2)
+
+
 def _sparse(db: Probe, epsilon: Fraction) -> tuple[tuple[int, int], ...]:
     found = db.measure_sparse(SparseCounts(("part", "value")), epsilon, threshold=THRESHOLD)
     return tuple(zip(found.keys.tolist(), found.values.tolist(), strict=True))
@@ -151,6 +159,10 @@ PROBES: tuple[Subject[Rows], ...] = (
         "replace_one",
         Fault("a row that moves changes both counts", "Kifer, Machanavajjhala, SIGMOD 2011, on bounded neighbours"),
     ),
+    _subject(
+        "ProbePortions", "counts of two portions, each with all of epsilon, a row added", _whole_portions, "add_remove"
+    ),
+    _subject("ProbePortionsReplaced", "the same, each with half, a row replaced", _half_portions, "replace_one"),
     _subject("ProbeRefusals", "a probe's refusals, in their words, and a count between them", _refusals, "add_remove"),
     Subject(
         name="ProbeRefusesEmpty",

@@ -14,6 +14,7 @@ import numpy as np
 from jostle.audit.classifiers import subjects_of
 from jostle.audit.subjects import Subject, register
 from jostle.options.base import Option
+from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.options.registry import built_in
 from jostle.tasks import PUBLISHING
 from jostle.tasks.publishing.published import Published
@@ -38,8 +39,9 @@ def publisher_subjects(option: Option, name: str | None = None) -> Iterator[Subj
     return subjects_of(option, _reduced, "rows", name)
 
 
-PUBLISHERS: tuple[Subject[Any], ...] = tuple(
-    subject for kind in built_in() if kind.task is PUBLISHING for subject in publisher_subjects(kind())
+PUBLISHERS: tuple[Subject[Any], ...] = (
+    *(subject for kind in built_in() if kind.task is PUBLISHING for subject in publisher_subjects(kind())),
+    *publisher_subjects(ProjectedHistogram(choose_k="partition"), "PartitionAndSelect"),
 )
 
 for _subject in PUBLISHERS:

@@ -129,7 +129,7 @@ def admit(room: Room) -> Key:
         answer, error = _attempt(room, question, details)
         if isinstance(answer, Room):
             answer = admit(answer)
-        elif question == "split" and error is None:
+        elif question in {"split", "portions"} and error is None:
             answer = tuple(map(admit, answer))
         return answer, error
 

@@ -386,6 +386,19 @@ class Probe:
         """
         return tuple(Probe(key) for key in self._ask("split", column))
 
+    @called_as("db.portions(5)")
+    def portions(self, count: int) -> tuple[Probe, ...]:
+        """Probes on so many portions of the rows: each row is in one, by a hash of its values and a key drawn for this.
+
+        Equal rows are in the same portion, and how many are in one is not known. Portions share no row, so together
+        they cost what the dearest of them costs; under replace_one, where a row can move from one to another, what the
+        two dearest cost.
+
+        Args:
+            count: how many portions.
+        """
+        return tuple(Probe(key) for key in self._ask("portions", count))
+
     # Chance that has nothing to do with the rows
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:

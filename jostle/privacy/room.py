@@ -32,12 +32,16 @@ from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, whole, wholes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
+from jostle.tables.portions import Portion, PortionSource
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
 from jostle.visible import visible
 
 __all__ = ["QUESTIONS", "Room", "kept_back"]
+
+MOST_PORTIONS = 1000
+KEYS = 2**62
 
 Result = TypeVar("Result")
 Asked = Closed | Places | Callable[[Any], object]
@@ -62,6 +66,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "settle": (),
         "narrowed": (name, wholes),
         "split": (name,),
+        "portions": (whole,),
         "known": (PARTITIONS,),
         "only": (names,),
         "imitate": (IMITATIONS, positive, text),
@@ -372,6 +377,26 @@ class Room:
                 released=[],
             )
             for code, (ledger, label) in enumerate(zip(ledgers, labels, strict=True))
+        )
+
+    def portions(self, count: int) -> tuple[Room, ...]:
+        """Rooms on so many portions of the rows; they share no row.
+
+        A row's portion is a hash of that row and a key, so it is in one whatever other rows there are: the ledger
+        counts portions as it counts parts by a column.
+        """
+        if not 1 <= count <= MOST_PORTIONS:
+            raise ProbeError(f"{count:,} portions are asked for, not 1 to {MOST_PORTIONS:,}", fix="db.portions(5)")
+        key, part = int(self.noise.below(KEYS, 1)[0]), self._of_part()
+        return tuple(
+            evolve(
+                part,
+                source=PortionSource(self.source, Portion(self.schema, key, place, count)),
+                ledger=ledger,
+                path=self.site(f"portion {place + 1} of {count}"),
+                released=[],
+            )
+            for place, ledger in enumerate(self.ledger.split(count))
         )
 
     def charges(self) -> tuple[Charge, ...]:

@@ -15,6 +15,7 @@ from jostle.privacy.misfit import Misfit
 from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.quantile_score import QuantileScore
 from jostle.privacy.scores import Fullest
+from jostle.privacy.set_discernibility import SetDiscernibility
 from jostle.privacy.split_scores import LeafMajority, SplitScore
 from jostle.tables.closed import Closed
 
@@ -34,6 +35,7 @@ SCORES = Closed(
         MajoritiesBelow,
         Misfit,
         QuantileScore,
+        SetDiscernibility,
     ),
     why=WHY,
     error=ProbeError,

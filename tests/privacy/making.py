@@ -51,6 +51,7 @@ from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import NumberOfRuns
+from jostle.privacy.set_discernibility import SetDiscernibility
 from jostle.privacy.split_scores import LeafMajority, SplitScore, Utility
 from jostle.privacy.tallied import Tally
 from jostle.tables.agreements import Agreements
@@ -463,6 +464,13 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     Discernibility: discernibility,
     FeatureDiscernibility: feature_refinements,
+    SetDiscernibility: lambda chance: {
+        "layers": [
+            Layer((*names, "a"), [*(some_groups(chance, SIZES[name]) for name in names), ()])
+            for names in (chance.sample(ATTRIBUTES, chance.randint(0, 2)) for _ in range(chance.randint(1, 3)))
+        ],
+        "price": chance.choice([0, "1/10", "1/3", 1]),
+    },
     FeatureScore: lambda chance: {
         each.name: getattr(feature_score(chance), each.name) for each in fields(FeatureScore)
     },

@@ -66,6 +66,7 @@ from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest
 from jostle.privacy.selection import SELECTIONS
+from jostle.privacy.set_discernibility import SetDiscernibility
 from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
 from jostle.privacy.tallied import Tally
 from jostle.tables.agreements import Agreements
@@ -260,6 +261,11 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
         Discernibility(("odd",), ("size", "colour"), ((0, 0, 1), (0, 0, 1, 1), ())),
     ),
     FeatureDiscernibility: (FeatureDiscernibility((), 9), FeatureDiscernibility((1, 0), 2)),
+    SetDiscernibility: (
+        SetDiscernibility(
+            [Layer(("size", "ill"), ((0, 0, 1, 1), ())), Layer(("odd", "colour", "ill"), ((),) * 3)], HALF
+        ),
+    ),
     FeatureScore: tuple(FeatureScore(kind, 2, 100) for kind in ("TC", "DC", "PI", "IG")),
     Fullest: (Fullest("colour"), Fullest(("size", "ill"))),
     GridQuality: (GridQuality(POOL, Fraction(3, 2)),),
@@ -474,6 +480,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: [part.count(Fraction(1, place + 1)) for place, part in enumerate(db.parts("colour"))],
         lambda db: (db.parts("ill")[1].histogram("odd", epsilon=1), db.charges),
         lambda db: db.parts("ill")[0].parts("colour")[0].perform(Pick(Fullest("size")), 1, site="in a part"),
+    ),
+    "portions": (
+        lambda db: [part.count(Fraction(1, place + 1)) for place, part in enumerate(db.portions(3))],
+        lambda db: (db.portions(2)[1].histogram("odd", epsilon=1), db.charges),
+        lambda db: [part.count(1) for part in db.parts("ill")[0].portions(2)[0].only("odd").portions(2)],
+        lambda db: db.portions(2)[0].perform(Pick(Fullest("size")), 1, site="in a portion"),
+        lambda db: (db.portions(2)[0].rows, db.portions(0)),
     ),
     "below": (lambda db: db.below(10, 5), lambda db: (db.count(1), db.below(3, 4)), lambda db: db.below(0, 1)),
     "shuffled": (lambda db: (db.shuffled(4), db.count(1), db.shuffled(3)), lambda db: db.shuffled(-1)),

@@ -7,6 +7,10 @@ The columns are chosen one by one by k-discernibility (`Discernibility`, which n
 rows come and go); the histogram over them and the label is noised and thresholded without visiting empty cells. Where
 rows are added or removed, its noise has scale 1/epsilon where the paper's has 2/epsilon, which is for replaced rows.
 
+Where it is wanted, k is chosen by the paper's partition-and-select: sets of 1 to 4 columns are chosen, each on a
+portion of the rows of its own, and one set is picked on one portion more, by `SetDiscernibility`: the paper's pick by a
+share of pairs is not private.
+
 Two things are not the paper's, which has numbers in few bins: without a k, no column is added with which there would be
 more cells than rows over the noise; and where cells that pass hold more rows than there are, all hold fewer by as many.
 """
@@ -36,13 +40,16 @@ from jostle.options.ranges.thresholded_histogram import threshold
 from jostle.parameters import choice, share, whole
 from jostle.privacy.discernibility import Discernibility
 from jostle.privacy.probe import Probe
+from jostle.privacy.set_discernibility import SetDiscernibility
 from jostle.tables.kernels import SparseCounts
 from jostle.tables.schema import Schema
+from jostle.tables.stacks import Layer
 from jostle.tasks.publishing import Published
 
 __all__ = ["ProjectedHistogram"]
 
 Bins = Literal["projected", "paper"]
+ChooseK = Literal["simulated", "partition"]
 FACTOR = 0.25
 """The threshold, in log(rows) times the noise's scale: the paper's A = 1/2 over epsilon, with noise of 2 over it."""
 PARTS = 1000
@@ -50,6 +57,12 @@ PARTS = 1000
 LEAST_SHARE = Fraction(1, 20)
 MOST_CELLS = 2**48
 """Columns that would give more cells are not chosen, so that each cell has a number, and so has each candidate's."""
+MOST_TRIED = 4
+"""How many columns partition-and-select tries at most."""
+MOST_TRIED_CELLS = 2**28
+"""Of a set that it tries: all are counted, and held in memory."""
+PRICE = Fraction(1, 10)
+"""The share of the pairs of different labels that a column more has to discern there: MDA's sigma."""
 
 
 @option
@@ -59,15 +72,19 @@ class ProjectedHistogram(Publisher):
 
     Privacy: the number of rows by `AddNoise` unless it is known; k picks (`Discernibility`), each at its part of
     epsilon; the cells by `AddNoiseAbove`. How epsilon is split follows from the number of rows, which is known or was
-    released, and so does which columns a pick is among, from picks before it. So in turn these cost epsilon, under
-    add_remove and replace_one.
+    released, and so does which columns a pick is among, from picks before it. By partition-and-select, the picks of
+    each set of columns are on a portion of the rows, and one pick among the sets (`SetDiscernibility`) on another. A
+    row is in one portion, so these cost what those on one portion do; under replace_one those on two, which get half
+    as much each. So in turn all these cost epsilon, under add_remove and replace_one.
     """
 
     version = 2
 
     k: int = whole(0, least=0)
-    """How many columns to project on; 0 for as many as MDA takes of the paper's simulated rows, or fewer where their
-    cells would hold fewer rows than noise on average."""
+    """How many columns to project on; 0 for choosing that."""
+    choose_k: ChooseK = choice("simulated", ChooseK)
+    """As many as MDA takes of the paper's simulated rows, or fewer where their cells would hold fewer rows than noise
+    on average; or by partition-and-select, which tries 1 to 4 on portions of the rows."""
     gamma: Fraction = share("0", zero=True)
     """The histogram's share of the budget; 0 for the paper's rule."""
     bins: Bins = choice("projected", Bins)
@@ -99,10 +116,14 @@ class ProjectedHistogram(Publisher):
         schema, label = db.schema, db.schema.label or ""
         rows, left, drowns = self.counted(db, epsilon, self.rows_share, told)
         bins, k = self.plan(schema, left, rows)
-        groups = {name: even_groups(schema, name, bins) for name in schema.attributes}
         cost = self.share_of_histogram(schema, rows, k, bins) * left
         most = MOST_CELLS if self.k else rows / noise_scale(schema, left)
-        chosen, picking = _chosen(db, groups, k, left - cost, most)
+        if self._tries(schema):
+            chosen, bins = self._selected(db, rows, left - cost, min(most, MOST_TRIED_CELLS))
+            picking = left - cost
+        else:
+            chosen, picking = _chosen(db, _binned(schema, bins), k, left - cost, most)
+        groups = _binned(schema, bins)
         spent = left - picking
         names = tuple(name for name in schema.names if name in {*chosen, label})
         groups[label] = own_groups(schema, label)
@@ -124,6 +145,29 @@ class ProjectedHistogram(Publisher):
             epsilon=epsilon,
             caution=drowns,
         )
+
+    def _tries(self, schema: Schema) -> bool:
+        """Whether k is chosen by partition-and-select, and there is a choice."""
+        return self.choose_k == "partition" and not self.k and len(schema.attributes) > 1
+
+    def _selected(self, db: Probe, rows: int, epsilon: Fraction, most: float) -> tuple[list[str], int]:
+        """The columns that partition-and-select takes, and how many bins numbers are cut into for so many.
+
+        All portions together cost what the dearest does, or under replace_one the two dearest.
+        """
+        schema, label = db.schema, db.schema.label or ""
+        each = epsilon if schema.neighbours == "add_remove" else epsilon / 2
+        numbers = range(1, min(MOST_TRIED, len(schema.attributes)) + 1)
+        *learning, judging = db.portions(len(numbers) + 1)
+        sets, layers, binned = list[list[str]](), list[Layer](), list[int]()
+        for k, portion in zip(numbers, learning, strict=True):
+            binned.append(self._bins(rows, k, len(schema.attributes)))
+            groups = _binned(schema, binned[-1])
+            chosen, _ = _chosen(portion, groups, k, each, most)
+            sets.append(chosen)
+            layers.append(Layer((*chosen, label), (*(groups[name] for name in chosen), ())))
+        taken = judging.pick(SetDiscernibility(layers, PRICE), each, site="number of columns")
+        return sets[taken], binned[taken]
 
     def plan(self, schema: Schema, left: Fraction, rows: int) -> tuple[int, int]:
         """How many bins numbers are cut into, and how many columns are projected on.
@@ -148,6 +192,11 @@ class ProjectedHistogram(Publisher):
             return self.gamma
         exact = histogram_share(rows, len(schema.attributes), len(schema.classes), k, bins)
         return min(max(Fraction(round(exact * PARTS), PARTS), LEAST_SHARE), 1 - LEAST_SHARE)
+
+
+def _binned(schema: Schema, bins: int) -> dict[str, tuple[int, ...]]:
+    """The groups of each attribute's codes where numbers are cut into so many bins."""
+    return {name: even_groups(schema, name, bins) for name in schema.attributes}
 
 
 def _usual_cells(schema: Schema, bins: int, k: int) -> float:

@@ -26,6 +26,7 @@ from jostle.tables.columns import Categorical
 from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
+from jostle.trace.records import Charged, Trace
 
 PUBLISHERS = names("publishing")
 SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]]]] = {
@@ -181,6 +182,55 @@ def test_without_a_number_of_columns_a_projected_histogram_has_about_as_many_row
         assert found.rows < most
         assert db.spent == 1
         assert math.prod(len(column.counts) for column in found.columns) <= (600 if not count else 2 * 40**3)
+
+
+PARTITION = "ProjectedHistogram(choose_k=partition)"
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_partition_and_select_takes_the_columns_that_tell_and_costs_its_share(relation: str) -> None:
+    """Two columns tell all labels apart, three others nothing: neither one column is taken, nor three."""
+    random = np.random.default_rng(1)
+    columns = random.integers(0, 4, (8000, 5))
+    rows = [(*row, 2 * (row[1] // 2) + row[3] // 2) for row in columns.tolist()]
+    table = table_of(rows, schema_of(4, 4, 4, 4, 4, 4, neighbours=relation))
+    trace = Trace()
+    found = get(f"{PARTITION[:-1]}, gamma=1/2)")(jostle.rehearse(table, epsilon=1, seed=3, trace=trace), epsilon=1)
+    assert found.names == ("a1", "a3", "label")
+    charged: dict[str, Fraction] = {}
+    for record in trace.records:
+        if isinstance(record, Charged) and "portion " in record.site:
+            portion = record.site.split("portion ")[1].split("/")[0]
+            charged[portion] = charged.get(portion, Fraction(0)) + record.epsilon
+    left = Fraction(97, 100)
+    each = left / 2 if relation == "add_remove" else left / 4
+    assert charged == {f"{place} of 5": each for place in range(1, 6)}
+    cells = next(record for record in trace.records if isinstance(record, Charged) and "cells above" in record.site)
+    assert cells.epsilon == left / 2
+
+
+def test_partition_and_select_chooses_where_there_is_a_choice() -> None:
+    """Not of a single column, nor where k is given; of two, it does not try three, and all are taken for nothing."""
+    for sizes, name, portions in (
+        ((3, 2), PARTITION, 0),
+        ((3, 3, 2), PARTITION, 2),
+        ((3, 3, 2), f"{PARTITION[:-1]}, k=1)", 0),
+    ):
+        rows = [tuple(place % size for size in sizes) for place in range(300)]
+        trace = Trace()
+        get(name)(jostle.rehearse(table_of(rows, schema_of(*sizes)), epsilon=9, seed=3, trace=trace), epsilon=9)
+        asked = {record.site for record in trace.records if isinstance(record, Charged) and "portion " in record.site}
+        assert len({site.split("portion ")[1].split("/")[0] for site in asked}) == portions
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_partition_and_select_works_at_the_edge_and_passes_no_promise(shape: str, relation: str) -> None:
+    sizes, rows = SHAPES[shape]
+    db = jostle.rehearse(table_of(rows, schema_of(*sizes, neighbours=relation)), epsilon=1, seed=4)
+    found = get(PARTITION)(db, epsilon=1)
+    assert db.spent == 1
+    assert found.to_frame().num_rows == found.rows
 
 
 # Pools
