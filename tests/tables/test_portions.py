@@ -118,7 +118,7 @@ def test_all_ways_to_read_a_table_deal_its_rows_out_alike(way: str, tmp_path: Pa
         ),
         "reversed": lambda: table(rows[::-1]),
     }[way]()
-    found = [
+    found: list[Any] = [
         PortionSource(source, Portion(SCHEMA, 77, 1, 3)).tally(kernel, (("c", (0, 2)),))
         for kernel in (Counts.of("n", "l"), SparseCounts(("n", "l")))
         for source in (table(rows)._source, other._source)

@@ -7,7 +7,7 @@ import math
 import warnings
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from jostle.options import get, names
 from jostle.options.publishing.discerning import histogram_share, mda, nonprivate_kd, simulated_k
 from jostle.options.publishing.grid_pool import pool_of
 from jostle.tables.columns import Categorical
+from jostle.tables.schema import Neighbours
 from jostle.tasks.publishing import Published
 from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
@@ -187,8 +188,8 @@ def test_without_a_number_of_columns_a_projected_histogram_has_about_as_many_row
 PARTITION = "ProjectedHistogram(choose_k=partition)"
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_partition_and_select_takes_the_columns_that_tell_and_costs_its_share(relation: str) -> None:
+@pytest.mark.parametrize("relation", get_args(Neighbours))
+def test_partition_and_select_takes_the_columns_that_tell_and_costs_its_share(relation: Neighbours) -> None:
     """Two columns tell all labels apart, three others nothing: neither one column is taken, nor three."""
     random = np.random.default_rng(1)
     columns = random.integers(0, 4, (8000, 5))
@@ -224,8 +225,8 @@ def test_partition_and_select_chooses_where_there_is_a_choice() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_partition_and_select_works_at_the_edge_and_passes_no_promise(shape: str, relation: str) -> None:
+@pytest.mark.parametrize("relation", get_args(Neighbours))
+def test_partition_and_select_works_at_the_edge_and_passes_no_promise(shape: str, relation: Neighbours) -> None:
     sizes, rows = SHAPES[shape]
     db = jostle.rehearse(table_of(rows, schema_of(*sizes, neighbours=relation)), epsilon=1, seed=4)
     found = get(PARTITION)(db, epsilon=1)
