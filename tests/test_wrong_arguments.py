@@ -140,6 +140,7 @@ BY_NAME: Mapping[str, Callable[[], Any]] = {
 }
 """Arguments that are right, for parameters of these names."""
 RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
+    "jostle.Probe.portions": {"count": lambda: 2},
     "jostle.Probe.top_k": {"column": lambda: "sex"},
     "jostle.Probe.where": {"values": lambda: "f"},
     "jostle.Probe.mean": {"column": lambda: "age"},

@@ -162,7 +162,9 @@ PROBES: tuple[Subject[Rows], ...] = (
     _subject(
         "ProbePortions", "counts of two portions, each with all of epsilon, a row added", _whole_portions, "add_remove"
     ),
-    _subject("ProbePortionsReplaced", "the same, each with half, a row replaced", _half_portions, "replace_one"),
+    _subject(
+        "ProbePortionsReplaced", "counts of two portions, each with half, a row replaced", _half_portions, "replace_one"
+    ),
     _subject("ProbeRefusals", "a probe's refusals, in their words, and a count between them", _refusals, "add_remove"),
     Subject(
         name="ProbeRefusesEmpty",
