@@ -127,12 +127,7 @@ class Room:
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""
-        if self.private and self.process != this_process():
-            raise ProbeError(
-                "this probe was opened in another process",
-                why="a copy of its budget, made by a fork, could be spent a second time",
-                fix="open the table in each process, with one vault file",
-            )
+        self._check_process()
         if self.private and self.failures:
             raise ProbeError(
                 "a question went wrong among the rows, and no more are answered",
@@ -140,6 +135,18 @@ class Room:
                 fix="find the reason with jostle.rehearse, on public data, and open the table again",
             )
         self.trace.check()
+
+    def _check_process(self) -> None:
+        """Refuse to answer in a copy of the process: before a charge, and once more before what was drawn is seen.
+
+        A finaliser or a handler of signals can make one in between, and each copy would draw noise of its own.
+        """
+        if self.private and self.process != this_process():
+            raise ProbeError(
+                "this probe was opened in another process",
+                why="a copy of its budget, made by a fork, could be spent a second time",
+                fix="open the table in each process, with one vault file",
+            )
 
     def site(self, name: str) -> str:
         """A name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
@@ -278,13 +285,16 @@ class Room:
     def _among_rows(self, question: str, work: Callable[[], Result]) -> Result:
         """The result of work on rows; if anything goes wrong there, close a private room, and say no more of it."""
         try:
-            return work()
+            found = work()
         except KeyboardInterrupt:  # whoever asks, interrupts
             raise
         except BaseException:
             self.failures.append(True)
             if not self.private:
                 raise
+        else:
+            self._check_process()
+            return found
         # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
         raise kept_back(question)
 

@@ -6,8 +6,9 @@ A reservation whose answer never came out stays spent. Reservations take the fil
 processes and threads see one running total, kept as an exact fraction. The order of reservations is that of their
 numbers; their moments are for people, and no decision depends on a clock.
 
-What a vault cannot notice: that it was deleted, or exchanged for an older copy, while no process had it
-open. Whoever can write it can give budget back, so keep it with the data, and for the data's owner alone.
+What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of its last change was
+put back beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
+and for the data's owner alone.
 """
 
 from __future__ import annotations

@@ -53,6 +53,7 @@ from jostle.privacy.score_lists import GROUP_SCORES, SCORES
 from jostle.privacy.scores import Fullest
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.closed import Closed
+from jostle.tables.engines import MemorySource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, SparseCounts, Sums
 from jostle.tables.routes import LeafCounts, Routing
@@ -331,6 +332,41 @@ def test_a_fork_that_has_the_number_of_the_process() -> None:
     with os.fdopen(reading) as pipe:
         assert pipe.read() == "refused"
     os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda db: db.count(TENTH),
+        lambda db: db.histogram("age", epsilon=TENTH),
+        lambda db: db.parts("region")[0].count(TENTH),
+    ],
+)
+def test_forking_in_the_middle_of_an_answer(
+    ask: Callable[[Probe], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is charged once is drawn once: the copy would draw noise of its own, and tell both."""
+    db = jostle.protect(table(), epsilon=1, vault=tmp_path / "people.vault")
+    parent, (reading, writing), tally = os.getpid(), os.pipe(), MemorySource.tally
+
+    def forking(source: MemorySource, kernel: Any, where: Any) -> Any:
+        found = tally(source, kernel, where)
+        children.append(os.fork())  # as a finaliser can
+        return found
+
+    children: list[int] = []
+    monkeypatch.setattr(MemorySource, "tally", forking)
+    with suppress(ProbeError):
+        ask(db)
+        os.write(writing, b"answered ")
+    if os.getpid() != parent:
+        os._exit(0)
+    os.close(writing)
+    for child in children:
+        os.waitpid(child, 0)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "answered "
+    assert db.spent == TENTH
 
 
 # What the samplers keep
