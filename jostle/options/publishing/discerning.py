@@ -180,5 +180,5 @@ def histogram_share(rows: int, attributes: int, classes: int, k: int, bins: int)
     projection = known * B * k**2 * math.log(max(attributes, 2)) / (LOST * pairs)
     alike = sum(chance**2 for chance in _bin_chances(known, bins)) ** k * known / q
     needed = math.log(known) * A - 2 * min(math.log(1 / (2 * CHANCE)), math.log(2 - 2 * CHANCE))
-    histogram = needed / alike
-    return histogram / (histogram + projection)
+    # Of needed / alike and projection: with many columns, rows alike are too few to divide by.
+    return needed / (needed + projection * alike)

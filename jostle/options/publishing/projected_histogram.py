@@ -55,6 +55,8 @@ FACTOR = 0.25
 PARTS = 1000
 """Shares of the budget are multiples of 1/PARTS."""
 LEAST_SHARE = Fraction(1, 20)
+LARGEST_LOG = 600
+"""Of a number that a float holds: more cells than that are as many as there can be."""
 MOST_CELLS = 2**48
 """Columns that would give more cells are not chosen, so that each cell has a number, and so has each candidate's."""
 MOST_TRIED = 4
@@ -105,8 +107,9 @@ class ProjectedHistogram(Publisher):
         bins, k = self.plan(schema, left, rows)
         cells = _usual_cells(schema, bins, k)
         if rows < cells * noise_scale(schema, left):
+            many = f"about {cells:,.0f}" if cells < MOST_CELLS else "more than 2**48"
             return (
-                f"{few(rows)} for {k} of these columns at this epsilon: the about {cells:,.0f} cells hold "
+                f"{few(rows)} for {k} of these columns at this epsilon: the {many} cells hold "
                 "less than the noise on average; use a larger epsilon or a smaller k"
             )
         return ""
@@ -203,7 +206,9 @@ def _usual_cells(schema: Schema, bins: int, k: int) -> float:
     """How many cells k columns of the usual size have, with the label."""
     sizes = [max(even_groups(schema, name, bins)) + 1 for name in schema.attributes]
     usual = math.exp(sum(map(math.log, sizes)) / max(len(sizes), 1))
-    return len(schema.classes) * usual ** min(k, 500)
+    if k * math.log(usual) > LARGEST_LOG:
+        return math.inf
+    return len(schema.classes) * usual**k
 
 
 def _chosen(

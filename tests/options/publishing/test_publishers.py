@@ -266,6 +266,17 @@ def test_simulated_rows_ask_for_more_columns_the_fewer_bins_they_have() -> None:
     assert 0 < histogram_share(45_000, 14, 2, 4, 5) < 1
 
 
+@pytest.mark.parametrize(("columns", "values"), [(1300, 2), (250, 20)])
+def test_as_many_columns_as_there_are_may_be_asked_for(columns: int, values: int) -> None:
+    """More cells than a float holds, and fewer rows alike than it tells from none."""
+    schema = schema_of(*(values,) * columns, 2)
+    rows = [(*(place % values for _ in range(columns)), place % 2) for place in range(40)]
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=1)
+    found = get(f"ProjectedHistogram(k={columns})")(db, epsilon=1)
+    assert "more than 2**48 cells" in found.caution
+    assert found.epsilon == db.spent == 1
+
+
 @pytest.mark.slow
 def test_more_attributes_than_an_array_has_sides_are_published() -> None:
     """Seventy of them, of which a grid takes a few."""
