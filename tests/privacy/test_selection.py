@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import count, product
@@ -14,16 +16,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, fields, frozen
 from enumeration import enumerated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openings import protected, room, table
+from replayed import called
 
 import jostle
 from jostle import Probe, Schema, options
 from jostle.errors import BudgetError, ChoiceError, JostleError, ProbeError
-from jostle.options.classification.select_privately import TriedClassifiers
+from jostle.options.classification.select_privately import CANDIDATES, TriedClassifiers
 from jostle.privacy import noise as noise_module
 from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
@@ -466,6 +469,45 @@ def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
     assert tables.digits.cache_info().currsize > 0
     owner.select(ASKED, Fraction(1, 2), "try")
     assert [kept.cache_info().currsize for kept in (tables.digits, tables.sign, tables.coin)] == [0, 0, 0]
+
+
+WORDS = ("Max", "Gini", "InfoGain", "cuts", "bins", "mixed", "vote", "mean")
+
+
+def variants() -> list[Any]:
+    """Return the Options that may be run unseen, as they are and with each of their words and truths changed."""
+    found: dict[str, Any] = {}
+    kinds: list[Any] = sorted(CANDIDATES, key=lambda kind: kind.__name__)
+    for kind in kinds:
+        found[kind.__name__] = plain = kind()
+        for attribute in fields(kind):
+            now = getattr(plain, attribute.name)
+            for other in [not now] if isinstance(now, bool) else WORDS if isinstance(now, str) else ():
+                with suppress(JostleError):
+                    changed = evolve(plain, **{attribute.name: other})
+                    found[changed.name] = changed
+    return list(found.values())
+
+
+def drawn_from() -> bytes:
+    """Return where numpy's generator for everybody stands."""
+    return pickle.dumps(np.random.get_state())  # noqa: NPY002 - it is there for whoever draws from it
+
+
+@pytest.mark.parametrize("option", variants(), ids=lambda option: option.name)
+def test_nothing_in_the_process_counts_the_runs(option: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at are functions that count their calls, which modules there are, and numpy's generator for everybody.
+
+    Of two tables on the same noise, as `test_what_an_asker_sees` compares them, there are equally many runs.
+    """
+    db = protected(30, seed=next(SEEDS))
+    for runs in (1, 1, 20):
+        monkeypatch.setattr(NumberOfRuns, "draw", lambda *_, runs=runs: runs)
+        before = called(), set(sys.modules), drawn_from()
+        db.select(TriedClassifiers([option]), 1, site="try")
+        after = called(), set(sys.modules), drawn_from()
+        # What is loaded or kept for a schema at first, is there then.
+        assert before == after or not db.charges[1:]
 
 
 # What is refused
