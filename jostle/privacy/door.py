@@ -32,9 +32,11 @@ An Option that is not trusted to keep from all this belongs in another process, 
 from __future__ import annotations
 
 import operator
+import sys
 import traceback
 from collections.abc import Callable
 from fractions import Fraction
+from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -42,7 +44,7 @@ from attrs import frozen
 
 from jostle.errors import MOST_WORDS, JostleError, ProbeError
 from jostle.privacy.plain import plain
-from jostle.privacy.room import QUESTIONS, Asked, Room, kept_back
+from jostle.privacy.room import QUESTIONS, Asked, Room, candidate, kept_back
 from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
 
@@ -184,7 +186,26 @@ def _fits(calls: int) -> bool:
     return True
 
 
+def _in_the_middle(frame: FrameType | None) -> bool:
+    """Whether a question is being answered by what led to a frame, other than by a candidate of a selection.
+
+    Finalisers and handlers of signals run in the middle of whatever runs, also where a lock is held that another
+    question would wait for. (The stack says so in any case: a mark could be left behind by an interrupt.)
+    """
+    while frame is not None and frame.f_code is not candidate.__code__:
+        if frame.f_code is _attempt.__code__:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:  # noqa: PLR0911 - one per kind of end
+    if _in_the_middle(sys._getframe(1)):  # noqa: SLF001 - there is no other way to see who calls
+        return None, ProbeError(
+            "a question is asked in the middle of another",
+            why="the one could wait for the other without end",
+            fix="ask from no finaliser and no handler of signals",
+        )
     if not _fits(CALLS + OF_A_CANDIDATE if question == "select" else CALLS):
         return None, _no_room()
     try:

@@ -38,7 +38,7 @@ from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
 from jostle.visible import visible
 
-__all__ = ["QUESTIONS", "Room", "kept_back"]
+__all__ = ["QUESTIONS", "Room", "candidate", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
@@ -264,7 +264,7 @@ class Room:
         db = self.probe(inner)
         try:
             # An empty context: no handler of choices stands around a candidate.
-            scored = contextvars.Context().run(_quietly, lambda: selection.run(db, place, each))
+            scored = contextvars.Context().run(candidate, lambda: selection.run(db, place, each))
         finally:
             inner.failures.append(True)
         return scored, seen_of(trace.records)
@@ -433,7 +433,8 @@ def kept_back(question: str) -> ProbeError:
     )
 
 
-def _quietly(run: Callable[[], Scored]) -> Scored:
+def candidate(run: Callable[[], Scored]) -> Scored:
+    """What a candidate of a selection gives: the one thing that asks in the middle of a question."""
     # What numpy is to do about odd numbers is part of the context: here, it calls nobody.
     with np.errstate(all="ignore"):
         return run()

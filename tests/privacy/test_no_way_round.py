@@ -37,6 +37,7 @@ from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.select_privately import TriedClassifiers
 from jostle.privacy import noise
+from jostle.privacy.account import Account
 from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES, cells
@@ -848,7 +849,7 @@ def test_a_finaliser_that_asks_again() -> None:
             self.inner = inner
 
         def __del__(self) -> None:
-            with suppress(BudgetError):
+            with suppress(JostleError):
                 self.inner.count(1)
                 answered.append(self.inner)
 
@@ -871,6 +872,37 @@ def test_a_finaliser_that_asks_again() -> None:
         gc.unfreeze()
         gc.enable()
     assert len(answered) == len(set(map(id, answered)))
+
+
+def test_a_finaliser_that_asks_another_probe_of_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a charge it would wait for the vault that the charge holds, and neither came to an end."""
+    rows = table()
+    db, other = jostle.protect(rows, epsilon=1), jostle.protect(rows, epsilon=TENTH)
+    told: list[str] = []
+
+    class Asks:
+        def __del__(self) -> None:
+            try:
+                told.append(str(other.count(TENTH)))
+            except JostleError as refusal:
+                told.append(str(refusal.title))
+
+    charged = Account.charged
+
+    def in_the_middle(*details: Any) -> Account:
+        if not told:
+            Asks()
+        return charged(*details)
+
+    monkeypatch.setattr(Account, "charged", in_the_middle)
+    asker = threading.Thread(target=db.count, args=(TENTH,), daemon=True)
+    asker.start()
+    asker.join(LIMIT / 15)
+
+    assert not asker.is_alive()
+    assert told == ["a question is asked in the middle of another"]
+    assert [db.spent, other.spent] == [TENTH, Fraction(0)]
+    other.count(TENTH)
 
 
 def test_using_a_part_after_the_whole_is_spent() -> None:
