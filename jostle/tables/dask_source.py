@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import field, frozen
 
 from jostle.errors import TableError
@@ -16,6 +17,7 @@ from jostle.files.content import FileState
 from jostle.tables.block import Block, Where
 from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
+from jostle.tables.fingerprint import RowHashes
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.part_types import PartTypes
@@ -57,14 +59,32 @@ class DaskSource:
 
     kept: list[list[Any]] = field(factory=list)
     """Once a cluster was asked, what holds its encoded pieces: they are encoded once, and stay on the workers."""
+    seen: list[bytes] = field(factory=list)
+    """Once they were tallied, by what all rows together are known again."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
         kernel.cells(self.schema)  # refuses what does not fit before any work is sent out
         nothing = tally_blocks(iter(()), self.schema, kernel, where)
         question = (self.schema, kernel, where)
-        found: Partial | None = self._asked(_tally_piece, question, _merge_all, "tally its part")
-        return nothing if found is None else merge([nothing, found])
+        found: Tallied | None = self._asked(_tally_piece, question, _merge_all, "tally its part")
+        if found is None:
+            return nothing
+        tally, hashes = found
+        self._check_same(hashes)
+        return merge([nothing, tally])
+
+    def _check_same(self, hashes: Partial) -> None:
+        """Refuse rows that are others than at first: one in another part by now, or piece, could count twice."""
+        mark = np.asarray(hashes).tobytes()
+        if not self.seen:
+            self.seen.append(mark)
+        if mark != self.seen[0]:
+            raise TableError(
+                "the rows are not those that were tallied before",
+                why="they are read or computed anew for a question, or once a worker is lost, and came out as others",
+                fix="write them to a file, and give that: frame.to_parquet",
+            )
 
     def census(self) -> Census:
         """A census of the rows."""
@@ -208,8 +228,10 @@ def _file_blocks(
     return FileSource(path, schema, opened).blocks(groups, census)
 
 
-Encoded = tuple[tuple[Block, ...], Census]
-"""A piece's rows, and what became of them."""
+Encoded = tuple[tuple[Block, ...], Census, Partial]
+"""A piece's rows, what became of them, and by what they are known again."""
+Tallied = tuple[Partial, Partial]
+"""A tally, and by what all rows that were looked at for it are known again."""
 
 
 def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
@@ -217,16 +239,17 @@ def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
     try:
         blocks, schema = facts
         census = Census()
-        return tuple(blocks(piece, schema, census)), census
+        found = tuple(blocks(piece, schema, census))
+        return found, census, tally_blocks(iter(found), schema, RowHashes(fine=True), ())
     except Exception:  # noqa: BLE001 - see above
         return None
 
 
-def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Partial | None:
+def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Tallied | None:
     if encoded is None:
         return None
     try:
-        return tally_blocks(iter(encoded[0]), *question)
+        return tally_blocks(iter(encoded[0]), *question), encoded[2]
     except Exception:  # noqa: BLE001 - as in _encode_piece
         return None
 
@@ -244,6 +267,8 @@ def _count_all(parts: list[Census | None]) -> Census | None:
     return total
 
 
-def _merge_all(partials: list[Partial | None]) -> Partial | None:
-    whole = [partial for partial in partials if partial is not None]
-    return merge(whole) if len(whole) == len(partials) else None
+def _merge_all(parts: list[Tallied | None]) -> Tallied | None:
+    whole = [each for each in parts if each is not None]
+    if len(whole) < len(parts):
+        return None
+    return merge(tally for tally, _ in whole), merge(hashes for _, hashes in whole)

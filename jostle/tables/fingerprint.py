@@ -13,7 +13,7 @@ from jostle.tables.engines import RowSource
 from jostle.tables.kernels import DenseKernel, SparseTally
 from jostle.tables.schema import Schema
 
-__all__ = ["Fingerprint", "fingerprint"]
+__all__ = ["Fingerprint", "RowHashes", "fingerprint"]
 
 LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 """Odd constants that make two independent 64-bit hashes of a row."""
@@ -22,6 +22,9 @@ LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 @frozen
 class RowHashes(DenseKernel):
     """Sums of row hashes modulo 2**64: the same for the same rows in any order. Never noised, never released."""
+
+    fine: bool = False
+    """Whether numbers count as exactly as they are held, and not by their bins alone."""
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """One per lane, and the number of rows."""
@@ -39,6 +42,9 @@ class RowHashes(DenseKernel):
             hashes = np.full(block.length, constant, dtype=np.uint64)
             for name in schema.names:
                 hashes = (hashes + block.columns[name]) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
+            for name in sorted(block.steps) if self.fine else ():
+                hashes = (hashes + block.steps[name]) * np.uint64(constant)
                 hashes ^= hashes >> np.uint64(29)
             if block.bits is not None:
                 hashes = (hashes + block.bits.hashes()) * np.uint64(constant)

@@ -164,6 +164,40 @@ def test_categories_that_dask_does_not_know() -> None:
     assert tally(Table.from_frame(known, SCHEMA), KERNELS[0]) == tally(Table.from_frame(frame, SCHEMA), KERNELS[0])
 
 
+def moving(rows: Any, change: str) -> Any:
+    """Return rows in two parts, of which one is another row each time they are computed."""
+    times = iter(range(100))
+
+    def part(place: int) -> pd.DataFrame:
+        found = rows[place * 10 : place * 10 + 10].copy()
+        if place == 0 and next(times) % 2:
+            found[change] = found[change].to_numpy()[::-1] if change == "order" else found[change] + 1
+        return found
+
+    return mapped(part, [0, 1])
+
+
+@pytest.mark.parametrize("change", ["b", "c"])
+def test_rows_that_come_out_as_others_are_refused(change: str) -> None:
+    """Who is in another part of the table by the next question would be in both."""
+    rows = pd.DataFrame({"a": ["x", "y"] * 10, "b": np.arange(20.0), "c": [0] * 20})
+    table = Table.from_frame(moving(rows, change), SCHEMA)
+
+    def ask() -> None:
+        for _ in range(3):
+            tally(table, Counts.of("a"), (("c", (0,)),))
+
+    with pytest.raises(TableError, match="are not those that were tallied before"):
+        ask()
+
+
+def test_rows_that_come_in_another_order_are_the_same() -> None:
+    rows = pd.DataFrame({"a": ["x", "y"] * 10, "b": np.arange(20.0), "c": [0] * 20, "order": range(20)})
+    table = Table.from_frame(moving(rows, "order"), SCHEMA)
+
+    assert tally(table, Counts.of("a")) == tally(table, Counts.of("a")) == [10, 10, 0, 0, 0]
+
+
 def test_a_cluster_reads_parquet_only(tmp_path: Path) -> None:
     small_frame().to_csv(tmp_path / "t.csv", index=False)
 
