@@ -39,6 +39,7 @@ __all__ = [
     "VaultError",
     "described",
     "render",
+    "said_by",
     "shown",
 ]
 
@@ -106,6 +107,15 @@ def shown(value: object) -> str:
     except ValueError:  # Python writes no whole number of thousands of digits
         return "a number of too many digits"
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def said_by(failure: BaseException) -> str:
+    """What went wrong in somebody else's code, in its own words, if it can say any."""
+    try:
+        said = str(failure)
+    except Exception:  # noqa: BLE001 - it is their text as well that may fail in any way
+        said = ""
+    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
 
 
 def _kind(value: object) -> str:

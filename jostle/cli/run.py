@@ -23,6 +23,8 @@ app = typer.Typer(add_completion=False)
 
 NO_POLICY = "none"
 PAGE_ENDINGS = {".html", ".htm"}
+DEVICES = Path("/dev")
+"""Pipes in here are the shell's own, which are read from: `--out >(gzip > a.json.gz)`."""
 MOST_SHOWN = 24
 """Records of the trace that are shown."""
 
@@ -76,6 +78,8 @@ def run(  # noqa: PLR0917 - a command's options
     forced = dict(map(_forced, force or []))
     kept = vault_of(data, vault, no_vault=no_vault)
     named = {"the program": program, "the private data": data, "the schema": schema, "the vault": kept}
+    if trace is not None:
+        _check_kept(trace, "--trace", named)
     named |= {"the trace": trace, "the policies": None if policy is None else Path(policy)}
     if out is not None:
         _check_ending(out)
@@ -212,13 +216,7 @@ def _check_page(page: Path) -> None:
 
 def _check_place(out: Path, option: str, named: Mapping[str, Path | None]) -> None:
     """Refuse a place where nothing can be written, or where what the command goes by is, before it is paid for."""
-    for what, path in named.items():
-        if path is not None and is_same_file(out, path):
-            raise ChoiceError(
-                f"{option} {out} would be written over {what}",
-                why="what is in it now would be lost",
-                fix=f"{option} another file",
-            )
+    _check_kept(out, option, named)
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
     elif not os.access(out if out.exists() else out.parent, os.W_OK):
@@ -226,6 +224,23 @@ def _check_place(out: Path, option: str, named: Mapping[str, Path | None]) -> No
     else:
         return
     raise ChoiceError(f"cannot write {out}", why=why, fix=f"{option} a file in a folder that there is")
+
+
+def _check_kept(out: Path, option: str, named: Mapping[str, Path | None]) -> None:
+    """Refuse to write over what the command goes by, and into a pipe that nobody may read from."""
+    for what, path in named.items():
+        if path is not None and is_same_file(out, path):
+            raise ChoiceError(
+                f"{option} {out} would be written over {what}",
+                why="what is in it now would be lost",
+                fix=f"{option} another file",
+            )
+    if out.is_fifo() and DEVICES not in out.absolute().parents:
+        raise ChoiceError(
+            f"cannot write {out}",
+            why="it is a pipe: where nobody reads from it, what was paid for would wait there",
+            fix=f"{option} a file",
+        )
 
 
 def _followed(policy: str | None) -> AbstractContextManager[Any]:

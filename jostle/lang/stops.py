@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from traceback import extract_tb
 
-from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span
+from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span, said_by
 
 __all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "placed"]
 
@@ -36,10 +36,10 @@ class RefusedProgramError(ProgramError, BudgetError):
 
 def broken_off(failure: Exception, what: str) -> Stop:
     """A refusal for a failure that is a mistake of ours, with where it shows in our own files."""
-    said = _one_line(str(failure))[:MOST_WORDS]
+    said = _one_line(said_by(failure).replace(": ", ", ", 1))[:MOST_WORDS]
     places = extract_tb(failure.__traceback__)
     where = f" at {'/'.join(Path(places[-1].filename).parts[-3:])}:{places[-1].lineno}" if places else ""
-    title = f"{what} broke off: {type(failure).__name__}{f', {said}' if said else ''}"
+    title = f"{what} broke off: {said}"
     why = f"this is a mistake of ours{where}, not of the program"
     return Stop(BROKEN_OFF, title, why, "report it, with the program and these lines")
 

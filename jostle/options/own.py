@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.errors import JostleError, OptionError
+from jostle.errors import JostleError, OptionError, said_by
 from jostle.options.base import Option, own
 
 __all__ = ["Origin", "load_own", "origin_of", "ran"]
@@ -71,9 +71,10 @@ def ran(path: Path, name: str) -> dict[str, Any]:
     except JostleError as mistake:
         raise OptionError(f"{path} cannot be loaded: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
     except SyntaxError as mistake:
-        raise OptionError(f"{path} is no Python: line {mistake.lineno}: {mistake.msg}") from None
-    except Exception as mistake:  # noqa: BLE001 - the user's own code may fail in any way
+        place = "" if mistake.lineno is None else f"line {mistake.lineno}: "
+        raise OptionError(f"{path} is no Python: {place}{mistake.msg}") from None
+    except (Exception, SystemExit) as mistake:  # noqa: BLE001 - the user's own code may fail in any way
         # Only the frames of the file: those of what runs it say nothing.
         frames = [each for each in traceback.extract_tb(mistake.__traceback__) if each.filename == str(path)]
         place = f"line {frames[-1].lineno}: " if frames else ""
-        raise OptionError(f"{path} fails: {place}{type(mistake).__name__}: {mistake}", fix=f"python {path}") from None
+        raise OptionError(f"{path} fails: {place}{said_by(mistake)}", fix=f"python {path}") from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, overload
 
-from jostle.errors import OptionError
+from jostle.errors import OptionError, said_by
 from jostle.options.base import Option, is_built_in, registered
 from jostle.options.literals import ClassifierName, EvaluatorName, GridName, PublisherName, SelectorName
 from jostle.options.written import made, name_in
@@ -106,7 +106,7 @@ def load_installed() -> None:
             found.load()
         except Exception as mistake:  # noqa: BLE001 - another package may fail in any way
             raise OptionError(
-                f"the Options of {found.value} cannot be loaded: {type(mistake).__name__}: {mistake}",
+                f"the Options of {found.value} cannot be loaded: {said_by(mistake)}",
                 why=f"an installed package brings them, under the entry point {ENTRY_POINT}",
                 fix="mend that package, or take it out",
             ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -55,6 +56,12 @@ def inferred() -> None:
     source = table_of_rows()._source
     text = SCHEMA.to_toml().replace("neighbours", f'inferred_from = "{fingerprint(source).public_mark}"\nneighbours', 1)
     Path("rows.toml").write_text(text)
+
+
+def pipe() -> None:
+    """Make pipes that nobody reads from."""
+    os.mkfifo("pipe")
+    os.mkfifo("pipe.html")
 
 
 def nothing() -> None:
@@ -119,6 +126,11 @@ REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
     "a maker that does not": (put(CHOSEN), ("p.jst", *LABELLESS), 1, "Majority does not run here"),
     "a maker by itself": (put(CHOSEN), ("p.jst", *LABELLESS, "--entry", "m"), 1, "does not run here"),
     "an Option by itself": (put(ALONE), ("p.jst", *LABELLESS, "--entry", "NaiveBayes"), 1, "NaiveBayes does not"),
+    "an answer into a pipe": (pipe, ("p.jst", *ALL[:9], "pipe"), 1, "it is a pipe"),
+    "a report into a pipe": (pipe, ("p.jst", *ALL[:8], "--report", "pipe.html"), 1, "it is a pipe"),
+    "a trace into a pipe": (pipe, ("p.jst", *ALL[:7], "pipe"), 1, "it is a pipe"),
+    "a trace over the data": (nothing, ("p.jst", *ALL[:7], "rows.csv"), 1, "over the private data"),
+    "a trace that is the vault": (nothing, ("p.jst", *ALL[:7], "v", "--vault", "v"), 1, "over the vault"),
     "two words on vaults": (nothing, ("p.jst", *ALL, "--vault", "v", "--no-vault"), 1, "contradict"),
     "a vault in no folder": (nothing, ("p.jst", *ALL, "--vault", "none/v"), 1, "the vault"),
     "a vault that is none": (nothing, ("p.jst", *ALL, "--vault", "notes.txt"), 1, "notes.txt"),

@@ -188,6 +188,12 @@ def test_they_are_listed_and_audited(
         ("x = 1", "registers no Option"),
         ("def f(:", "is no Python: line 1"),
         ("1 / 0", "fails: line 1: ZeroDivisionError"),
+        ("raise SystemExit(3)", "fails: line 1: SystemExit: 3"),
+        ("x = 1\0", "is no Python: "),
+        (
+            "class Mute(Exception):\n    def __str__(self): return 1 / 0\nraise Mute",
+            "fails: line 3: Mute",
+        ),
         ("import jostle\n@jostle.option(task='weather')\ndef F(db, *, epsilon): ...", "there is no task 'weather'"),
         (
             "import jostle\n@jostle.option(task='grid')\ndef DAWA(db, *, epsilon): ...",

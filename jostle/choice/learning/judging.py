@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from jostle.errors import ChoiceError, JostleError
+from jostle.errors import ChoiceError, JostleError, said_by
 from jostle.tasks import Instance, Judge, Task
 from jostle.tasks.metafeature import version_of
 
@@ -44,7 +44,7 @@ class Judging:
             raise
         except Exception as mistake:  # noqa: BLE001 - the user's own code may fail in any way
             raise ChoiceError(
-                f"{getattr(self.loss, '__name__', 'the judge')} fails: {type(mistake).__name__}: {mistake}",
+                f"{getattr(self.loss, '__name__', 'the judge')} fails: {said_by(mistake)}",
                 why="it is called with what an Option answered on a public database, and with the truth",
                 fix="let it give a number from 0 up for any two lists of equal length",
             ) from None

@@ -24,7 +24,7 @@ from jostle.choice.learning.keys import Beforehand, judged_key
 from jostle.choice.learning.markets import bought, read_raw
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.specs import Spec
-from jostle.errors import AnswerError, FewRowsWarning, JostleError, OptionError
+from jostle.errors import AnswerError, FewRowsWarning, JostleError, OptionError, said_by
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
 from jostle.tasks import Instance, Judge, Task
@@ -230,7 +230,7 @@ def _run(
     except JostleError as mistake:
         return Run(None, None, f"refused: {mistake.title}")
     except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
-        return Run(None, None, f"crashed: {type(mistake).__name__}: {mistake}")
+        return Run(None, None, f"crashed: {said_by(mistake)}")
     if judge is not None and math.isfinite(loss):
         # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
         loss = float(judge.loss(instance, answer))

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import frozen
 
-from jostle.errors import JostleError
+from jostle.errors import JostleError, said_by
 from jostle.learned.kept import nothing_learned
 from jostle.privacy.opening import rehearse
 from jostle.sites import Policy, Taken, explore, follow, record
@@ -173,7 +173,7 @@ def _run(program: Program, situation: Situation, epsilon: Fraction, seed: int) -
     except JostleError as mistake:
         return None, f"refused: {mistake.title}"
     except Exception as mistake:  # noqa: BLE001 - a program that crashes is a result as well, on public data
-        return None, f"crashed: {type(mistake).__name__}: {mistake}"
+        return None, f"crashed: {said_by(mistake)}"
     return (loss, None) if math.isfinite(loss) else (None, f"crashed: its loss is {loss}")
 
 
