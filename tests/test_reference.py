@@ -20,8 +20,8 @@ from jostle.corpora.named import MOST_FILES
 from jostle.files.content import MOST_BYTES
 from jostle.public import folder
 from jostle.tables.clock import UNITS
+from jostle.tables.column_facts import KINDS, NOT_IN_FILES
 from jostle.tables.private_files import GRID_ENDING
-from jostle.tables.schema import KINDS, NOT_IN_FILES
 from jostle.trace import records
 
 DOCS = Path(__file__).parent.parent / "docs"

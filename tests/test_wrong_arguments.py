@@ -187,6 +187,7 @@ EXEMPT = {
     "jostle.expressions.Expression": MADE_ELSEWHERE["jostle.expressions.Expression"],
     "jostle.options.Option": "a class to derive from, as Python says of it",
     "jostle.options.Option.cost": "called by `perform`, with a schema and a budget that were looked at",
+    "jostle.options.Option.hopeless": "called by `refuse_hopeless`, with a schema and a budget that were looked at",
     "jostle.options.Option.perform": "called by an Option itself, with a function of its own",
     "jostle.options.Option.refuses": "called by `perform`, with a schema that was looked at",
     "jostle.Trace.add": "called by probes, with records",

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from jostle.options.evaluation.pri_roc import PriROC
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
-from jostle.tables.columns import Chances, Numeric
+from jostle.tables.columns import Numeric
+from jostle.tables.dates_and_chances import Chances
 from jostle.tasks.evaluation.instances import scored_table, true_curve
 
 __all__ = [

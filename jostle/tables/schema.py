@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from inspect import signature
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
-from attrs import Factory, asdict, evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
 from jostle.files.kinds import FileKind
+from jostle.files.toml_values import written
 from jostle.given import given_as, given_items, given_path, made_as
-from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
+from jostle.tables.column_facts import column_of, facts_of, features_of
+from jostle.tables.columns import Categorical, Column, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours", "copied_schema"]
@@ -33,14 +34,6 @@ def checked_neighbours(given: str) -> Neighbours:
         if isinstance(given, str) and given == relation:
             return relation
     raise SchemaError(f"neighbours is {shown(given)}", fix="neighbours = add_remove or replace_one")
-
-
-KINDS: Mapping[str, Callable[..., Column | Identifier]] = MappingProxyType(
-    {"categorical": Categorical, "numeric": Numeric, "chances": Chances, "dates": Dates, "identifier": Identifier}
-)
-"""What makes the columns of a kind that a file of a schema names."""
-NEEDED = {"categorical": "values", "numeric": "low and high", "dates": "start and end"}
-NOT_IN_FILES = {"clock"}
 
 
 def _pairs(columns: object) -> tuple[tuple[str, Any], ...]:
@@ -243,20 +236,20 @@ class Schema:
     def to_toml(self) -> str:
         """The schema as TOML text."""
         head = [
-            f"{name} = {_toml(getattr(self, name))}"
+            f"{name} = {written(getattr(self, name))}"
             for name in ("label", "neighbours", "rows", "inferred_from")
             if getattr(self, name) is not None
         ]
         blocks = ["\n".join(head)]
         if self.features is not None:
             sparse = {"column": self.features.column, "words": self.features.words, "buckets": self.features.buckets}
-            lines = [f"{name} = {_toml(value)}" for name, value in sparse.items() if value]
+            lines = [f"{name} = {written(value)}" for name, value in sparse.items() if value]
             blocks.append("\n".join(["[features]", *lines]))
         for name, column in self.columns:
-            kind, facts = _written(column)
-            lines = [f"[columns.{_toml(name)}]", f"kind = {_toml(kind)}"]
-            blocks.append("\n".join(lines + [f"{key} = {_toml(value)}" for key, value in facts.items()]))
-        blocks += [f'[columns.{_toml(name)}]\nkind = "identifier"' for name in self.identifiers]
+            kind, facts = facts_of(column)
+            lines = [f"[columns.{written(name)}]", f"kind = {written(kind)}"]
+            blocks.append("\n".join(lines + [f"{key} = {written(value)}" for key, value in facts.items()]))
+        blocks += [f'[columns.{written(name)}]\nkind = "identifier"' for name in self.identifiers]
         return "\n\n".join(blocks) + "\n"
 
     @classmethod
@@ -281,8 +274,8 @@ class Schema:
                 f"the schema has an unknown entry {shown(min(unknown))}",
                 fix="label, neighbours, rows, [columns.NAME] or [features]",
             )
-        sparse = None if features is None else _features(features)
-        return cls({name: _column(name, column) for name, column in columns.items()}, **facts, features=sparse)
+        sparse = None if features is None else features_of(features)
+        return cls({name: column_of(name, column) for name, column in columns.items()}, **facts, features=sparse)
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -342,70 +335,3 @@ def _copied(column: Column) -> Column:
     if isinstance(column, Categorical) or column.clock is None:
         return evolve(column)
     return evolve(column, clock=evolve(column.clock))
-
-
-def _features(facts: Any) -> SparseFeatures:
-    if not isinstance(facts, dict) or "column" not in facts or set(facts) - {"column", "words", "buckets"}:
-        raise SchemaError("[features] is not complete", fix="column, and words or buckets")
-    return SparseFeatures(**facts)
-
-
-def _written(column: Column) -> tuple[str, dict[str, object]]:
-    """A column's kind, and its facts as a file has them."""
-    facts = {key: value for key, value in asdict(column, recurse=False).items() if value is not None}
-    if isinstance(column, Categorical):
-        if not column.taxonomy:
-            del facts["taxonomy"]
-        return "categorical", facts
-    del facts["bins" if column.edges else "edges"]
-    if column.clock is None:
-        return "numeric", facts
-    kept = {"bins": column.bins, "outside": column.outside, "missing": column.missing}
-    ends = {"start": column.clock.written(0), "end": column.clock.written(column.high)}
-    return "dates", {**ends, "unit": column.clock.unit, **kept}
-
-
-def _column(name: str, facts: Any) -> Column | Identifier:
-    word = facts.get("kind") if isinstance(facts, dict) else None
-    if not isinstance(word, str) or word not in KINDS:
-        raise _no_kind(name, word)
-    kind = KINDS[word]
-    given = {key: value for key, value in facts.items() if key != "kind"}
-    known = set(signature(kind).parameters) - NOT_IN_FILES
-    if unknown := set(given) - known:
-        raise SchemaError(
-            f"column {shown(name)} has an unknown entry {shown(min(unknown))}",
-            fix=f"one of {', '.join(sorted(known))}",
-        )
-    try:
-        return kind(**given)
-    except TypeError:
-        raise SchemaError(f"column {shown(name)} is not complete", fix=f"give {NEEDED[word]}") from None
-    except SchemaError as mistake:
-        raise SchemaError(f"column {shown(name)}: {mistake.title}", why=mistake.why, fix=mistake.fix) from None
-
-
-def _no_kind(name: str, given: object) -> SchemaError:
-    if not isinstance(given, str):
-        return SchemaError(f"column {shown(name)} has no kind", fix='kind = "categorical" or kind = "numeric"')
-    from difflib import get_close_matches  # noqa: PLC0415 - for a slip only
-
-    alike = get_close_matches(given, KINDS, n=1)
-    return SchemaError(
-        f"column {shown(name)} is of kind {shown(given)}, which is not known",
-        fix=f'kind = "{alike[0]}"' if alike else f"one of {', '.join(KINDS)}",
-    )
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, str):
-        return '"' + "".join(_toml_character(character) for character in value) + '"'
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return repr(value)
-
-
-def _toml_character(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
