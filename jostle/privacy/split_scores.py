@@ -59,6 +59,7 @@ from jostle.tables.schema import Schema
 
 __all__ = [
     "GRID",
+    "LARGEST_HANDICAP",
     "LARGEST_SUM",
     "ROWS_BOUND",
     "GroupScore",

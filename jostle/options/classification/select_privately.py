@@ -99,11 +99,15 @@ class TriedClassifiers(Selection[Probe]):
         """Number of Options."""
         return len(self.among)
 
-    def check(self, schema: Schema, each: Fraction) -> None:  # noqa: ARG002 - whatever it is
-        """Refuse a schema that one of the Options does not run on: that it was drawn would show."""
-        for each_one in self.among:
-            if reason := each_one.refuses(schema):
-                raise ChoiceError(f"{each_one.name} does not run here: {reason}", fix="leave it out of among=[...]")
+    def check(self, schema: Schema, each: Fraction) -> None:
+        """Refuse a schema or a budget that one of the Options does not run on: that it was drawn would show."""
+        for one in self.among:
+            if reason := one.refuses(schema) or self.hopeless(one, schema, each, schema.rows):
+                raise ChoiceError(f"{one.name} does not run here: {reason}", fix="leave it out of among=[...]")
+
+    def hopeless(self, one: Option, schema: Schema, each: Fraction, rows: int | None) -> str | None:
+        """The reason why nothing can come of an Option's part of a run's budget, or None."""
+        return one.hopeless(schema, each * (1 - self.score_share), rows)
 
     def candidate(self, each: Fraction) -> Event:
         """The Option's allotment, and one noisy count."""
@@ -160,6 +164,13 @@ class SelectPrivately(Classifier):
     def refuses(self, schema: Schema) -> str | None:
         """The reason why one of the Options cannot run on tables of this schema, or None."""
         return next((reason for option in self.among if (reason := option.refuses(schema))), None)
+
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
+        """The reason why nothing can come of the part of epsilon that one of the Options has, or None."""
+        selection = self.selection
+        each = selection.stopping.each(epsilon)
+        reasons = (selection.hopeless(option, schema, each, rows) for option in self.among)
+        return next((reason for reason in reasons if reason), None)
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One selection: 2 + eta times what a run costs, which is all of epsilon."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jostle.options.growing.grove import Frontier, Grove
 from jostle.privacy.pick_each import PickEach
 from jostle.privacy.probe import Probe
-from jostle.privacy.split_scores import SplitScore, Utility, units_of
+from jostle.privacy.split_scores import LARGEST_HANDICAP, SplitScore, Utility, units_of
 
 __all__ = ["AtRandom", "ByUtility", "Splitting"]
 
@@ -40,6 +40,7 @@ class ByUtility:
 
     def choose(self, db: Probe, grove: Grove, frontier: Frontier) -> Integers:
         """The candidates picked."""
+        handicaps = self.handicap * units_of(self.utility) * (grove.candidate_ways - 2)
         score = SplitScore(
             grove.routing(),
             frontier.nodes,
@@ -48,7 +49,7 @@ class ByUtility:
             grove.candidate_cuts,
             grove.allowed(frontier),
             self.rows_bound,
-            np.rint(self.handicap * units_of(self.utility) * (grove.candidate_ways - 2)).astype(np.int64),
+            np.rint(np.minimum(handicaps, LARGEST_HANDICAP)).astype(np.int64),  # with next to no budget, or many values
         )
         picks: Integers = db.perform(PickEach(score), self.epsilon, site=f"split level {grove.depth}")
         return picks

@@ -119,6 +119,17 @@ def test_a_budget_too_small_is_refused_before_any_charge() -> None:
     assert db.spent == 0
 
 
+def test_too_little_for_any_run_is_refused_before_any_charge() -> None:
+    """Of 2e-12, a run has 7.2e-13, at which no Option runs."""
+    db = jostle.rehearse(people(), epsilon=1)
+    option = SelectPrivately(among=["Majority"])
+    with pytest.raises(OptionError, match="wider than any table has rows"):
+        option(db, epsilon="2e-12")
+    with pytest.raises(ChoiceError, match="wider than any table has rows"):
+        db.select(option.selection, "2e-12")
+    assert db.spent == 0
+
+
 def test_a_table_without_a_label_is_refused_before_any_charge() -> None:
     schema, rows = correlated(20)
     table = Table.from_frame(arrow(rows, schema), Schema(dict(schema.columns)))

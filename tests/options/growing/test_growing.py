@@ -123,11 +123,15 @@ def alternating(handicap: float) -> Grove:
     return grove
 
 
-def test_a_mixed_column_is_split_by_value_where_that_gains_more_than_its_handicap() -> None:
-    """By value all 400 rows are told apart, by the best cut 300: two parts more are worth 100 rows, 50 each."""
+@pytest.mark.parametrize("handicap", [51, 1e300])
+def test_a_mixed_column_is_split_by_value_where_that_gains_more_than_its_handicap(handicap: float) -> None:
+    """By value all 400 rows are told apart, by the best cut 300: two parts more are worth 100 rows, 50 each.
+
+    With little budget and many values, the handicap is larger than any that a pick takes.
+    """
     by_value = alternating(49)
     assert (by_value.depth, by_value.part.tolist()) == (1, [1, *[1 / 4] * 4])
-    cut = alternating(51)
+    cut = alternating(handicap)
     assert cut.depth > 1
     assert set(cut.part[1:3].tolist()) == {1 / 2}
 
