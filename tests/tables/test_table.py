@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import os
 import pickle
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe as dask_frame
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,9 +22,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from some_tables import SMALL, SMALL_CODES, small_frame, source_of, tally
 
-from jostle import Categorical, JostleError, Numeric, Schema, Table
+from jostle import Categorical, Dates, JostleError, Numeric, Schema, Table
 from jostle.errors import ProbeError, SchemaError, TableError
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+from jostle.tables.number_kernels import NumberSum
 
 KERNELS: list[Kernel] = [
     Counts((("colour", "age"), ("ill",), ())),
@@ -79,6 +83,69 @@ def test_files_are_read_as_frames_are(
     for path in folder.iterdir():
         for stream in (False, True):
             assert tally(Table.read(path, schema, stream=stream), kernel) == told
+
+
+WAYS_SCHEMA = Schema(
+    {
+        "a": Categorical(["x", "1", "1.0", "é"], outside="other", missing="value"),
+        "b": Numeric(0, 8, bins=5, missing="value"),
+        "c": Dates("2024-01-01", "2024-12-31", bins=3, missing="value"),
+    }
+)
+
+
+def ways_in(columns: dict[str, list[Any]], folder: Path) -> Iterator[tuple[str, Table]]:
+    """Yield a table of the same rows by every way in."""
+    types = [pa.string(), pa.float64(), pa.date32()]
+    arrow = pa.table(
+        [pa.array(cells, kind) for cells, kind in zip(columns.values(), types, strict=True)], list(columns)
+    )
+    parts = pa.concat_tables([arrow[:1], arrow[1:1], arrow[1:]])
+    coded = parts.set_column(0, "a", pa.chunked_array([each.dictionary_encode() for each in parts["a"].chunks]))
+    pandas = arrow.to_pandas()
+    frames = {
+        "lists": columns,
+        "arrow": parts,
+        "dictionaries": coded,
+        "pandas": pandas,
+        "polars": pl.from_arrow(arrow),
+        "lazy": pl.from_arrow(arrow).lazy(),  # type: ignore[union-attr]  # of a table comes a frame
+        "dask": dask_frame.from_pandas(pandas, npartitions=2),  # type: ignore[no-untyped-call]  # Dask has no types
+    }
+    for name, frame in frames.items():
+        yield name, Table.from_frame(frame, WAYS_SCHEMA)
+    pandas.to_csv(folder / "t.csv", index=False)
+    pandas.to_csv(folder / "t.csv.bz2", index=False, lineterminator="\r\n", quoting=1)
+    pa_parquet.write_table(parts, folder / "t.parquet", row_group_size=2, data_page_size=1)
+    pa_parquet.write_table(coded, folder / "coded.parquet", dictionary_pagesize_limit=1)
+    for path in folder.iterdir():
+        for stream in (False, True):
+            yield f"{path.name} {stream}", Table.read(path, WAYS_SCHEMA, stream=stream)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.sampled_from(["x", "1", "1.0", "01", " x", "é", "y" * 50, "\x00", '"', ","]),
+            st.none() | st.floats(-1, 9).map(lambda number: round(number, 3)),
+            st.none() | st.dates(dt.date(2023, 12, 1), dt.date(2025, 1, 31)),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_a_table_is_the_same_by_every_way_in(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str | None, float | None, dt.date | None]]
+) -> None:
+    """Number by number as well: sums are of steps that are finer than bins."""
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(WAYS_SCHEMA.names)}
+    tallies = {
+        name: (tally(table, Counts.of("a", "b", "c")), tally(table, NumberSum("b")), tally(table, NumberSum("c")))
+        for name, table in ways_in(columns, tmp_path_factory.mktemp("ways"))
+    }
+
+    assert all(each == tallies["lists"] for each in tallies.values()), tallies
 
 
 def test_a_schema_may_be_named_by_its_file(tmp_path: Path) -> None:
