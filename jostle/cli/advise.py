@@ -9,6 +9,7 @@ import typer
 
 from jostle.cli.saying import Json, With, echo, echo_lines, load_with, say_json
 from jostle.cli.trainable import SeveralEpsilons
+from jostle.cli.writing import check_kept
 
 __all__ = ["advise", "app"]
 
@@ -34,6 +35,7 @@ def advise(  # noqa: PLR0917 - a command's options
 ) -> None:
     """Say which loss to expect of each Option and of the maker, by budget, from public facts. No data are read."""
     load_with(with_)
+    check_kept(plot, "--plot", {"the schema": schema})
     from jostle.advice import advise as advice_on  # noqa: PLC0415 - commands load what they need
     from jostle.advice.expected import EPSILONS  # noqa: PLC0415
 

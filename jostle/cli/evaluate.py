@@ -12,6 +12,7 @@ import typer
 
 from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
 from jostle.cli.trainable import Entry, Evaluating, Maker, Program, Public, Workers
+from jostle.cli.writing import check_kept
 from jostle.errors import ChoiceError
 from jostle.visible import aligned
 
@@ -48,6 +49,8 @@ def evaluate(  # noqa: PLR0917 - a command's options
     learned against that of each alternative taken everywhere.
     """
     load_with(with_)
+    if json_ not in {None, "-"}:
+        check_kept(Path(str(json_)), "--json", {"the program": Path(program)})
     from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415

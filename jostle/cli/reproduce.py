@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jostle.cli.saying import Json, echo, headline, say_json, table
+from jostle.cli.writing import check_kept
 
 __all__ = ["app", "reproduce"]
 
@@ -43,7 +44,9 @@ def reproduce(
         table(("name", "of", "what it shows", "made of"), listed)
         return
     wanted = figure_named(figure)
-    made = wanted.make(data, out if out is not None else Path(f"{wanted.name}.png"), trials, shown_progress())
+    place = out if out is not None else Path(f"{wanted.name}.png")
+    check_kept(place, "--out", {"the data": data})
+    made = wanted.make(data, place, trials, shown_progress())
     if json_:
         say_json({"figure": wanted.name, "out": str(made.path), "seconds": made.seconds, "said": made.said})
         return

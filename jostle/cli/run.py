@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, echo_lines, failure, is_same_file, load_with, say_json, show
+from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show
+from jostle.cli.writing import check_kept
 from jostle.errors import ChoiceError, JostleError
 from jostle.interrupts import interrupts_ignored
 
@@ -23,8 +24,6 @@ app = typer.Typer(add_completion=False)
 
 NO_POLICY = "none"
 PAGE_ENDINGS = {".html", ".htm"}
-DEVICES = Path("/dev")
-"""Pipes in here are the shell's own, which are read from: `--out >(gzip > a.json.gz)`."""
 MOST_SHOWN = 24
 """Records of the trace that are shown."""
 
@@ -79,7 +78,7 @@ def run(  # noqa: PLR0917 - a command's options
     kept = vault_of(data, vault, no_vault=no_vault)
     named = {"the program": program, "the private data": data, "the schema": schema, "the vault": kept}
     if trace is not None:
-        _check_kept(trace, "--trace", named)
+        check_kept(trace, "--trace", named)
     named |= {"the trace": trace, "the policies": None if policy is None else Path(policy)}
     if out is not None:
         _check_ending(out)
@@ -216,7 +215,7 @@ def _check_page(page: Path) -> None:
 
 def _check_place(out: Path, option: str, named: Mapping[str, Path | None]) -> None:
     """Refuse a place where nothing can be written, or where what the command goes by is, before it is paid for."""
-    _check_kept(out, option, named)
+    check_kept(out, option, named)
     if out.is_dir() or not out.parent.is_dir():
         why = "it is a folder" if out.is_dir() else f"there is no folder {out.parent}"
     elif not os.access(out if out.exists() else out.parent, os.W_OK):
@@ -224,23 +223,6 @@ def _check_place(out: Path, option: str, named: Mapping[str, Path | None]) -> No
     else:
         return
     raise ChoiceError(f"cannot write {out}", why=why, fix=f"{option} a file in a folder that there is")
-
-
-def _check_kept(out: Path, option: str, named: Mapping[str, Path | None]) -> None:
-    """Refuse to write over what the command goes by, and into a pipe that nobody may read from."""
-    for what, path in named.items():
-        if path is not None and is_same_file(out, path):
-            raise ChoiceError(
-                f"{option} {out} would be written over {what}",
-                why="what is in it now would be lost",
-                fix=f"{option} another file",
-            )
-    if out.is_fifo() and DEVICES not in out.absolute().parents:
-        raise ChoiceError(
-            f"cannot write {out}",
-            why="it is a pipe: where nobody reads from it, what was paid for would wait there",
-            fix=f"{option} a file",
-        )
 
 
 def _followed(policy: str | None) -> AbstractContextManager[Any]:

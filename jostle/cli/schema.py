@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, echo, echo_lines, is_same_file, say, say_json
-from jostle.errors import SchemaError
+from jostle.cli.saying import Json, echo, echo_lines, say, say_json
+from jostle.cli.writing import check_kept
 
 __all__ = ["app", "infer"]
 
@@ -28,8 +28,7 @@ def infer(  # noqa: PLR0917 - a command's options
     """Read a schema off PUBLIC data: its values, bounds and empty cells. Never point it at private data."""
     from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
 
-    if out is not None and is_same_file(out, data):
-        raise SchemaError(f"--out {out} would be written over the data", fix="--out schema.toml")
+    check_kept(out, "--out", {"the data": data})
     schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:

@@ -9,6 +9,7 @@ import typer
 
 from jostle.cli.saying import INTERRUPTED, Json, With, echo, echo_lines, load_with, say_json
 from jostle.cli.trainable import Entry, Maker, Program, Public, SeveralEpsilons, Workers
+from jostle.cli.writing import check_kept
 from jostle.errors import ChoiceError
 
 __all__ = ["app", "train"]
@@ -59,6 +60,8 @@ def train(  # noqa: PLR0917 - a command's options
     on after an interruption.
     """
     load_with(with_)
+    check_kept(out, "--out", {"the program": Path(program), "the history": history})
+    check_kept(history, "--history", {"the program": Path(program)})
     place: Path | None = None
 
     def kept_in(path: Path | None) -> None:

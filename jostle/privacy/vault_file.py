@@ -30,10 +30,12 @@ from pathlib import Path
 from jostle.errors import JostleError, VaultError
 from jostle.privacy.vault_log import check_logs
 
-__all__ = ["copied", "gone", "missing", "reading", "tables", "writing"]
+__all__ = ["copied", "gone", "is_vault", "missing", "reading", "tables", "writing"]
 
 APPLICATION = 0x4A53544C
 """Stands in the file's header, so that no other program's database is taken for a vault."""
+FORMAT, HEADER, PLACE = b"SQLite format 3\0", 100, 68
+"""How a database begins, how long its header is, and where in it the application's number stands."""
 PATIENCE = 60.0
 """Seconds to wait for other processes' reservations."""
 SMALLEST = 512
@@ -125,6 +127,16 @@ def copied(path: Path, target: Path) -> Path:
             target.unlink()
             raise
     return target
+
+
+def is_vault(path: Path) -> bool:
+    """Whether a file is a vault, whatever is in it; for a process that has none open, as that would lose its locks."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER)
+    except OSError:
+        return False
+    return head.startswith(FORMAT) and head[PLACE : PLACE + 4] == APPLICATION.to_bytes(4, "big")
 
 
 def tables(connection: sqlite3.Connection) -> int:

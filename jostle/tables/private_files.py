@@ -23,7 +23,7 @@ from jostle.tables.fingerprint import Fingerprint, fingerprint
 from jostle.tables.readers import FileSource, header
 from jostle.tables.schema import Schema
 
-__all__ = ["GRID_ENDING", "PrivateFile", "check_public", "read_public", "vault_beside"]
+__all__ = ["GRID_ENDING", "PrivateFile", "check_public", "known_vault", "read_public", "vault_beside"]
 
 GRID_ENDING = ".npy"
 VAULT_ENDING = ".vault"
@@ -39,13 +39,18 @@ def vault_beside(data: Path) -> Path:
 
 def check_public(path: Path) -> None:
     """Refuse a file that has a vault beside it, under any name that it has in its folder: it is private."""
-    vault = next(filter(is_there, _vaults(path)), None)
+    vault = known_vault(path)
     if vault is not None:
         raise PrivateDataError(
             f"{str(path)!r} is private",
             why=f"its budget is kept in {str(vault)!r}, and what is read as public has no noise on it",
             fix="name public data, in a folder of its own; protect(table, epsilon=...) opens private data",
         )
+
+
+def known_vault(path: Path) -> Path | None:
+    """The vault beside a file, under any name that it has in its folder; None where there is none."""
+    return next(filter(is_there, _vaults(path)), None)
 
 
 def _vaults(path: Path) -> Iterator[Path]:
