@@ -37,8 +37,6 @@ import operator
 import os
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -46,27 +44,19 @@ from numpy.typing import NDArray
 
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
-from jostle.privacy.inversion import BitSource, Bounds, Inversion, Words
-from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
+from jostle.privacy.drawing_tables import BASE, DrawingTables
+from jostle.privacy.inversion import BitSource, Words
+from jostle.privacy.reals import Chance, Exponential, Miss, NoLater, Ratio, RationalChance
 
-__all__ = ["DrawingTables", "Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
+__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
 
-BASE = 256
 LARGEST = 2**63 - 1
 LARGEST_SCALE = 2**52
 LARGEST_THRESHOLD = 2**62
-REACH = 12
-"""The leading digit's ratio is brought down to a length of about this, so that 255 of it are all but never enough."""
-MOST_LOWER_DIGITS = 7
-"""With as many, and a leading digit below 128, values fill 63 bits."""
-GUARD = 32
-"""Bits carried beyond those asked for. The powers of a ratio are off by less than 2**12 units of the last of them."""
 MOST_SUCCESSES = 10**9
 """More successes than this would not fit in memory as positions."""
 BATCH = 1 << 20
 """Successes looked for at a time, so that what is needed beside the answer stays small."""
-KEPT = 64
-"""Distributions whose tables are kept. A scale's take 0.1 to 1 MB."""
 
 
 @frozen
@@ -100,42 +90,12 @@ def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
     return words if bits == width else words >> words.dtype.type(width - bits)
 
 
-@frozen(eq=False, repr=False)
-class DrawingTables:
-    """The distributions that were drawn from, kept for the next draw.
-
-    Which there are, and which of their parts a draw has needed so far, says what was drawn, and how often. Of private
-    rows that can be private: how many cells of a sparse tally are occupied, or what a candidate asked that lost. So a
-    room with private rows has some of its own (`apart`), which nobody else can look at.
-    """
-
-    digits: Callable[[Ratio], tuple[tuple[Inversion, ...], Inversion]]
-    sign: Callable[[Exponential], Inversion]
-    coin: Callable[[Chance], Inversion]
-
-    @classmethod
-    def apart(cls) -> DrawingTables:
-        """Some that nobody else has."""
-        kept = lru_cache(maxsize=KEPT)
-        return cls(kept(_geometric_digits.__wrapped__), kept(_sign.__wrapped__), kept(_coin.__wrapped__))
-
-    def forget(self) -> None:
-        """Drop them all."""
-        kept: tuple[Any, ...] = (self.digits, self.sign, self.coin)
-        for each in kept:
-            each.cache_clear()
-
-
-def _shared() -> DrawingTables:
-    return DrawingTables(_geometric_digits, _sign, _coin)
-
-
 @frozen
 class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
-    tables: DrawingTables = field(default=Factory(_shared), eq=False, repr=False)
+    tables: DrawingTables = field(default=Factory(DrawingTables.shared), eq=False, repr=False)
 
     def forget(self) -> None:
         """Drop the tables kept for scales and chances that were drawn with."""
@@ -338,71 +298,3 @@ def _running_positions(start: int, steps: NDArray[np.int64], trials: int) -> NDA
     inside = (upper < trials >> 32) | ((upper == trials >> 32) & (lower < trials & low_half))
     positions: NDArray[np.int64] = (upper[inside] << 32) | lower[inside]
     return positions
-
-
-@lru_cache(maxsize=KEPT)
-def _geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
-    """The distributions of the lower digits, highest first, and of the leading one."""
-    lower = 0
-    while ratio.length > REACH << (8 * lower) and lower < MOST_LOWER_DIGITS:
-        lower += 1
-    digits = tuple(Inversion(_digit_bounds(ratio, place)) for place in reversed(range(lower)))
-    return digits, Inversion(_leading_bounds(ratio, lower))
-
-
-def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure]:
-    """The enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
-    low, high = first_low, first_high = ratio.power(BASE**place, places)
-    powers = [(low, high)]
-    for _ in range(count - 1):
-        low, high = low * first_low >> places, -(-high * first_high >> places)
-        powers.append((low, high))
-    return powers
-
-
-def _leading_bounds(ratio: Ratio, place: int) -> Bounds:
-    def bounds(bits: int) -> tuple[list[int], list[int]]:
-        # P(H <= k) = 1 - R**(k+1)
-        powers = _powers(ratio, place, bits + GUARD, BASE - 1)
-        one = 1 << (bits + GUARD)
-        return [(one - high) >> GUARD for _, high in powers], [-(-(one - low) >> GUARD) for low, _ in powers]
-
-    return bounds
-
-
-def _digit_bounds(ratio: Ratio, place: int) -> Bounds:
-    def bounds(bits: int) -> tuple[list[int], list[int]]:
-        # P(L <= k) = (1 - R**(k+1)) / (1 - R**256)
-        places = bits + GUARD + ratio.length.bit_length()
-        powers = _powers(ratio, place, places, BASE)
-        # Where R is so near 1 that most places of 1 - R**256 are 0, as many more are needed.
-        while (1 << places) - powers[-1][1] < 1 << (bits + GUARD):
-            places *= 2
-            powers = _powers(ratio, place, places, BASE)
-        one = 1 << places
-        all_low, all_high = one - powers[-1][1], one - powers[-1][0]
-        lows = [((one - high) << bits) // all_high for _, high in powers[:-1]]
-        highs = [-(-((one - low) << bits) // all_low) for low, _ in powers[:-1]]
-        return lows, highs
-
-    return bounds
-
-
-@lru_cache(maxsize=KEPT)
-def _sign(ratio: Exponential) -> Inversion:
-    def bounds(bits: int) -> tuple[list[int], list[int]]:
-        # P(not negative) = 1 / (1 + q)
-        one = 1 << (bits + GUARD)
-        low, high = ratio.power(1, bits + GUARD)
-        return [(one << bits) // (one + high)], [-(-(one << bits) // (one + low))]
-
-    return Inversion(bounds)
-
-
-@lru_cache(maxsize=KEPT)
-def _coin(chance: Chance) -> Inversion:
-    def bounds(bits: int) -> tuple[list[int], list[int]]:
-        low, high = chance.enclose(bits)
-        return [(1 << bits) - high], [(1 << bits) - low]
-
-    return Inversion(bounds)

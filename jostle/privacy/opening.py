@@ -24,10 +24,11 @@ from jostle.given import called_as, given_path
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable
 from jostle.privacy.door import Room, admit
+from jostle.privacy.drawing_tables import DrawingTables
 from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
-from jostle.privacy.noise import DrawingTables, Noise, SeededBits
+from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of

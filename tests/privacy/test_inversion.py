@@ -20,9 +20,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jostle.errors import NoiseError
-from jostle.privacy import noise, reals
+from jostle.privacy import drawing_tables, reals
+from jostle.privacy.drawing_tables import coin, digit_bounds, geometric_digits, leading_bounds, sign
 from jostle.privacy.inversion import SMALL_DRAW, BitSource, Bounds, Inversion, Words
-from jostle.privacy.noise import SeededBits, _coin, _digit_bounds, _geometric_digits, _leading_bounds, _sign
+from jostle.privacy.noise import SeededBits
 from jostle.privacy.reals import Chance, Exponential, Miss, RationalChance, Tail
 
 WORDS = [(2, 3), (3, 5), (4, 6), (2, 6)]
@@ -81,40 +82,40 @@ def test_ties_are_broken_by_reading_on(first_bits: int, word_bits: int) -> None:
 
 
 SAMPLERS = {
-    "sign at scale 1": (_sign(Exponential(Fraction(1))).bounds, [1 / (1 + exponential(Fraction(1)))]),
-    "sign at scale 1/1000": (_sign(Exponential(Fraction(1, 1000))).bounds, [1 / (1 + exponential(Fraction(1000)))]),
-    "coin exp(-1/3)": (_coin(Exponential(Fraction(3))).bounds, [1 - exponential(Fraction(1, 3))]),
-    "coin 3/8": (_coin(RationalChance(Fraction(3, 8))).bounds, [Fraction(5, 8)]),
+    "sign at scale 1": (sign(Exponential(Fraction(1))).bounds, [1 / (1 + exponential(Fraction(1)))]),
+    "sign at scale 1/1000": (sign(Exponential(Fraction(1, 1000))).bounds, [1 / (1 + exponential(Fraction(1000)))]),
+    "coin exp(-1/3)": (coin(Exponential(Fraction(3))).bounds, [1 - exponential(Fraction(1, 3))]),
+    "coin 3/8": (coin(RationalChance(Fraction(3, 8))).bounds, [Fraction(5, 8)]),
     "coin of a tail": (
-        _coin(Tail(Fraction(2), 1)).bounds,
+        coin(Tail(Fraction(2), 1)).bounds,
         [1 - exponential(Fraction(1)) / (1 + exponential(Fraction(1, 2)))],
     ),
     "leading digit at scale 1/3": (
-        _leading_bounds(Exponential(Fraction(1, 3)), 0),
+        leading_bounds(Exponential(Fraction(1, 3)), 0),
         [1 - exponential(Fraction(3 * k)) for k in range(1, 256)],
     ),
     "leading digit at scale 10": (
-        _leading_bounds(Exponential(Fraction(10)), 0),
+        leading_bounds(Exponential(Fraction(10)), 0),
         [1 - exponential(Fraction(k, 10)) for k in range(1, 256)],
     ),
     "leading digit at scale 1000": (
-        _leading_bounds(Exponential(Fraction(1000)), 1),
+        leading_bounds(Exponential(Fraction(1000)), 1),
         [1 - exponential(Fraction(256 * k, 1000)) for k in range(1, 256)],
     ),
     "lowest digit at scale 1000": (
-        _digit_bounds(Exponential(Fraction(1000)), 0),
+        digit_bounds(Exponential(Fraction(1000)), 0),
         [(1 - exponential(Fraction(k, 1000))) / (1 - exponential(Fraction(256, 1000))) for k in range(1, 256)],
     ),
     "middle digit at scale 2**52": (
-        _digit_bounds(Exponential(Fraction(2**52)), 3),
+        digit_bounds(Exponential(Fraction(2**52)), 3),
         [(1 - exponential(Fraction(k, 2**28))) / (1 - exponential(Fraction(1, 2**20))) for k in range(1, 256)],
     ),
     "leading digit of a wait": (
-        _leading_bounds(Miss(RationalChance(Fraction(1, 10))), 0),
+        leading_bounds(Miss(RationalChance(Fraction(1, 10))), 0),
         [1 - Fraction(9, 10) ** k for k in range(1, 256)],
     ),
     "lowest digit of a wait": (
-        _digit_bounds(Miss(RationalChance(Fraction(1, 1000))), 0),
+        digit_bounds(Miss(RationalChance(Fraction(1, 1000))), 0),
         [(1 - Fraction(999, 1000) ** k) / (1 - Fraction(999, 1000) ** 256) for k in range(1, 256)],
     ),
 }
@@ -151,7 +152,7 @@ def test_boundaries_are_enclosed_in_rising_order(name: str, bits: int) -> None:
 @pytest.mark.parametrize("bits", range(1, 13))
 def test_boundaries_are_enclosed_without_guard_bits_too(monkeypatch: pytest.MonkeyPatch, name: str, bits: int) -> None:
     """Carrying more bits makes enclosures tight; that they hold must not rest on it, or it holds by luck."""
-    monkeypatch.setattr(noise, "GUARD", 0)
+    monkeypatch.setattr(drawing_tables, "GUARD", 0)
     monkeypatch.setattr(reals, "GUARD", 0)
     bounds, boundaries = SAMPLERS[name]
     slack = Fraction(1 << bits, 10**150)
@@ -162,7 +163,7 @@ def test_boundaries_are_enclosed_without_guard_bits_too(monkeypatch: pytest.Monk
 
 def test_digits_next_to_no_chance_at_all() -> None:
     """Waiting for a chance of 2**-1000, a low digit is all but uniform; 1 - ratio has a thousand leading zeros."""
-    lows, highs = _digit_bounds(Miss(RationalChance(Fraction(1, 2**1000))), 2)(64)
+    lows, highs = digit_bounds(Miss(RationalChance(Fraction(1, 2**1000))), 2)(64)
     for k, (low, high) in enumerate(zip(lows, highs, strict=True), start=1):
         assert low <= k << 56 <= high + 1
         assert high - low <= 2
@@ -170,7 +171,7 @@ def test_digits_next_to_no_chance_at_all() -> None:
 
 def test_digits_of_a_geometric_variable_multiply_to_its_mass() -> None:
     """Two digits of a wait for a chance of 1/1000, as they are enclosed, against 0.999**g / 1000."""
-    (digit,), leading = _geometric_digits(Miss(RationalChance(Fraction(1, 1000))))
+    (digit,), leading = geometric_digits(Miss(RationalChance(Fraction(1, 1000))))
     size = 1 << 128
 
     def masses(inversion: Inversion) -> list[Fraction]:
@@ -293,6 +294,6 @@ def test_a_chance_of_any_kind_can_be_a_coin() -> None:
             return root, root + 1
 
     chance: Chance = RootHalf()
-    found = enumerated_draw(Inversion(_coin(chance).bounds, 3, 5), 20)
+    found = enumerated_draw(Inversion(coin(chance).bounds, 3, 5), 20)
     heads = found.measure[1]
     assert heads**2 <= Fraction(1, 2) <= (heads + found.undecided) ** 2

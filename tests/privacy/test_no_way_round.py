@@ -36,7 +36,7 @@ import jostle
 from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.select_privately import TriedClassifiers
-from jostle.privacy import noise
+from jostle.privacy import drawing_tables, noise
 from jostle.privacy.account import Account
 from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
@@ -376,11 +376,15 @@ def test_forking_in_the_middle_of_an_answer(
 def tables_seen(rows: pd.DataFrame, asks: Callable[[Probe], object]) -> list[object]:
     """Return what there is to see of the samplers' tables, which were looked at before, and are again."""
     ratio, more = Exponential(1 / TENTH), Exponential(Fraction(20, 3))
-    held = [noise._sign(ratio), *noise._geometric_digits(ratio)[0], noise._geometric_digits(ratio)[1]]
-    held += [noise._geometric_digits(more)[1], noise._sign(more)]
+    held = [
+        drawing_tables.sign(ratio),
+        *drawing_tables.geometric_digits(ratio)[0],
+        drawing_tables.geometric_digits(ratio)[1],
+    ]
+    held += [drawing_tables.geometric_digits(more)[1], drawing_tables.sign(more)]
     asks(jostle.protect(Table.from_frame(rows, schema()), epsilon=1))
     return [(each._edges is None, each._table is None) for each in held] + [
-        kept.cache_info() for kept in (noise._sign, noise._geometric_digits, noise._coin)
+        kept.cache_info() for kept in (drawing_tables.sign, drawing_tables.geometric_digits, drawing_tables.coin)
     ]
 
 

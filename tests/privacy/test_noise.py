@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from processes import together
 
 from jostle.errors import BudgetError, JostleError, NoiseError
+from jostle.privacy import drawing_tables
 from jostle.privacy import noise as module
+from jostle.privacy.drawing_tables import DrawingTables
 from jostle.privacy.inversion import Bounds, Inversion, Words
 from jostle.privacy.noise import Noise, SeededBits, SystemBits, discrete_laplace, geometric
 from jostle.privacy.reals import Exponential, Miss, RationalChance, Tail
@@ -37,13 +39,10 @@ def short_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def short(bounds: Bounds) -> Inversion:
         return Inversion(cache(bounds), first_bits=3, word_bits=5)
 
-    kept = (module._geometric_digits, module._sign, module._coin)
-    for table in kept:
-        table.cache_clear()
-    monkeypatch.setattr(module, "Inversion", short)
+    DrawingTables.shared().forget()
+    monkeypatch.setattr(drawing_tables, "Inversion", short)
     yield
-    for table in kept:
-        table.cache_clear()
+    DrawingTables.shared().forget()
 
 
 @pytest.mark.usefixtures("short_words")
@@ -196,11 +195,9 @@ def draws_of_all_kinds(noise: Noise) -> list[list[int]]:
 
 
 def test_a_seed_gives_the_same_draws_whether_or_not_tables_exist() -> None:
-    kept = (module._geometric_digits, module._sign, module._coin)
     first = draws_of_all_kinds(seeded(21))
     assert draws_of_all_kinds(seeded(21)) == first
-    for table in kept:
-        table.cache_clear()
+    DrawingTables.shared().forget()
     assert draws_of_all_kinds(seeded(21)) == first
     assert draws_of_all_kinds(seeded(22)) != first
 
@@ -255,8 +252,7 @@ def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> No
 
 def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
     alone = [draws_of_all_kinds(seeded(seed)) for seed in range(8)]
-    for table in (module._geometric_digits, module._sign, module._coin):
-        table.cache_clear()
+    DrawingTables.shared().forget()
     found: dict[int, list[list[int]]] = {}
 
     def draw(seed: int) -> None:

@@ -27,7 +27,7 @@ import jostle
 from jostle import Probe, Schema, options
 from jostle.errors import BudgetError, ChoiceError, JostleError, ProbeError
 from jostle.options.classification.select_privately import CANDIDATES, TriedClassifiers
-from jostle.privacy import noise as noise_module
+from jostle.privacy import drawing_tables
 from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
 from jostle.privacy.inversion import BitSource
 from jostle.privacy.mechanisms import AddNoise
@@ -455,7 +455,7 @@ def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
 
     A room's own are nobody else's, and are dropped all the same: how soon an answer comes would show which there are.
     """
-    shared = (noise_module._geometric_digits, noise_module._sign, noise_module._coin)
+    shared = (drawing_tables.geometric_digits, drawing_tables.sign, drawing_tables.coin)
     Noise().discrete_laplace(3, 1)
     before = [kept.cache_info() for kept in shared]
     db = fresh()
