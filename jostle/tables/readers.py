@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
@@ -50,10 +50,27 @@ class FileSource:
     schema: Schema
     opened: FileState | None = None
     """What the file was like when it was opened; None for one that is only looked at, or was read whole."""
+    seen: list[bytes] = field(factory=list)
+    """Once they were tallied, a hash of all rows: what a file is like can stay while others are written into it."""
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        return tally_blocks(self.blocks(), self.schema, kernel, where)
+        if self.opened is None:
+            return tally_blocks(self.blocks(), self.schema, kernel, where)
+        hasher = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        found = tally_blocks(self._hashed(hasher), self.schema, kernel, where)
+        if not self.seen:
+            self.seen.append(hasher.digest())
+        if hasher.digest() != self.seen[0]:
+            raise self._written()
+        return found
+
+    def _hashed(self, hasher: hashlib.blake2b) -> Iterator[Block]:
+        for block in self.blocks():
+            sparse = () if block.bits is None else (block.bits.ends, block.bits.found)
+            for codes in (*block.columns.values(), *block.steps.values(), *sparse):
+                hasher.update(np.ascontiguousarray(codes).data)
+            yield block
 
     @property
     def identity(self) -> bytes:
@@ -82,13 +99,15 @@ class FileSource:
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
-        path = path_of(self.path)
-        if self.opened is not None and state_of(path) != self.opened:
-            raise TableError(
-                f"the file {path} was written since it was opened",
-                why="a row that is at another place by now could count twice",
-                fix="open it again, once nobody writes to it",
-            )
+        if self.opened is not None and state_of(path_of(self.path)) != self.opened:
+            raise self._written()
+
+    def _written(self) -> TableError:
+        return TableError(
+            f"the file {path_of(self.path)} was written since it was opened",
+            why="a row that is at another place by now could count twice",
+            fix="open it again, once nobody writes to it",
+        )
 
     def census(self) -> Census:
         """A census of the rows, by one pass over the file."""
