@@ -329,6 +329,10 @@ class History:
         return np.array(numbers, dtype=np.float64)
 
 
+BEGINS = f'{{"version_":{VERSION},"kind":"'.encode()
+"""How each line is written."""
+
+
 def histories_of(task: Task[Any]) -> Path:
     """File of the rehearsals of a task that are run on this machine."""
     return here("histories", f"{task.name}.jsonl")
@@ -336,7 +340,7 @@ def histories_of(task: Task[Any]) -> Path:
 
 def store_at(path: str | Path) -> Store:
     """The file of a history."""
-    return Store(Path(path), HISTORY, "what was rehearsed until now is kept in it")
+    return Store(Path(path), HISTORY, "what was rehearsed until now is kept in it", BEGINS)
 
 
 def _short(loss: float | None) -> float | None:

@@ -27,6 +27,8 @@ class Store:
     """How it is read, and called."""
     keeps: str
     """What is kept in it, in a sentence."""
+    begins: bytes = b""
+    """What each line begins with."""
 
     @property
     def _is_packed(self) -> bool:
@@ -57,12 +59,17 @@ class Store:
             raise self._unwritten("there is no room left")
 
     def mend(self) -> None:
-        """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own."""
+        """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own.
+
+        One that no crash can have left is refused: the file is another one, and what is in it is not ours to take away.
+        """
         if not self.path.exists():
             return
         with self.path.open("rb+") as file:
             data = file.read()
             whole = self.kind.at(self.path).unpacked(data)[1] if self._is_packed else data.rfind(b"\n") + 1
+            if not self._is_packed and not data[whole:].startswith(self.begins[: len(data) - whole]):
+                raise self.kind.at(self.path).damaged("ends in the middle of a line, and that is none of it")
             if whole < len(data):
                 file.truncate(whole)
 
