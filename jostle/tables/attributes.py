@@ -40,6 +40,12 @@ def feature_columns(features: Any, names: tuple[str, ...]) -> dict[str, Any]:
             )
         frame = nw.from_native(features, eager_only=True)
         return {name: frame.get_column(name) for name in names}
+    if isinstance(nw.from_native(features, pass_through=True), nw.LazyFrame):
+        raise TableError(
+            f"X is a {type(features).__name__} that is not computed yet",
+            why="as an array it would have no names, and types that are found among its rows",
+            fix="X.compute(), X.collect(), or Table.from_frame(frame, schema) of a frame with its labels",
+        )
     if isinstance(features, Sequence) and not isinstance(features, str | bytes) and not hasattr(features, "__array__"):
         return _listed_columns(features, names)
     array = np.asarray(features) if hasattr(features, "__array__") else np.array(features, dtype=object)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 
+import dask.dataframe as dask_frame
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from jostle import Categorical, Numeric, Schema
@@ -61,3 +63,14 @@ def test_a_row_of_another_length_has_empty_cells_and_stops_no_other() -> None:
 def test_how_many_columns_there_are_is_said_by_an_array_and_by_the_first_row_of_a_list(features: object) -> None:
     with pytest.raises(TableError, match=r"X is not a table|X has . columns?"):
         feature_columns(features, ("share", "smokes"))
+
+
+def test_a_frame_that_is_not_computed_is_refused() -> None:
+    """Numpy would read its columns by their places, and give them a type by a look at all rows."""
+    frame = pd.DataFrame({"smokes": [True, False], "share": [0.2, 0.9]})
+    parts = dask_frame.from_pandas(frame, npartitions=2)  # type: ignore[no-untyped-call]  # Dask has no types
+
+    for features in (parts, pl.from_pandas(frame).lazy()):
+        with pytest.raises(TableError, match="is not computed yet"):
+            codes(features, ["no", "yes"])
+    assert codes(frame, ["no", "yes"]) == [[0, 1], [1, 0], [0, 1]]
