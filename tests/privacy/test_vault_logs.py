@@ -9,10 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from processes import started
+from processes import ran, started
 
 from jostle.errors import VaultError
 from jostle.privacy.vault import FileVault
+from jostle.privacy.vault_file import writing
 
 TENTH = Fraction(1, 10)
 SECTOR, NONCE = 512, 7
@@ -140,3 +141,21 @@ def test_who_finds_the_log_of_one_who_is_writing_takes_it_for_no_other(path: Pat
 
     assert [each.returncode for each in spenders] == [0, 0, 0]
     assert FileVault(path).account().spent == Fraction(180, 1000)
+
+
+LOCKS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0.1, isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+"""
+
+
+def test_a_look_at_the_log_of_one_who_is_writing_does_not_lose_its_locks(path: Path) -> None:
+    opened(path)
+    with writing(path) as connection:
+        connection.execute("UPDATE account SET neighbours = 'half way'")
+        assert path.with_name(path.name + "-journal").exists()
+        assert FileVault(path).account().neighbours == "add_remove"
+        assert "locked" in ran("-c", LOCKS, path).stderr
+        connection.execute("UPDATE account SET neighbours = 'add_remove'")
+    assert ran("-c", LOCKS, path).returncode == 0
