@@ -17,6 +17,7 @@ MOST_BITS = 1 << 16
 """Length of the longest numerator or denominator read: with longer ones, one sum would take seconds."""
 RECORDED_BITS = 4096
 """Length of the longest one that is recorded: Python turns no more than 4,300 digits into text."""
+LARGEST_EPSILON = 1 << 64
 MOST_CHARACTERS = 10_000
 MOST_EXPONENT_DIGITS = 4
 """Digits of the largest power of ten read, as in "1e-4000": with more, a short text would fill the memory."""
@@ -56,12 +57,18 @@ def exact(value: Amount, name: str) -> Fraction:
 
 
 def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
-    """*value* as a positive exact fraction."""
+    """*value* as a positive exact fraction, of a size that noise can be drawn for."""
     amount = exact(value, name)
     if amount <= 0:
         raise AmountError(
             f"{name} is {show_amount(amount)}, but must be above 0",
             why="a release without noise is not private",
+            fix=_example(name),
+        )
+    if amount > LARGEST_EPSILON:
+        raise AmountError(
+            f"{name} is {show_amount(amount)}, more than 2**64",
+            why="that promises nothing, and what is computed from it has no numbers any more",
             fix=_example(name),
         )
     return amount

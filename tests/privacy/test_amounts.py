@@ -191,3 +191,11 @@ def test_amounts_too_long_to_write_out_are_shown_too() -> None:
     assert show_amount(Fraction(1, 10**5000)) == "1e-5000"
     assert show_amount(Fraction(10**12_000)) == "~1e+12000"
     assert show_amount(Fraction(10**12_000, 3 * 10**11_990 + 1)) == "~3.33333e+9"
+
+
+@pytest.mark.parametrize("epsilon", [2**64 + 1, "1e20", "1e400", 1e308, Fraction(10**400, 3)])
+def test_an_epsilon_that_promises_nothing_is_refused(epsilon: Amount) -> None:
+    """It has no floats any more, or none that are told apart, which showed after it was charged."""
+    with pytest.raises(AmountError, match=r"more than 2\*\*64"):
+        epsilon_amount(epsilon)
+    assert epsilon_amount(2**64) == 2**64
