@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table, with_progress
-from jostle.errors import AuditError
+from jostle.errors import AuditError, JostleError, said_by
 
 __all__ = ["app", "audit"]
 
@@ -37,7 +39,8 @@ def audit(
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
 
     if name:
-        findings = [audit_one(name, epsilon, samples=samples)]
+        with _told(name):
+            findings = [audit_one(name, epsilon, samples=samples)]
     else:
         every = with_progress(audit_all(samples=samples), total=len(names()), about="auditing")
         findings = list(every)
@@ -60,6 +63,25 @@ def audit(
         )
     if not all(finding.as_expected for finding in findings):
         raise SystemExit(MISTAKE)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Say in a sentence what somebody's own Option failed with."""
+    from jostle.options.base import own  # noqa: PLC0415 - commands load what they need
+
+    try:
+        yield
+    except JostleError:
+        raise
+    except Exception as failure:
+        if name not in own():
+            raise
+        raise AuditError(
+            f"{name} fails: {said_by(failure)}",
+            why="it is asked of small tables made for the purpose: of one row and of none, of few columns",
+            fix="let it answer, or refuse a table with jostle.errors.OptionError",
+        ) from None
 
 
 def _in_file(named: str) -> str:

@@ -109,3 +109,31 @@ def test_what_is_not_there_to_be_audited_is_said(mine: Path, tmp_path: Path) -> 
         app(["audit", f"{mine}:helper"], standalone_mode=False)
     with pytest.raises(AuditError, match="there is no file"):
         app(["audit", f"{tmp_path / 'none.py'}:Cheater"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("raise SystemExit(0)", "Failing ends the process, with 0"),
+        ("{}[1]", "Failing fails: KeyError: 1"),
+    ],
+)
+def test_an_option_that_fails_is_no_finding_and_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str, said: str
+) -> None:
+    """Neither with status 0, whatever the Option ends with."""
+    file = tmp_path / "failing.py"
+    file.write_text(
+        'import jostle\n\n@jostle.option(task="classification")\ndef Failing(db, *, epsilon):\n'
+        f"    db.count(epsilon=epsilon / 2)\n    {ending}\n"
+    )
+    program = tmp_path / "p.jst"
+    program.write_text("from options import Failing\n\ndef answer(db):\n    return Failing(db)\n")
+    try:
+        audited = ran(monkeypatch, capsys, "audit", f"{file}:Failing")
+        assert (audited.status, said in audited.err) == (1, True), audited
+        done = ran(monkeypatch, capsys, "run", str(program), "--with", str(file))
+        assert done.status == 1
+        assert "until the program stopped, it had bought" in done.out
+    finally:
+        forget("Failing")
