@@ -144,7 +144,9 @@ class Option(ABC, Generic[Answer]):
         schema = db.schema
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
-        self.refuse_hopeless(db, budget)
+        # What an Option says itself of its budget, it is asked where it is called.
+        if reason := Option.hopeless(self, schema, budget, None):
+            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:
