@@ -159,9 +159,9 @@ class Option(ABC, Generic[Answer]):
         try:
             with asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
-        except SystemExit as ending:  # of a process it is not for an Option to end, and least of all well
+        except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(
-                f"{self.name} ends the process, with {ending.code!r}",
+                f"{self.name} ends the process",
                 why="whoever runs it would take that for an answer",
                 fix="raise what went wrong, or return an answer",
             ) from None
