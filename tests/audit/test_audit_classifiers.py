@@ -23,6 +23,7 @@ def test_options_keep_their_claim(subject: Subject[object]) -> None:
     assert finding.as_expected, finding
 
 
+@pytest.mark.slow
 def test_the_auditor_sees_a_loss_where_there_is_one() -> None:
     """The majority class of a few rows loses most of epsilon on the first one: a bound of 0 would show nothing."""
     majority = next(subject for subject in CLASSIFIERS if subject.name == "Majority")

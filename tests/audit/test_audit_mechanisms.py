@@ -25,6 +25,8 @@ ONE = Fraction(1)
 SUBJECTS = (*CONTROLS, *HONEST)
 RUN = [subject for subject in SUBJECTS if subject.sample is not None]
 BOTH = [subject for subject in RUN if subject.distribution is not None]
+LONG = {"PeelingRounds", "PeelingRoundsMonotone"}
+"""Subjects whose samples take seconds."""
 BY_NAME: dict[str, Subject[Any]] = {subject.name: subject for subject in SUBJECTS}
 
 LEAST_EXPECTED = 10
@@ -54,7 +56,11 @@ def fit(expected: dict[Hashable, float], outputs: list[Hashable]) -> float:
     return 1.0 if len(hoped) == 1 else float(chi2.sf(statistic, len(hoped) - 1))
 
 
-@pytest.mark.parametrize("subject", BOTH, ids=name_of)
+@pytest.mark.parametrize(
+    "subject",
+    [pytest.param(each, marks=[pytest.mark.slow] if each.name in LONG else []) for each in BOTH],
+    ids=name_of,
+)
 def test_sampling_fits_the_exact_distribution(subject: Subject[Any]) -> None:
     assert subject.sample is not None
     assert subject.distribution is not None

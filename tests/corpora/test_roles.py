@@ -109,6 +109,7 @@ def test_what_ships_of_rehearsals_is_of_the_databases_that_it_names(task: Task[A
     assert runs == set(shipped.instances)
 
 
+@pytest.mark.slow
 def test_what_has_no_role_is_made_of_what_constants_were_set_on(shared: Path) -> None:
     """Columns of tables, and points in cells of other sizes, made again: their digests are those that ship."""
     made = [

@@ -244,6 +244,7 @@ def answer(db):
 """
 
 
+@pytest.mark.slow
 def test_a_first_run_learns_from_rehearsals_that_came_with_jostle_where_they_tell_all(home: Path) -> None:
     program = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))
     trained = program.makers["choice"].trained

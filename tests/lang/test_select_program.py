@@ -48,6 +48,7 @@ def run(home: Path, entry: str, *words: str) -> str:
     return str(done.stdout)
 
 
+@pytest.mark.slow
 def test_words_of_private_texts_are_selected_from_the_command_line(
     tmp_path: Path, home: Path, private: tuple[str, ...]
 ) -> None:

@@ -66,7 +66,7 @@ def fresh() -> Registry:
 def test_what_is_spent_covers_what_is_told(
     neighbours: Neighbours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = [run_on_vault(seed, neighbours, tmp_path, monkeypatch) for seed in range(25)]
+    ended = [run_on_vault(seed, neighbours, tmp_path, monkeypatch) for seed in range(10)]
     assert {"answered", "RefusedProgramError"} <= {*ended}
 
 

@@ -233,7 +233,10 @@ def test_the_table_of_errors_is_the_same(tmp_path: Path) -> None:
     assert len(shown) == 6 * 2
 
 
-@pytest.mark.parametrize("name", ["tree", "jostled_tree", "select_features"])
+LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("jostled_tree", "select_features")]
+
+
+@pytest.mark.parametrize("name", ["tree", *LONG])
 def test_a_twin_runs_by_itself(tmp_path: Path, name: str) -> None:
     done = ran(PROGRAMS / f"{name}.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

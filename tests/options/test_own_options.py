@@ -154,6 +154,7 @@ def test_checking_knows_them_where_it_is_told_of_them(
     assert "`Commonest` has no parameter `time`" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_they_are_trained_and_chosen_among(
     own: Path, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

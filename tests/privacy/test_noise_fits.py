@@ -202,6 +202,7 @@ def test_permute_and_flip_is_the_literal_algorithm(gaps: list[int]) -> None:
     assert fit_outcomes(found, chances) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_far_gaps_at_the_lowest_rate() -> None:
     """Rates are at least 2**-52, where a gap of 2**53 has a coin of chance exp(-2)."""
     noise = seeded(20)

@@ -288,6 +288,7 @@ for number in range(1, 400):
 """
 
 
+@pytest.mark.slow
 def test_it_is_read_as_it_was_at_one_moment_while_others_write(path: Path) -> None:
     """What was spent is the sum of the reservations: read one after the other, the two would not agree."""
     FileVault(path).create(Fraction(1), "add_remove")

@@ -321,6 +321,7 @@ def test_an_option_in_python_is_trained_as_well(
         assert choices(option(), databases)[0].why == CHANGED
 
 
+@pytest.mark.slow
 def test_training_that_was_stopped_goes_on_and_learns_the_same(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,6 +371,7 @@ def test_processes_learn_what_one_process_does(program: Path, databases: Path) -
     assert both[0].facts() == both[1].facts()
 
 
+@pytest.mark.slow
 def test_evaluate_says_what_each_label_is_worth(
     program: Path, databases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,7 +266,7 @@ def test_simulated_rows_ask_for_more_columns_the_fewer_bins_they_have() -> None:
     assert 0 < histogram_share(45_000, 14, 2, 4, 5) < 1
 
 
-@pytest.mark.parametrize(("columns", "values"), [(1300, 2), (250, 20)])
+@pytest.mark.parametrize(("columns", "values"), [pytest.param(1300, 2, marks=pytest.mark.slow), (250, 20)])
 def test_as_many_columns_as_there_are_may_be_asked_for(columns: int, values: int) -> None:
     """More cells than a float holds, and fewer rows alike than it tells from none."""
     schema = schema_of(*(values,) * columns, 2)

@@ -13,6 +13,7 @@ from jostle.tables.schema import Neighbours
 from jostle.tasks.ranges.estimate import SparseEstimate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_it_is_the_dense_construction_in_distribution(neighbours: Neighbours) -> None:
     """2,000 runs of both: how often each cell is kept, and its mean, agree within five standard errors; fixed seeds."""
