@@ -245,6 +245,7 @@ class Room:
                 why="what went wrong is kept back, since it could say something of a candidate that lost",
                 fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
             )
+        self._check_process()
         for record in seen:
             self.trace.add(record)
         return answer

@@ -36,7 +36,7 @@ import jostle
 from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.select_privately import TriedClassifiers
-from jostle.privacy import drawing_tables, noise
+from jostle.privacy import drawing_tables, noise, selection
 from jostle.privacy.account import Account
 from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
@@ -368,6 +368,31 @@ def test_forking_in_the_middle_of_an_answer(
     with os.fdopen(reading) as pipe:
         assert pipe.read() == "answered "
     assert db.spent == TENTH
+
+
+def test_forking_between_the_candidates_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No question is asked after the last candidate; the copy would draw for itself whether there are to be more."""
+    db = jostle.protect(table(), epsilon=5, vault=tmp_path / "people.vault")
+    parent, (reading, writing), best_of = os.getpid(), os.pipe(), selection.best_of
+
+    def forking(*asked: Any) -> Any:
+        found = best_of(*asked)
+        children.append(os.fork())  # as a finaliser can
+        return found
+
+    children: list[int] = []
+    monkeypatch.setattr("jostle.privacy.room.best_of", forking)
+    with suppress(ProbeError):
+        db.select(TriedClassifiers([jostle.options.get("Majority")]), 4)
+        os.write(writing, b"answered ")
+    if os.getpid() != parent:
+        os._exit(0)
+    os.close(writing)
+    for child in children:
+        os.waitpid(child, 0)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "answered "
+    assert db.spent == 4
 
 
 # What the samplers keep
