@@ -23,7 +23,6 @@ __all__ = [
     "EventError",
     "ExpressionError",
     "FewRowsWarning",
-    "FoldsWarning",
     "JostleError",
     "Label",
     "NoiseError",
@@ -36,6 +35,7 @@ __all__ = [
     "Span",
     "TableError",
     "TreeError",
+    "UnpaidWarning",
     "VaultError",
     "described",
     "render",
@@ -205,8 +205,8 @@ class FewRowsWarning(UserWarning):
     """Rows times epsilon are too few for what is asked: what comes out will be mostly noise."""
 
 
-class FoldsWarning(UserWarning):
-    """Private rows are cut into folds in a way in which one row that comes or goes moves others to other folds."""
+class UnpaidWarning(UserWarning):
+    """A tool of scikit-learn's may say more of private rows than is charged: by its folds, or by figures of its own."""
 
 
 class ProbeError(JostleError, RuntimeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,19 +15,20 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from jostle.choice.makers.shipped import SHIPPED
-from jostle.errors import OptionError, shown
+from jostle.errors import FewRowsWarning, OptionError, TableError, UnpaidWarning, shown
 from jostle.options.base import Option
 from jostle.options.evaluation.pri_roc import PriROC
+from jostle.options.evaluation.scorers import has_threshold
 from jostle.options.models.rules import hits_of
 from jostle.options.registry import get
-from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.sklearn.callers import SCORING, SHUFFLING, VALIDATION, calling, refuse, refuse_fitting, warn_of_folds
 from jostle.sklearn.labels import Labels, kind_of, labels_of
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
+from jostle.tables.frames import index_names
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tables.unlabeled import label_codes
@@ -40,7 +41,7 @@ SCORE_SHARE = Fraction(1, 4)
 """What a score costs, of what a fit costs, where nobody says."""
 ScoredBy = Literal["accuracy", "auc"]
 AUTO = "classification"
-Columns = Literal["declared", "given"]
+"""The maker that came with Jostle; with "-auc" behind it, the one that does well by the area under the curve."""
 
 
 class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # scikit-learn has no types
@@ -48,20 +49,27 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
     A fit costs *epsilon*, a score *score_epsilon* (a quarter of that, if not given), from the budget in *vault*, a
     file; without one, from the budget that this process keeps for tables with columns of these names, so that parts of
-    a table pay from one budget. Where nothing was promised before, *promise* is, or else *epsilon*, enough for one fit.
-    Of a dataframe all attributes are read that the schema declares or, with *columns* "given", those of them that it
-    has: what a `PrivateFeatureSelector` before it in a pipeline left.
+    a table pay from one budget. Where nothing was promised before, *promise* is, and without one it is refused.
+    Of a dataframe those attributes are read that it has, of all that the schema declares.
     With *public*, anybody may see the rows: nothing is charged, noise comes from *random_state*, and scores are exact.
 
+    *What scikit-learn computes itself.* Whoever holds rows and labels and has scikit-learn compute of them
+    (`scoring="roc_auc"` or any other by name, a `Display.from_estimator`, `cross_val_predict`, the `score` of voting,
+    stacking, calibration, tuned thresholds) gets exact figures of private labels, which nobody paid for. `score` buys
+    its figure, as do `cross_val_score` and `GridSearchCV` where `scoring` is left out: accuracy, or *scored_by* "auc".
+    What draws rows several times or shuffles them (bagging, permutations) multiplies what a fit or a score says of one.
+
+    None of this is refused: a prediction is the model's, which was paid for, and what becomes of it is not seen from
+    here. Whoever holds the rows is warned where copies are asked for predictions and never for their score.
+
     Args:
-        option: an Option for labels or its name; "auto" is the maker that came with Jostle.
+        option: an Option for labels or its name; "auto" is the maker that came with Jostle for what it is *scored_by*.
         epsilon: what a fit costs.
         schema: the public facts about the rows, or a TOML file of them.
         vault: a file that remembers what is spent.
-        promise: the budget, where nothing was promised before.
+        promise: the budget for all that is asked of these rows, by this and by others; needed where there is none yet.
         score_epsilon: what a score costs.
         scored_by: "accuracy" or "auc".
-        columns: "declared", or "given" for those that the frame has.
         public: whether anybody may see the rows.
         random_state: an integer or a generator that noise comes from, for public rows.
 
@@ -89,7 +97,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         promise: Amount | None = None,
         score_epsilon: Amount | None = None,
         scored_by: ScoredBy = "accuracy",
-        columns: Columns = "declared",
         public: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -100,7 +107,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         self.promise = promise
         self.score_epsilon = score_epsilon
         self.scored_by = scored_by
-        self.columns = columns
         self.public = public
         self.random_state = random_state
 
@@ -112,20 +118,21 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             y: a label for each.
 
         Raises:
-            PrivateDataError: a scorer or a validation of scikit-learn asks, whose figures would have no noise.
-            BudgetError: less is left than a fit costs.
+            BudgetError: nothing was promised, or less is left than a fit costs.
             OptionError: settings do not fit together.
             SchemaError: there is no schema, or none that fits.
             TableError: the rows cannot be read by the schema.
         """
-        option, epsilon = self._option(), epsilon_amount(self.epsilon)
         if self.schema is not None:  # what a score would be refused for is refused before a fit is paid for
             self._of_curve(len(self._declared().classes))
         self._score_epsilon()
-        self._in_parts = calling(VALIDATION) is not None
+        option, epsilon = self._option(), epsilon_amount(self.epsilon)
         db, labels = self._probe(X, y, epsilon)
         self.model_ = option(db, epsilon=epsilon)
         self.classes_, self._codes = labels.classes, labels.codes
+        if self._copies is not None and self._cut is not None and not self._anybodys:
+            self._other_unscored = not self._copies.scored
+            self._copies.scored = False
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -145,18 +152,23 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         """The chance of each of `classes_` for each row.
 
         What the model says of a row was paid for, whosever row it is. What is made of predictions together with rows
-        or labels that are private is as private as these; so scikit-learn's scorers are refused.
+        or labels that are private is as private as these.
 
         Args:
             X: rows of attributes: a dataframe or an array.
 
         Raises:
-            PrivateDataError: one of scikit-learn's scorers asks.
             TableError: the rows have other columns than those it was fitted on.
         """
         check_is_fitted(self)
-        if not self._anybodys:
-            refuse(*SCORING, *((VALIDATION,) if self._in_parts else ()))
+        if self._other_unscored and not self._anybodys:
+            warnings.warn(
+                "scikit-learn asks copies of this classifier for predictions, and not for their score: what it makes "
+                "of these and private labels has no noise, and nobody paid for it. Leave scoring out, and score is "
+                'asked, which is private and charged; with scored_by="auc" it is the area under the ROC curve',
+                UnpaidWarning,
+                stacklevel=2,
+            )
         inferred = self.schema is None
         columns = self._validated(X) if inferred else feature_columns(X, self.model_.schema.attributes)
         chances: NDArray[np.float64] = self.model_.predict_proba(columns)[:, self._codes]
@@ -167,14 +179,14 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
 
         That is the share of rows predicted right or, *scored_by* "auc", the area under the ROC curve of two classes.
         For the share, one question counts the rows that are predicted right and those that are not, of which a row
-        changes one by 1; not-a-number where noise leaves none of either.
+        changes one by 1. Where noise leaves none of either, it is that of a guess among the classes, with a warning
+        (`jostle.errors.FewRowsWarning`). A model that gives all rows one chance has an area of one half, for nothing.
 
         Args:
             X: rows of attributes: a dataframe or an array.
             y: a label for each.
 
         Raises:
-            PrivateDataError: scikit-learn asks with rows that it shuffled.
             BudgetError: less is left than a score costs.
             TableError: the rows cannot be read by the schema.
         """
@@ -182,25 +194,39 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         of_curve, epsilon = self._of_curve(len(self.classes_)), self._score_epsilon()
         if self._anybodys:
             if self.schema is not None:  # what was opened as private is refused
-                rehearse(Table.from_features(X, y, self._schema_of(X)))
+                rehearse(Table.from_features(X, y, _narrowed(self._declared(), self.model_.schema.attributes)))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             right = self.predict(X) == np.asarray(y)
             return float(np.mean(right)) if np.size(right) else float("nan")
+        if self._copies is not None:
+            self._copies.scored = True
+        if of_curve and not has_threshold(self.model_):
+            return 0.5
         kernel = None if of_curve else hits_of(self.model_, misses=True)
-        refuse(*SHUFFLING)
-        db = self._opened(X, y, self._schema_of(X))
+        db = self._opened(X, y, _narrowed(self._declared(), self.model_.schema.attributes))
         if kernel is None:
             return float(PriROC()(db, self.model_, epsilon=epsilon).auc)
         right, wrong = (max(0, int(each)) for each in db.measure(kernel, epsilon, site="PrivateClassifier.score"))
-        return right / (right + wrong) if right + wrong else math.nan
+        if right + wrong:
+            return right / (right + wrong)
+        warnings.warn(
+            f"noise leaves no row of those that were scored at epsilon {show_amount(epsilon)}: the score is that of a "
+            "guess. Score more rows, or give it more: score_epsilon",
+            FewRowsWarning,
+            stacklevel=2,
+        )
+        return 1 / len(self.classes_)
+
+    _other_unscored = False
+    """Of a copy, whether the one that was fitted before it was never scored."""
 
     # What is asked for
 
     def _option(self) -> Option[Model]:
         given: object = self.option
         if isinstance(given, str):
-            name = AUTO if given == "auto" else given
+            name = AUTO + "-auc" * (self.scored_by == "auc") if given == "auto" else given
             given = shipped_choice(name) if name in SHIPPED else get(name)
         if not isinstance(given, Option) or given.task is not CLASSIFICATION:
             said = given.name if isinstance(given, Option) else type(given).__name__
@@ -228,26 +254,39 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         return epsilon_amount(given, "score_epsilon")
 
     def _schema_of(self, X: Any) -> Schema:
-        """The schema that was given, or what it says of the columns that X has, where these are asked for."""
-        if self.columns not in get_args(Columns):
-            raise OptionError(f"columns is {shown(self.columns)}", fix='columns="declared" or "given"')
+        """What the schema that was given says of the columns that X has.
+
+        A frame with fewer is what a selector left. One that lacks a column and has another in its place has it under
+        another name, and is refused where columns are looked for.
+        """
         schema = self._declared()
-        names = feature_names(X)
-        if self.columns == "declared" or names is None:
-            return schema
-        kept = {name: column for name, column in schema.columns if name == schema.label or name in names}
-        return evolve(schema, columns=kept, features=None)
+        names = feature_names(X) or schema.attributes
+        absent = [name for name in schema.attributes if name not in names]
+        others = {*names} - {*schema.names} | {*absent} & {*index_names(X)}
+        renamed = [name for name in absent if any(str(other).endswith(f"__{name}") for other in others)]
+        if renamed:
+            raise TableError(
+                f"X has no column {shown(renamed[0])}",
+                why="a ColumnTransformer puts its parts' names before those of columns",
+                fix="ColumnTransformer(..., verbose_feature_names_out=False)",
+            )
+        here = tuple(name for name in schema.attributes if name in names)
+        return schema if others or not here else _narrowed(schema, here)
 
     def _probe(self, X: Any, y: Any, epsilon: Fraction) -> tuple[Probe, Labels]:
         """A probe on the rows, and the classes: those declared or, without a schema, those that public rows have."""
         if self._anybodys and self.schema is None:
             rows = self._inferred(X, y, epsilon)
             return rows.db, Labels(rows.classes, label_codes({rows.label: rows.classes}, rows.db.schema))
-        if not self._anybodys:
-            refuse_fitting()
         schema = self._schema_of(X)
-        if not self._anybodys:
-            warn_of_folds(schema.neighbours)
         found = self._opened(X, y, schema), labels_of(schema, kind_of(y))
         self._known_by(schema.attributes, X)
         return found
+
+
+def _narrowed(schema: Schema, attributes: tuple[str, ...]) -> Schema:
+    """What a schema says of some of its attributes and of the label."""
+    if attributes == schema.attributes:
+        return schema
+    kept = {name: column for name, column in schema.columns if name == schema.label or name in attributes}
+    return evolve(schema, columns=kept, features=None)

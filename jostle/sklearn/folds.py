@@ -7,6 +7,7 @@ charged bounds what it says of the rows it was given, and not what a cross-valid
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +19,10 @@ from sklearn.utils.validation import _num_samples
 from jostle.errors import TableError, described, shown
 from jostle.privacy.noise import Noise
 
-__all__ = ["PrivateFolds"]
+__all__ = ["CUT", "PrivateFolds"]
 
+CUT = threading.Event()
+"""Set once `PrivateFolds` has cut rows in this process."""
 Places = NDArray[np.int64]
 
 
@@ -63,6 +66,7 @@ class PrivateFolds:
             count = _num_samples(X)
         except TypeError:
             raise TableError(f"{described(X)} has no rows", fix="give a dataframe, or an array of rows") from None
+        CUT.set()
         drawn = Noise().below(self.n_splits, count)
         for fold in range(self.n_splits):
             yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)

@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from attrs import frozen
+from attrs import define, frozen
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError
+from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError, UnpaidWarning
 from jostle.given import given_flag
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.opening import account_of_parts, recognise, rehearse
 from jostle.privacy.probe import Probe
+from jostle.sklearn.folds import CUT
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
-__all__ = ["InferredRows", "PrivateRows"]
+__all__ = ["FOLDS", "InferredRows", "PrivateRows"]
 
 LABEL = "y"
 """What labels are called where no schema says."""
 SEEDS = 2**31
+FOLDS = 5
+"""As many as `cross_val_score` and `PrivateFolds` have where nobody says."""
 HERE = secrets.token_hex(8)
 """Tells this process from others, of the same number at another time included."""
+
+
+@define(eq=False)
+class Copies:
+    """What was asked of the copies that scikit-learn made of an estimator, which share this."""
+
+    scored: bool = True
+    """Whether the copy that was fitted last was scored by the estimator's own score; True where none was fitted."""
 
 
 @frozen(eq=False)
@@ -45,7 +57,11 @@ class InferredRows:
 
 
 class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An estimator that is fitted to private rows, within one budget; its parameters are these and its own."""
+    """An estimator that is fitted to private rows, within one budget; its parameters are these and its own.
+
+    The tools of scikit-learn fit copies, which `clone` makes. Who calls is not looked at, and nothing is refused for
+    it; two warnings for whoever holds the rows go by what was asked of the copies.
+    """
 
     epsilon: Amount
     schema: Schema | str | Path | None
@@ -53,6 +69,10 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     promise: Amount | None
     public: bool
     random_state: Any
+    _copies: Copies | None = None
+    """What was asked of copies of this; None where there are none."""
+    _cut: bool | None = None
+    """Of a copy, whether `PrivateFolds` had cut rows when it was made; None of what is no copy."""
 
     def account(self) -> Account | None:
         """The promise for private rows, what is spent and left; None where nothing was promised yet."""
@@ -104,14 +124,50 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             )
         known = account_of_parts(self.vault, schema)
         promise = None if self.promise is None else epsilon_amount(self.promise, "promise")
+        at_first = known.promise if promise is None and known is not None else promise
+        if at_first is None:
+            raise self._unpromised()
         if known is not None and promise is not None and promise != known.promise:
             raise BudgetError(
                 f"promise is {show_amount(promise)}, but epsilon {show_amount(known.promise)} was promised",
                 why="it is fixed before the first question, and is for all of them",
                 fix="leave promise out, for what is left; one in a vault is raised by `jostle vault raise`",
             )
+        if self._cut is False:
+            warnings.warn(
+                "scikit-learn fits copies of this estimator, and no PrivateFolds cut their rows: with a number for cv, "
+                "one row that comes or goes moves others to other folds, and what is charged bounds what each fit says "
+                "of the rows that it was given, not what all of them say of the table. cv=PrivateFolds(5) moves none",
+                UnpaidWarning,
+                stacklevel=4,
+            )
         found = recognise(Table.from_features(X, y, schema))
-        return found.open_part(at_first=promise or self.epsilon, vault=self.vault)
+        return found.open_part(at_first=at_first, vault=self.vault)
+
+    def _unpromised(self) -> BudgetError:
+        """A refusal to ask where nothing was promised, which says what there is to be promised."""
+        fit, score = epsilon_amount(self.epsilon), self._score_epsilon()
+        title, why = (
+            "nothing was promised for these rows",
+            "what all questions may cost is fixed before the first one: ",
+        )
+        if not score:
+            return BudgetError(
+                title,
+                why=f"{why}a fit costs {show_amount(fit)} here, and what comes after it in a pipeline costs more",
+                fix="promise=1, or whatever all fits and scores of all folds and candidates add up to",
+            )
+        folds = show_amount(FOLDS * (fit + score))
+        return BudgetError(
+            title,
+            why=f"{why}a fit costs {show_amount(fit)}, a score {show_amount(score)}, {FOLDS} folds {folds}, and a "
+            "search as much for each candidate and one fit more",
+            fix=f'promise="{show_amount(fit)}" for one fit, promise="{folds}" for cv=PrivateFolds({FOLDS})',
+        )
+
+    def _score_epsilon(self) -> Fraction:
+        """What a score costs; nothing where there is none."""
+        return Fraction(0)
 
     def _inferred(self, X: Any, y: Any, epsilon: Fraction) -> InferredRows:
         """Rows that anybody may see, with a schema read off them."""
@@ -143,6 +199,8 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def __sklearn_clone__(self) -> Self:
         clone: Self = super().__sklearn_clone__()
         clone.__dict__.update({name: made for name, made in self.__dict__.items() if name == "_made_in"})
+        self._copies = clone._copies = self._copies or Copies()
+        clone._cut = CUT.is_set()  # said here, since it may be fitted in another process
         return clone
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,6 @@ from jostle.options.base import Option
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
-from jostle.sklearn.callers import refuse_fitting
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
@@ -41,7 +40,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         epsilon: what a fit costs.
         schema: the public facts about the rows, or a TOML file of them.
         vault: a file that remembers what is spent.
-        promise: the budget, where nothing was promised before.
+        promise: the budget for all that is asked of these rows, by this and by others; needed where there is none yet.
         public: whether anybody may see the rows.
         random_state: an integer or a generator that noise comes from, for public rows.
 
@@ -52,7 +51,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
     >>> from jostle import Categorical, Schema
     >>> columns = {name: Categorical([0, 1]) for name in ("wet", "old", "ill")}
     >>> X = np.column_stack([np.arange(1000) % 2, np.arange(1000) % 3 % 2])
-    >>> selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=1, schema=Schema(columns, label="ill"))
+    >>> selector = PrivateFeatureSelector("Peeling(top=1)", 1, Schema(columns, label="ill"), promise=1)
     >>> selector.fit(X, X[:, 0]).get_support()
     array([ True, False])
     """
@@ -84,8 +83,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
             y: a label for each.
 
         Raises:
-            PrivateDataError: a scorer or a validation of scikit-learn asks, whose figures would have no noise.
-            BudgetError: less is left than a fit costs.
+            BudgetError: nothing was promised, or less is left than a fit costs.
             OptionError: settings do not fit together.
             TableError: the rows cannot be read by the schema.
         """
@@ -126,19 +124,17 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         return array[:, np.flatnonzero(support)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns kept; words as the schema calls them.
+        """Names of the columns kept, as the schema calls them.
 
         Args:
             input_features: names of all columns, where they had none.
         """
         check_is_fitted(self)
         schema = self.selected_.schema
-        names: NDArray[np.object_] = (
-            super().get_feature_names_out(input_features)
-            if schema.features is None
-            else np.array(_names(schema), dtype=object)[self.get_support()]
-        )
-        return names
+        if schema.features is None and (self.schema is None or input_features is not None):
+            names: NDArray[np.object_] = super().get_feature_names_out(input_features)
+            return names
+        return np.array(_names(schema), dtype=object)[self.get_support()]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -162,8 +158,6 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
                     "all rows are of one class", why="nothing tells it", fix="rows of two classes or more"
                 )
             return db
-        if not self._anybodys:
-            refuse_fitting()
         schema = self._declared()
         db = self._opened(X, y, schema)
         self._known_by(_names(schema), X)

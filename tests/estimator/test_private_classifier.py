@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,20 +17,10 @@ from attrs import evolve
 from numpy.typing import NDArray
 from processes import ran
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.inspection import permutation_importance
-from sklearn.metrics import RocCurveDisplay, accuracy_score, get_scorer, make_scorer, roc_auc_score
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    ShuffleSplit,
-    cross_val_predict,
-    cross_val_score,
-    cross_validate,
-    permutation_test_score,
-)
+from sklearn.metrics import RocCurveDisplay, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -39,22 +30,26 @@ from jostle import Categorical, Numeric, Schema, Table, options, protect, rehear
 from jostle.errors import (
     AmountError,
     BudgetError,
-    FoldsWarning,
+    FewRowsWarning,
     OptionError,
     PrivateDataError,
     ProbeError,
     SchemaError,
     TableError,
+    UnpaidWarning,
 )
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
-from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds, private_rows
+from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds, folds, private_rows
 
 ROWS = 600
 SCHEMA = Schema(
     {"age": Numeric(0, 100, bins=8), "smokes": Categorical(["no", "yes"]), "ill": Categorical(["no", "yes", "dead"])},
     label="ill",
 )
+
+TWO = evolve(SCHEMA, columns={**dict(SCHEMA.columns), "ill": Categorical(["no", "yes"])})
+"""Two classes: a curve tells one from the other."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +104,7 @@ def test_scikit_learns_checks_of_estimators(estimator: Any, check: Any) -> None:
 )
 def test_labels_come_back_in_the_type_they_came_in(values: tuple[object, ...], labels: Any) -> None:
     X, _ = numbers()
-    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(*values)).fit(X, labels)
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(*values), promise=5).fit(X, labels)
 
     given = np.asarray(labels)
     kind = "i" if str(getattr(labels, "dtype", "")) == "Int64" else given.dtype.kind
@@ -163,7 +158,7 @@ def test_one_empty_label_among_numbers_changes_no_type() -> None:
 
 def test_rows_of_a_dataframe_are_read_by_name_and_of_an_array_in_order() -> None:
     X, y = people()
-    clf = PrivateClassifier("PooledTree", epsilon=5, schema=SCHEMA).fit(X, y)
+    clf = PrivateClassifier("PooledTree", epsilon=5, schema=SCHEMA, promise=5).fit(X, y)
     turned = X[["smokes", "age"]].assign(name="no attribute")
 
     assert (clf.predict(turned) == clf.predict(X)).all()
@@ -191,6 +186,24 @@ def test_an_option_by_name_as_a_value_and_what_came_with_jostle() -> None:
             PrivateClassifier(option, schema=SCHEMA).fit(X, y)
 
 
+def test_a_frame_with_fewer_columns_is_read_by_those_it_has() -> None:
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=SCHEMA, promise=20).fit(X[["smokes"]], y)
+    assert clf.feature_names_in_.tolist() == ["smokes"]
+    assert (clf.predict(X) == clf.predict(X[["smokes"]])).all()
+    assert clf.score(X, y) > 0.5
+    account = clf.account()
+    for frame, fix in (
+        (X.rename(columns=str.upper), "capitals and spaces count"),
+        (X.rename(columns={"age": "years"}), "compare the schema"),
+        (X.set_index("age"), "reset_index"),
+        (X.add_prefix("kept__"), "verbose_feature_names_out=False"),
+    ):
+        with pytest.raises(TableError, match=rf"no column 'age'(?s:.*){fix}"):
+            clf.fit(frame, y)
+    assert clf.account() == account
+
+
 # What it refuses
 
 
@@ -209,7 +222,7 @@ def test_a_schema_read_off_the_same_rows_is_refused() -> None:
     X, y = people()
     inferred = Schema.infer_public(X.assign(ill=y), label="ill")
     with pytest.raises(SchemaError, match="the schema was read off this same table"):
-        PrivateClassifier(schema=inferred).fit(X, y)
+        PrivateClassifier(schema=inferred, promise=1).fit(X, y)
 
 
 def test_a_seed_is_for_public_rows() -> None:
@@ -226,7 +239,7 @@ def test_a_seed_is_for_public_rows() -> None:
 
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
-    clf = PrivateClassifier("Majority", schema=SCHEMA).fit(X, y)
+    clf = PrivateClassifier("Majority", schema=SCHEMA, promise=1).fit(X, y)
     with pytest.raises(ProbeError, match="opened as private"):
         PrivateClassifier("Majority", schema=SCHEMA, public=True).fit(X, y)
     with pytest.raises(ProbeError, match="opened as private"):
@@ -242,79 +255,54 @@ def test_before_a_fit_there_is_nothing_to_ask() -> None:
             getattr(clf, name)(*given)
 
 
-def test_what_scikit_learn_would_compute_of_private_rows_is_refused(tmp_path: Path) -> None:
-    X, y = people()
-    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
-    folds = PrivateFolds(3)
-    computed: tuple[Callable[[], Any], ...] = (
-        lambda: cross_val_score(clf, X, y, cv=folds, scoring="accuracy", error_score="raise"),
-        lambda: cross_val_score(make_pipeline(clf), X, y, cv=folds, scoring="roc_auc_ovr", error_score="raise"),
-        lambda: GridSearchCV(clf, {"epsilon": [1]}, scoring="accuracy", cv=folds, error_score="raise").fit(X, y),
-        lambda: cross_val_score(clf, X, y, cv=folds, scoring=make_scorer(accuracy_score), error_score="raise"),
-        lambda: cross_validate(clf, X, y, cv=folds, scoring=["accuracy", "f1_macro"], error_score="raise"),
-        lambda: cross_val_predict(clf, X, y, cv=folds),
-        lambda: CalibratedClassifierCV(clf).fit(X, y),
-        lambda: BaggingClassifier(clf).fit(X, y),
-    )
-    for compute in computed:
-        with pytest.raises(PrivateDataError, match="made for private rows"):
-            compute()
-    assert clf.account() is None  # nothing was paid for what is refused
-    scorer = get_scorer("accuracy")
-    with pytest.raises(PrivateDataError, match="made for private rows"):
-        scorer(clf.fit(X, y), X, y)
-
-    def private(fitted: PrivateClassifier, rows: Any, labels: Any) -> float:
-        return fitted.score(rows, labels)
-
-    assert cross_val_score(clf, X, y, cv=folds, scoring=private, error_score="raise").shape == (3,)
-
-
-def test_rows_that_scikit_learn_shuffled_are_refused_before_they_are_paid_for(tmp_path: Path) -> None:
-    X, y = people()
-    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
-    with pytest.raises(PrivateDataError, match="made for private rows"):
-        permutation_test_score(clf, X, y, cv=PrivateFolds(3))
-    assert clf.account() is None
-    fitted = clf.fit(X, y).account()
-    with pytest.raises(PrivateDataError, match="made for private rows"):
-        permutation_importance(clf, X, y)
-    assert clf.account() == fitted
-
-
 @pytest.mark.parametrize(
-    ("cv", "neighbours", "warned"),
+    "ask",
     [
-        (3, "add_remove", "StratifiedKFold moves other rows"),
-        (3, "replace_one", "StratifiedKFold moves other rows"),
-        (KFold(3), "add_remove", "KFold moves other rows"),
-        (ShuffleSplit(3, random_state=1), "add_remove", "ShuffleSplit moves other rows"),
-        (KFold(3), "replace_one", None),
-        (PrivateFolds(3), "add_remove", None),
-        ([(np.arange(300), np.arange(300, 600))], "add_remove", None),
+        lambda clf, X, y: cross_val_score(clf, X, y, cv=PrivateFolds(3), scoring="roc_auc"),
+        lambda clf, X, y: cross_val_score(make_pipeline(clf), X, y, cv=PrivateFolds(3), scoring="accuracy"),
+        lambda clf, X, y: GridSearchCV(clf, {"epsilon": [1]}, scoring="accuracy", cv=PrivateFolds(3)).fit(X, y),
+        lambda clf, X, y: cross_val_predict(clf, X, y, cv=PrivateFolds(3)),
+        lambda clf, X, y: CalibratedClassifierCV(clf, cv=PrivateFolds(3)).fit(X, y),
     ],
 )
-def test_folds_that_one_row_moves_others_between_are_warned_of(cv: Any, neighbours: Any, warned: str | None) -> None:
+def test_figures_that_nobody_paid_for_are_warned_of(ask: Callable[..., Any], tmp_path: Path) -> None:
     X, y = people()
-    schema = evolve(SCHEMA, neighbours=neighbours)
-    clf = PrivateClassifier("NaiveBayes", 1, schema, promise=50)
-    runs: tuple[Callable[[], Any], ...] = (
-        lambda: cross_val_score(clf, X, y, cv=cv, error_score="raise"),
-        lambda: GridSearchCV(make_pipeline(clf), {}, cv=cv, error_score="raise").fit(X, y),
-    )
-    for run in runs:
-        if warned is None:
-            run()
-        else:
-            with pytest.warns(FoldsWarning, match=warned):
-                run()
-    cross_val_score(PrivateClassifier("NaiveBayes", 1, SCHEMA, public=True), *people(300, seed=1), cv=3)
+    clf = PrivateClassifier("NaiveBayes", 1, TWO, tmp_path / "v", promise=50)
+    with pytest.warns(UnpaidWarning, match=r"no noise, and nobody paid for it\. Leave scoring out"):
+        ask(clf, X, y)
+
+
+def test_where_scores_are_bought_nothing_is_warned_of(tmp_path: Path) -> None:
+    """Not even of what a search predicts in the end, of new rows, after another that was warned of."""
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=90)
+    with pytest.warns(UnpaidWarning):
+        cross_val_score(clf, X, y, cv=PrivateFolds(2), scoring="accuracy")
+    clf.fit(X, y).predict(X)
+    assert cross_val_score(clf, X, y, cv=PrivateFolds(2), error_score="raise").shape == (2,)
+    search = GridSearchCV(make_pipeline(clf), {}, cv=PrivateFolds(2), error_score="raise").fit(X, y)
+    assert search.predict(X).shape == (ROWS,)
+
+
+@pytest.mark.parametrize("run", [cross_val_score, lambda clf, X, y, cv: GridSearchCV(clf, {}, cv=cv).fit(X, y)])
+def test_folds_that_one_row_moves_others_between_are_warned_of(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(private_rows, "CUT", threading.Event())
+    monkeypatch.setattr(folds, "CUT", private_rows.CUT)
+    X, y = people()
+    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
+    with pytest.warns(UnpaidWarning, match=r"moves others to other folds(?s:.*)cv=PrivateFolds\(5\) moves none"):
+        run(clf, X, y, cv=3)
+    run(PrivateClassifier("NaiveBayes", 1, SCHEMA, public=True), *people(300, seed=1), cv=3)
+    clf.fit(X, y)
+    run(clf, X, y, cv=PrivateFolds(2))
 
 
 def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
     """What is fitted on private rows may be looked at on public ones, by whoever says which these are."""
     X, y = numbers()
-    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1)).fit(X, y)
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1), promise=5).fit(X, y)
     shown, labels = np.array([[0], [1]] * 20), np.array([0, 1] * 20)
 
     assert roc_auc_score(labels, clf.predict_proba(shown)[:, 1]) == 1
@@ -325,7 +313,7 @@ def test_of_public_rows_scikit_learn_computes_what_it_likes() -> None:
 def test_a_curve_is_drawn() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     X, y = numbers()
-    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1)).fit(X, y)
+    clf = PrivateClassifier("NaiveBayes", epsilon=5, schema=of_numbers(0, 1), promise=5).fit(X, y)
     assert RocCurveDisplay.from_estimator(clf, X, y).roc_auc == 1
 
 
@@ -385,11 +373,22 @@ def test_the_parts_of_a_table_share_one_budget_without_a_vault() -> None:
         PrivateClassifier(schema=SCHEMA, promise=3).fit(X, y)
 
 
-def test_without_a_promise_there_is_budget_for_one_fit() -> None:
+def test_without_a_promise_what_it_would_take_is_said_and_nothing_is_charged(tmp_path: Path) -> None:
     X, y = people()
-    clf = PrivateClassifier("Majority", 0.3, SCHEMA).fit(X, y)
-    with pytest.raises(BudgetError, match="0 is left"):
-        clf.score(X, y)
+    vault = tmp_path / "v"
+    for clf in (PrivateClassifier("Majority", "0.3", SCHEMA), PrivateClassifier("Majority", "0.3", SCHEMA, vault)):
+        with pytest.raises(BudgetError, match="nothing was promised") as refusal:
+            clf.fit(X, y)
+        assert "a fit costs 0.3, a score 0.075, 5 folds 1.875" in str(refusal.value)
+        with pytest.raises(ValueError, match=r'fix: promise="0\.3" for one fit, promise="1\.875" for cv=PrivateF'):
+            cross_val_score(clf, X, y, cv=PrivateFolds(5))
+        assert clf.account() is None
+        assert not vault.exists()
+    clf = clf.set_params(promise="1.875")
+    assert np.isfinite(cross_val_score(clf, X, y, cv=PrivateFolds(5), error_score="raise")).all()
+    account = clf.account()
+    assert account is not None
+    assert account.left == 0
 
 
 def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None:
@@ -408,11 +407,11 @@ def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refuse
     X, y = numbers()
     for name in ("left", "right"):
         schema = Schema({name: Categorical([0, 1]), f"{name} label": Categorical([0, 1])}, label=f"{name} label")
-        PrivateClassifier("Majority", schema=schema).fit(X, y)
+        PrivateClassifier("Majority", schema=schema, promise=1).fit(X, y)
     both = Schema({"left": Categorical([0, 1]), "right": Categorical([0, 1]), "y": Categorical([0, 1])}, label="y")
     with pytest.raises(BudgetError, match="several budgets"):
         PrivateClassifier("Majority", schema=both).fit(np.hstack([X, X]), y)
-    PrivateClassifier("Majority", schema=both, vault=tmp_path / "v").fit(np.hstack([X, X]), y)
+    PrivateClassifier("Majority", schema=both, vault=tmp_path / "v", promise=1).fit(np.hstack([X, X]), y)
 
 
 def test_a_score_is_noisy_and_what_it_says_is_what_its_noise_allows(tmp_path: Path) -> None:
@@ -444,6 +443,38 @@ def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None
     assert (public.score(rows, y[:500]), public.score(rows, 1 - y[:500])) == (1, 0)
     with pytest.raises(OptionError, match="scored_by is 'f1'"):
         public.set_params(scored_by="f1").score(rows, y[:500])
+
+
+def test_what_is_to_score_well_by_the_area_is_chosen_for_it(tmp_path: Path) -> None:
+    for seed, (scored_by, name) in enumerate({"accuracy": "classification", "auc": "classification-auc"}.items()):
+        X, y = people(seed=seed)
+        vault = tmp_path / name
+        clf = PrivateClassifier(epsilon=1, schema=TWO, vault=vault, promise=2, scored_by=scored_by).fit(X, y)  # type: ignore[arg-type]
+        assert clf.score(X, y) > 0.5
+        assert FileVault(vault).reservations()[0].site == name
+
+
+@pytest.mark.parametrize(("option", "area"), [("Majority", 0.5), ("Mohammed(depth=1)", 1)])
+def test_a_model_of_few_scores_has_an_area_too(option: str, area: float, tmp_path: Path) -> None:
+    """Of one score, which is known from the model: nothing is asked of rows. Of two, there is a curve of one corner."""
+    X, y = numbers()
+    clf = PrivateClassifier(option, 5, of_numbers(0, 1), tmp_path / "v", promise=20, scored_by="auc").fit(X, y)
+    assert clf.score(X, y) == pytest.approx(area, abs=0.1)
+    account = clf.account()
+    assert account is not None
+    assert account.spent == 5 + (Fraction(5, 4) if area == 1 else 0)
+
+
+def test_a_score_of_which_noise_leaves_nothing_is_that_of_a_guess(tmp_path: Path) -> None:
+    """A number all the same, so that what else a cross-validation paid for is not lost in its mean."""
+    X, y = people()
+    clf = PrivateClassifier("Majority", 1, SCHEMA, tmp_path / "v", promise=9, score_epsilon="1e-6").fit(X, y)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        scores = [clf.score(X, y) for _ in range(40)]
+    assert np.isfinite(scores).all()
+    guesses = [each for each in said if each.category is FewRowsWarning]
+    assert len(guesses) == scores.count(1 / 3) > 0
 
 
 @pytest.mark.parametrize("said", ["no", "False", None, 0, 1, []])
@@ -482,7 +513,7 @@ def test_what_a_score_is_refused_for_is_refused_before_a_fit_is_paid_for(
 def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     X, y = people()
     clf = PrivateClassifier("Majority", schema=SCHEMA, promise=9)
-    with_file = PrivateClassifier("Majority", schema=SCHEMA, vault=tmp_path / "v")
+    with_file = PrivateClassifier("Majority", schema=SCHEMA, vault=tmp_path / "v", promise=9)
     sent = pickle.dumps([clf, clf.fit(X, y), with_file])
     monkeypatch.setattr(private_rows, "HERE", "elsewhere")
     new, fitted, named = pickle.loads(sent)
@@ -497,7 +528,7 @@ def test_a_copy_in_another_process_is_no_second_budget(monkeypatch: pytest.Monke
 def test_a_pickle_holds_no_row() -> None:
     X, y = people()
     X.loc[0, "smokes"] = "an unmistakable cell"
-    clf = PrivateClassifier("PooledTree", schema=SCHEMA).fit(X, y)
+    clf = PrivateClassifier("PooledTree", schema=SCHEMA, promise=1).fit(X, y)
     assert b"unmistakable" not in pickle.dumps(clf)
     assert not [value for value in vars(clf).values() if isinstance(value, pd.DataFrame | Table)]
 

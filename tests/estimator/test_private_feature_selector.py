@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -59,7 +58,7 @@ def test_scikit_learns_checks_of_estimators(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("option", ["Peeling(top=1)", "ScorePerturbation(top=1)"])
 def test_the_column_that_says_the_label_is_kept(option: str) -> None:
     X, y = people()
-    selector = PrivateFeatureSelector(option, epsilon=20, schema=SCHEMA).fit(X, y)
+    selector = PrivateFeatureSelector(option, epsilon=20, schema=SCHEMA, promise=20).fit(X, y)
 
     assert selector.get_support().tolist() == [False, True, False]
     assert selector.get_feature_names_out().tolist() == ["smokes"]
@@ -78,7 +77,7 @@ def test_selecting_and_training_are_paid_from_one_promise(tmp_path: Path) -> Non
     vault = tmp_path / "people.vault"
     pipeline = make_pipeline(
         PrivateFeatureSelector("Peeling(top=1)", 2, SCHEMA, vault, promise=20),
-        PrivateClassifier("NaiveBayes", 1, SCHEMA, vault, columns="given"),
+        PrivateClassifier("NaiveBayes", 1, SCHEMA, vault),
     )
     scores = cross_val_score(pipeline, X, y, cv=PrivateFolds(3), error_score="raise")
 
@@ -92,7 +91,7 @@ def test_selecting_and_training_are_paid_from_one_promise(tmp_path: Path) -> Non
 def test_without_a_vault_both_share_the_budget_of_the_label() -> None:
     X, y = people()
     selector = PrivateFeatureSelector("Peeling(top=1)", 1, SCHEMA, promise="1.5").fit(X, y)
-    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, columns="given")
+    clf = PrivateClassifier("NaiveBayes", 1, SCHEMA)
     with pytest.raises(BudgetError, match=r"0\.5 is left"):
         clf.fit(selector.transform(X), y)
 
@@ -100,7 +99,7 @@ def test_without_a_vault_both_share_the_budget_of_the_label() -> None:
 def test_a_search_over_selectors_is_charged_for_every_candidate(tmp_path: Path) -> None:
     X, y = people()
     selector = PrivateFeatureSelector("Peeling", "1/2", SCHEMA, tmp_path / "v", promise=20)
-    pipeline = make_pipeline(selector, PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", columns="given"))
+    pipeline = make_pipeline(selector, PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v"))
     grid = {"privatefeatureselector__option": ["Peeling(top=1)", "ScorePerturbation(top=1)"]}
     GridSearchCV(pipeline, grid, cv=PrivateFolds(2), error_score="raise").fit(X, y)
     account = selector.account()
@@ -116,7 +115,7 @@ def test_words_of_a_sparse_matrix_are_selected() -> None:
         {"kind": Categorical(["ham", "spam"])}, label="kind", features=SparseFeatures("text", words=list(WORDS))
     )
     X, y = csr_array(has.astype(int)), np.where(spam, "spam", "ham")
-    selector = PrivateFeatureSelector("Peeling(top=1)", 20, schema).fit(X, y)
+    selector = PrivateFeatureSelector("Peeling(top=1)", 20, schema, promise=40).fit(X, y)
 
     assert selector.get_feature_names_out().tolist() == ["text=free"]
     assert (selector.transform(X).toarray() == has[:, :1]).all()
@@ -133,7 +132,8 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
     one = Schema({name: COLUMNS[name] for name in ("smokes", "ill")}, label="ill")
     for given, error, said in (
         (PrivateFeatureSelector(), PrivateDataError, "a schema is missing"),
-        (PrivateFeatureSelector(schema=inferred, vault=vault), SchemaError, "read off this same table"),
+        (PrivateFeatureSelector(schema=inferred, vault=vault, promise=1), SchemaError, "read off this same table"),
+        (PrivateFeatureSelector(schema=SCHEMA, vault=vault), BudgetError, "nothing was promised"),
         (PrivateFeatureSelector("NaiveBayes", schema=SCHEMA, vault=vault), OptionError, "no Option that selects"),
         (PrivateFeatureSelector("Nothing", schema=SCHEMA, vault=vault), OptionError, "there is no Option 'Nothing'"),
         (PrivateFeatureSelector("Peeling(top=0)", schema=SCHEMA, vault=vault), OptionError, "top is 0"),
@@ -142,23 +142,14 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=said):
             given.fit(X, y)
-    with pytest.raises(PrivateDataError, match="bagging draws rows several times"):
-        BaggingClassifier(
-            make_pipeline(
-                PrivateFeatureSelector("Peeling(top=1)", schema=SCHEMA, vault=vault),
-                PrivateClassifier("NaiveBayes", schema=SCHEMA, vault=vault, columns="given"),
-            )
-        ).fit(X, y)
     with pytest.raises(NotFittedError):
         PrivateFeatureSelector(schema=SCHEMA).transform(X)
-    with pytest.raises(OptionError, match="columns is 'all'"):
-        PrivateClassifier(schema=SCHEMA, columns="all").fit(X, y)  # type: ignore[arg-type]  # which is what is tried
     assert all(each.epsilon == 0 for each in FileVault(vault).reservations()) or not vault.exists()
 
 
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
-    PrivateFeatureSelector(schema=SCHEMA).fit(X, y)
+    PrivateFeatureSelector(schema=SCHEMA, promise=1).fit(X, y)
     with pytest.raises(ProbeError, match="opened as private"):
         PrivateFeatureSelector(schema=SCHEMA, public=True).fit(X, y)
 
@@ -166,4 +157,4 @@ def test_what_was_private_is_not_public_afterwards() -> None:
 def test_a_pickle_holds_no_row() -> None:
     X, y = people()
     X.loc[0, "town"] = "an unmistakable cell"
-    assert b"unmistakable" not in pickle.dumps(PrivateFeatureSelector(schema=SCHEMA).fit(X, y))
+    assert b"unmistakable" not in pickle.dumps(PrivateFeatureSelector(schema=SCHEMA, promise=1).fit(X, y))

@@ -19,7 +19,6 @@ def test_the_day_runs_and_every_step_of_it_is_charged(tmp_path: Path) -> None:
         "ε for error 0.35",
         "0.625 of 2 is spent, 1.375 is left",  # five times 0.1 and 0.025
         "1.475 of 2 is spent, 0.525 is left",  # twice three times as much, and the last fit
-        "refused: this classifier was made for private rows",
         "at the end of the day, 1.475 of 2 is spent, 0.525 is left",
     ):
         assert line in done.stdout, done.stdout

@@ -74,7 +74,7 @@ def test_a_selector_and_a_classifier_behind_it(given: Callable[[list[Row]], Part
     def run(rows: list[Row], _: Trace) -> list[Any]:
         cells, labels = given(rows)
         selector = PrivateFeatureSelector("Peeling(top=1)", epsilon=1, schema=schema(), promise=3)
-        classifier = PrivateClassifier("NaiveBayes", epsilon=1, schema=schema(), columns="given")
+        classifier = PrivateClassifier("NaiveBayes", epsilon=1, schema=schema())
         pipe = Pipeline([("select", selector), ("learn", classifier)]).fit(cells, labels)
         return [
             *map(account_and_shown, pipe.named_steps.values()),

@@ -13,12 +13,13 @@ from jostle.options.models.rules import UNIT, rule_of
 from jostle.options.models.trees import TreeModel
 from jostle.tables.columns import Numeric
 from jostle.tables.margins import Margins
+from jostle.tables.routes import Routing
 from jostle.tables.rules import Points
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation.scorer import Scorer
 
-__all__ = ["check_schema", "positive_class", "scorer_of"]
+__all__ = ["check_schema", "has_threshold", "positive_class", "scorer_of"]
 
 Integers = NDArray[np.int64]
 MOST_CUTS = 4095
@@ -90,9 +91,27 @@ def _of_column(schema: Schema, name: str, positive: str) -> Scorer:
     return Scorer(margins, np.array(column.cut_points[1:-1]), f"column {name!r}", positive)
 
 
+def has_threshold(model: Model) -> bool:
+    """Whether a model of two classes gives rows more than one score, so that there is a curve."""
+    return len(_rule_of_class(model, 1)[2]) > 0
+
+
 def _of_model(schema: Schema, model: Model, positive: str) -> Scorer:
     check_schema(schema, model)
     code = schema.classes.index(positive)
+    terms, routing, cuts, unit = _rule_of_class(model, code)
+    if not len(cuts):
+        raise OptionError(
+            "the model gives all rows one score: there is no threshold",
+            why="a curve goes through thresholds between scores",
+            fix="a model that tells rows apart",
+        )
+    margins = Margins(terms, routing, positive=code, cuts=cuts)
+    return Scorer(margins, cuts / unit, model.made_by or "a model", positive)
+
+
+def _rule_of_class(model: Model, code: int) -> tuple[tuple[Points, ...], Routing | None, Integers, int]:
+    """A model's rule for a class, the cuts of its scores, and what one of them is in points."""
     terms, routing = rule_of(model)
     if isinstance(model, TreeModel):
         terms = tuple(evolve(term, table=_alone(term.table, code)) for term in terms)
@@ -103,14 +122,7 @@ def _of_model(schema: Schema, model: Model, positive: str) -> Scorer:
         ends = [_ends(term.table, code) for term in terms]
         low, high = sum(low for low, _ in ends) * leaves, sum(high for _, high in ends) * leaves
         cuts, unit = _even(low, high), UNIT
-    if len(cuts) < 2:
-        raise OptionError(
-            "the model gives rows fewer than three scores: that is one threshold at most",
-            why="a curve goes through several thresholds",
-            fix="a model that tells more rows apart",
-        )
-    margins = Margins(terms, routing, positive=code, cuts=cuts)
-    return Scorer(margins, cuts / unit, model.made_by or "a model", positive)
+    return terms, routing, cuts, unit
 
 
 def check_schema(schema: Schema, model: Model) -> None:
