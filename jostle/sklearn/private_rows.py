@@ -41,8 +41,10 @@ HERE = secrets.token_hex(8)
 
 @define(eq=False)
 class Copies:
-    """What was asked of the copies that scikit-learn made of an estimator, which share this."""
+    """What became of the copies that scikit-learn made of an estimator, which share this."""
 
+    made: int = 0
+    """How many there are."""
     scored: bool = True
     """Whether the copy that was fitted last was scored by the estimator's own score; True where none was fitted."""
 
@@ -70,9 +72,9 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     public: bool
     random_state: Any
     _copies: Copies | None = None
-    """What was asked of copies of this; None where there are none."""
+    """What became of copies of this, and of what it is a copy of; None where there are none."""
     _cut: bool | None = None
-    """Of a copy, whether `PrivateFolds` had cut rows when it was made; None of what is no copy."""
+    """Of a copy, whether `PrivateFolds` had cut rows when it was made, or nobody did; None of what is no copy."""
 
     def account(self) -> Account | None:
         """The promise for private rows, what is spent and left; None where nothing was promised yet."""
@@ -154,8 +156,8 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         if not score:
             return BudgetError(
                 title,
-                why=f"{why}a fit costs {show_amount(fit)} here, and what comes after it in a pipeline costs more",
-                fix="promise=1, or whatever all fits and scores of all folds and candidates add up to",
+                why=f"{why}a fit costs {show_amount(fit)}, and in a pipeline what comes after it costs more",
+                fix=f'promise="{show_amount(fit)}" for one fit; for each fold, as much and what comes after it costs',
             )
         folds = show_amount(FOLDS * (fit + score))
         return BudgetError(
@@ -200,7 +202,9 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
         clone: Self = super().__sklearn_clone__()
         clone.__dict__.update({name: made for name, made in self.__dict__.items() if name == "_made_in"})
         self._copies = clone._copies = self._copies or Copies()
-        clone._cut = CUT.is_set()  # said here, since it may be fitted in another process
+        self._copies.made += 1
+        # Said here, since it may be fitted in another process. One copy is no cross-validation's.
+        clone._cut = CUT.is_set() or self._copies.made < 2
         return clone
 
     def __sklearn_tags__(self) -> Any:

@@ -131,10 +131,13 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         schema = self.selected_.schema
-        if schema.features is None and (self.schema is None or input_features is not None):
-            names: NDArray[np.object_] = super().get_feature_names_out(input_features)
-            return names
-        return np.array(_names(schema), dtype=object)[self.get_support()]
+        declared = schema.features is not None or (self.schema is not None and input_features is None)
+        names: NDArray[np.object_] = (
+            np.array(_names(schema), dtype=object)[self.get_support()]
+            if declared
+            else super().get_feature_names_out(input_features)
+        )
+        return names
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,6 +15,7 @@ import pytest
 from attrs import evolve
 from numpy.typing import NDArray
 from processes import ran
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -285,17 +285,14 @@ def test_where_scores_are_bought_nothing_is_warned_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("run", [cross_val_score, lambda clf, X, y, cv: GridSearchCV(clf, {}, cv=cv).fit(X, y)])
-def test_folds_that_one_row_moves_others_between_are_warned_of(
-    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(private_rows, "CUT", threading.Event())
-    monkeypatch.setattr(folds, "CUT", private_rows.CUT)
+def test_folds_that_one_row_moves_others_between_are_warned_of(run: Callable[..., Any], tmp_path: Path) -> None:
+    folds.CUT.clear()
     X, y = people()
     clf = PrivateClassifier("NaiveBayes", 1, SCHEMA, tmp_path / "v", promise=50)
     with pytest.warns(UnpaidWarning, match=r"moves others to other folds(?s:.*)cv=PrivateFolds\(5\) moves none"):
         run(clf, X, y, cv=3)
     run(PrivateClassifier("NaiveBayes", 1, SCHEMA, public=True), *people(300, seed=1), cv=3)
-    clf.fit(X, y)
+    clone(PrivateClassifier("Majority", 1, SCHEMA)).set_params(vault=tmp_path / "v").fit(X, y)
     run(clf, X, y, cv=PrivateFolds(2))
 
 
