@@ -136,6 +136,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
                 fix="leave promise out, for what is left; one in a vault is raised by `jostle vault raise`",
             )
         if self._cut is False:
+            self._cut = True  # once is enough: its score says no more
             warnings.warn(
                 "scikit-learn fits copies of this estimator, and no PrivateFolds cut their rows: with a number for cv, "
                 "one row that comes or goes moves others to other folds, and what is charged bounds what each fit says "
