@@ -150,10 +150,8 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _unpromised(self) -> BudgetError:
         """A refusal to ask where nothing was promised, which says what there is to be promised."""
         fit, score = epsilon_amount(self.epsilon), self._score_epsilon()
-        title, why = (
-            "nothing was promised for these rows",
-            "what all questions may cost is fixed before the first one: ",
-        )
+        title = "nothing was promised for these rows"
+        why = "what all questions may cost is fixed before the first one: "
         if not score:
             return BudgetError(
                 title,
