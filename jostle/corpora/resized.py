@@ -30,6 +30,11 @@ def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.i
 def drawn(
     counts: NDArray[np.int64] | NDArray[np.float64], records: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """So many records, drawn independently from the distribution that a grid's counts are in proportion to."""
+    """So many records, drawn independently from the distribution that a grid's counts are in proportion to.
+
+    They are the same in every version of numpy, as `RandomState` is, by numpy's promise, and `Generator` is not: its
+    binomial draws are others from 2.5 on. Of its other draws, those that corpora are made by are tested to stay.
+    """
     chances = counts.ravel() / counts.sum()
-    return generator.multinomial(records, chances).reshape(counts.shape)
+    frozen = np.random.RandomState(generator.bit_generator)
+    return frozen.multinomial(records, chances).astype(np.int64).reshape(counts.shape)

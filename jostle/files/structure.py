@@ -49,9 +49,19 @@ def _reader(kind: Any) -> Read:
         return PLAIN[kind]
     if attrs.has(kind):
         return _stored(kind) if hasattr(kind, "stored") else _record(kind)
-    if get_origin(kind) not in COMPOUND:
-        raise TypeError(f"nothing reads {kind}")
-    return COMPOUND[get_origin(kind)](get_args(kind))
+    if (origin := get_origin(kind)) in COMPOUND:
+        return COMPOUND[origin](get_args(kind))
+    if hasattr(origin or kind, "__value__"):
+        return _reader(_aliased(kind))
+    raise TypeError(f"nothing reads {kind}")
+
+
+def _aliased(kind: Any) -> Any:
+    """What a type alias of Python 3.12 stands for: numpy's, from 2.5 on, and whatever else is declared as one."""
+    if (alias := get_origin(kind)) is None:
+        return kind.__value__
+    given = dict(zip(alias.__type_params__, get_args(kind), strict=True))
+    return alias.__value__[tuple(given[each] for each in alias.__value__.__parameters__)]
 
 
 def _text(data: object) -> str:

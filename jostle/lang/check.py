@@ -14,7 +14,7 @@ from attrs import frozen
 from jostle.errors import Diagnostic, Source
 from jostle.lang import nodes
 from jostle.lang.choices import check_choices
-from jostle.lang.deep import deep_enough
+from jostle.lang.deep import TooDeepError, deep_enough
 from jostle.lang.lexer import MOST_MISTAKES
 from jostle.lang.names import check_names
 from jostle.lang.parser import parse_text
@@ -81,7 +81,7 @@ def _found(passes: Iterable[Pass], module: nodes.Module) -> tuple[Diagnostic, ..
     try:
         with deep_enough():
             return tuple(mistake for each in passes for mistake in each(module))
-    except RecursionError:
+    except TooDeepError:
         span = module.body[0].span
         why = "all ways through a program are gone before it runs, calls in calls"
         return (Diagnostic("J008", "functions call each other too deep", span, why, "call fewer in a row"),)

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from jostle.lang import nodes
 from jostle.lang.accounts import Amount
-from jostle.lang.deep import deep_enough
+from jostle.lang.deep import TooDeepError, deep_enough
 from jostle.lang.price import price_of
 from jostle.lang.pricing import Pricer
 from jostle.lang.pricing_kinds import kind_of, moves_of
@@ -58,7 +58,7 @@ def describe(
     try:
         with deep_enough():
             known = _gone_through(module, schema)
-    except RecursionError:
+    except TooDeepError:
         return None
     said = _said(known.worlds.get(span), known.seen.get(span, []), node, schema)
     paid = known.paid.get(span)

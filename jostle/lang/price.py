@@ -19,6 +19,7 @@ from attrs import evolve, frozen
 from jostle.errors import Diagnostic, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount
+from jostle.lang.deep import TooDeepError, deep_enough
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.roots import Root, reached_from, roots
 from jostle.lang.tables_used import table_parameters
@@ -110,10 +111,11 @@ def price_of(
     """The price of one function, and what would be refused in it."""
     pricer = Pricer(module, schema) if pricer is None else pricer
     try:
-        amount = pricer.price(root.definition, root.tables)
+        with deep_enough():
+            amount = pricer.price(root.definition, root.tables)
     except Unpriceable as reason:
         price = Price(root.name, UNBOUNDED, str(reason))
-    except RecursionError:
+    except TooDeepError:
         price = Price(root.name, UNBOUNDED, "it calls itself very deep")
     else:
         why = "" if amount.known else "how often something is bought depends on a released number"

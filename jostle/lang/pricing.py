@@ -13,6 +13,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.deep import Levels, TooDeepError
 from jostle.lang.library import library_options
 from jostle.lang.pricing_lists import seen_by
 from jostle.lang.pricing_values import (
@@ -66,6 +67,7 @@ class Pricer:
     """Where the functions were called that are being run."""
     steps: int = 0
     fresh: int = 0
+    levels: Levels = field(factory=Levels)
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
@@ -79,7 +81,7 @@ class Pricer:
             self.globals[name] = _defined_at_top(name, definition)
         try:
             self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
-        except Unpriceable:
+        except (Unpriceable, TooDeepError):
             for name, _, definition in defined_in(self.module.body):
                 self.globals[name] = _defined_at_top(name, definition)
         self.root = PartedAccount()
@@ -201,7 +203,8 @@ class Pricer:
         from jostle.lang.pricing_expressions import value_of  # noqa: PLC0415 - its rules go through expressions
 
         self.step()
-        found = value_of(self, node, names)
+        with self.levels:
+            found = value_of(self, node, names)
         self.note(node.span, found)
         return found
 

@@ -21,27 +21,28 @@ Then = Callable[[Names], Any]
 
 def run(pricer: Pricer, body: Sequence[nodes.Statement], names: Names, then: Then | None = None) -> Any:
     """Run statements, and what comes after them; return what is known of what they return, or NEVER."""
-    for place, statement in enumerate(body):
-        pricer.step()
-        match statement:
-            case nodes.Assign():
-                pricer.store(statement.target, pricer.value(statement.value, names), names)
-            case nodes.ExpressionStatement():
-                pricer.value(statement.value, names)
-            case nodes.Return():
-                return None if statement.value is None else pricer.value(statement.value, names)
-            case nodes.If() if _returns(statement):
-                rest = body[place + 1 :]
-                ways = _ways(pricer, statement, names)
-                return pricer.branches([partial(_way, pricer, way, rest, names, then) for way in ways])
-            case nodes.If():
-                _if(pricer, statement, names)
-            case nodes.For():
-                found = _for(pricer, statement, names)
-                if found is not NEVER:
-                    # Whether it returned from inside is not known; going on spends no less.
-                    return either([found, run(pricer, body[place + 1 :], names, then)])
-    return NEVER if then is None else then(names)
+    with pricer.levels:
+        for place, statement in enumerate(body):
+            pricer.step()
+            match statement:
+                case nodes.Assign():
+                    pricer.store(statement.target, pricer.value(statement.value, names), names)
+                case nodes.ExpressionStatement():
+                    pricer.value(statement.value, names)
+                case nodes.Return():
+                    return None if statement.value is None else pricer.value(statement.value, names)
+                case nodes.If() if _returns(statement):
+                    rest = body[place + 1 :]
+                    ways = _ways(pricer, statement, names)
+                    return pricer.branches([partial(_way, pricer, way, rest, names, then) for way in ways])
+                case nodes.If():
+                    _if(pricer, statement, names)
+                case nodes.For():
+                    found = _for(pricer, statement, names)
+                    if found is not NEVER:
+                        # Whether it returned from inside is not known; going on spends no less.
+                        return either([found, run(pricer, body[place + 1 :], names, then)])
+        return NEVER if then is None else then(names)
 
 
 def _way(

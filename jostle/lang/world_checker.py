@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
+from jostle.lang.deep import Levels
 from jostle.lang.library import LibraryOption, library_options
 from jostle.lang.printer_expressions import show_expression
 from jostle.lang.scopes import defined_in, symbols
@@ -84,6 +85,7 @@ class Checker:
     reached: set[str] = field(factory=set)
     worlds: dict[Span, World] = field(factory=dict)
     """What each expression may be, in all the ways that its function is called."""
+    levels: Levels = field(factory=Levels)
 
     def __attrs_post_init__(self) -> None:
         """Note what the program defines."""
@@ -289,7 +291,8 @@ class Checker:
         """The facts known of an expression's value; report what is wrong in it."""
         from jostle.lang.world_expressions import value_of  # noqa: PLC0415 - its rules go through expressions themselves
 
-        world = value_of(self, node, place)
+        with self.levels:
+            world = value_of(self, node, place)
         self.worlds[node.span] = self.worlds.get(node.span, NOTHING).join(world)
         return world
 

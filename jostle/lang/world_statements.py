@@ -16,20 +16,21 @@ __all__ = ["go_through", "merged", "store"]
 
 def go_through(checker: Checker, statement: nodes.Statement, place: Place) -> None:
     """Go through a statement."""
-    match statement:
-        case nodes.Assign():
-            store(checker, statement.target, checker.value(statement.value, place), place)
-        case nodes.Return():
-            world = PUBLIC if statement.value is None else checker.value(statement.value, place)
-            checker.returned[-1].append((statement.value or statement.span, world))
-        case nodes.ExpressionStatement():
-            checker.value(statement.value, place)
-        case nodes.If():
-            _if(checker, statement, place)
-        case nodes.For():
-            _for(checker, statement, place)
-        case _:
-            pass
+    with checker.levels:
+        match statement:
+            case nodes.Assign():
+                store(checker, statement.target, checker.value(statement.value, place), place)
+            case nodes.Return():
+                world = PUBLIC if statement.value is None else checker.value(statement.value, place)
+                checker.returned[-1].append((statement.value or statement.span, world))
+            case nodes.ExpressionStatement():
+                checker.value(statement.value, place)
+            case nodes.If():
+                _if(checker, statement, place)
+            case nodes.For():
+                _for(checker, statement, place)
+            case _:
+                pass
 
 
 def _if(checker: Checker, statement: nodes.If, place: Place) -> None:

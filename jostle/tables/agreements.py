@@ -49,7 +49,7 @@ class Agreements(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        cell = np.zeros(block.length, dtype=np.uint64)
+        cell = np.zeros(block.length, dtype=np.int64)
         for place, rule in enumerate(self.rules):
-            cell += rule.right(block, schema).astype(np.uint64) << np.uint64(place)
+            cell += rule.right(block, schema).astype(np.int64) << place
         add_up(cell, block.multiplicity, totals)

@@ -75,19 +75,15 @@ class Block:
             return self.steps[name].astype(np.int64)
         return _steps_of_bins(self.columns[name], schema, name)
 
-    def keys(self, names: tuple[str, ...], schema: Schema) -> Codes:
+    def keys(self, names: tuple[str, ...], schema: Schema) -> NDArray[np.int64]:
         """Each row's place among all combinations of the named columns' codes, in row-major order.
 
-        The keys have the narrowest type that holds the number of combinations, and with it everything on the way: each
-        key so far is below the product of the sizes so far, and no size is above the product of all.
+        Combinations are at most 2**63, so places fit, and everything on the way to them.
         """
-        kind = code_type(schema.size(*names) + 1)
-        if not names:
-            return np.zeros(self.length, dtype=kind)
-        keys: Codes = self.columns[names[0]].astype(kind)  # a copy, to be changed
-        for name in names[1:]:
-            keys *= kind.type(schema[name].size)
-            keys += self.columns[name]
+        keys = np.zeros(self.length, dtype=np.int64)
+        for name in names:
+            keys *= schema[name].size
+            keys += self.columns[name].astype(np.int64)
         return keys
 
 

@@ -15,7 +15,7 @@ from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.features import Bits, mixed
 from jostle.tables.fields import ANY_WHOLE, Within, truth, whole, whole_groups, wholes
-from jostle.tables.kernels import DenseKernel, checked_cells
+from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["MOST_ONES", "Feature", "FeatureSums", "feature_count", "feature_list", "most_ones", "ones_of"]
@@ -128,17 +128,11 @@ class FeatureSums(DenseKernel):
         found = np.zeros((feature_count(schema), classes), dtype=np.int64)
         for rows, places in ones_of(block, schema, self.most):
             times = None if block.multiplicity is None else block.multiplicity[rows]
-            keys = places * classes + labels[rows]
-            if times is not None:
-                np.add.at(found.reshape(-1), keys, times)
-            elif found.size > len(keys):
-                np.add.at(found.reshape(-1), keys, 1)
-            else:
-                found += np.bincount(keys, minlength=found.size).reshape(found.shape)
+            add_up(places * classes + labels[rows], times, found.reshape(-1))
         if self.among:
             found = found[list(self.among)]
         everyone = np.zeros(classes, dtype=np.int64)
-        np.add.at(everyone, labels, 1 if block.multiplicity is None else block.multiplicity)
+        add_up(labels, block.multiplicity, everyone)
         weights = np.array(self.weights, dtype=np.int64).T
         sums = found @ weights
         if self.totals:

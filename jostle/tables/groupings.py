@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block, Codes, code_type
+from jostle.tables.block import Block
 from jostle.tables.schema import Schema
 
 __all__ = ["Groups", "group_keys", "group_sides"]
@@ -34,18 +33,13 @@ def _side(name: str, groups: tuple[int, ...], schema: Schema) -> int:
     return max(groups) + 1
 
 
-def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: Schema) -> Codes:
-    """Each row's place among all combinations of the columns' groups, in row-major order.
-
-    The keys have the narrowest type that holds the number of combinations, and with it everything on the way.
-    """
+def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: Schema) -> NDArray[np.int64]:
+    """Each row's place among all combinations of the columns' groups, in row-major order."""
     if not any(groups):  # each code is its own group
         return block.keys(columns, schema)
-    sides = group_sides(columns, groups, schema)
-    kind = code_type(math.prod(sides) + 1)
-    keys: Codes = np.zeros(block.length, dtype=kind)
-    for name, given, side in zip(columns, groups, sides, strict=True):
+    keys = np.zeros(block.length, dtype=np.int64)
+    for name, given, side in zip(columns, groups, group_sides(columns, groups, schema), strict=True):
         codes = block.columns[name]
-        keys *= kind.type(side)
-        keys += np.array(given, dtype=kind)[codes] if given else codes
+        keys *= side
+        keys += np.array(given, dtype=np.int64)[codes] if given else codes.astype(np.int64)
     return keys

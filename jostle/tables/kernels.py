@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block, Codes
+from jostle.tables.block import Block
 from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, whole_groups, wholes
 from jostle.tables.groupings import Groups, group_keys, group_sides
 from jostle.tables.schema import Schema
@@ -44,8 +43,8 @@ __all__ = [
 MOST_CELLS = 2**31
 """More numbers than this are not held at once: 16 GB of them."""
 LARGEST_KEY = 2**63
-MOST_DENSE = 4
-"""Occupied cells are looked for in an array of all of them where these are at most so many times the rows."""
+MOST_DENSE = 2**18
+"""Occupied cells are looked for in an array of all of them where these are no more: which way, is a public fact."""
 MOST_RECORDS = 2**33
 """Tables are not made to be larger. So many records, each adding no more than LARGEST_WEIGHT, add up within 63 bits."""
 LARGEST_WEIGHT = 2**30 - 1
@@ -155,9 +154,7 @@ class Sums(DenseKernel):
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
         values = np.array(self._clipped(), dtype=np.int64)[block.columns[self.column]]
-        if block.multiplicity is not None:
-            values = values * block.multiplicity
-        np.add.at(totals, block.keys(self.by, schema), values)
+        add_up(block.keys(self.by, schema), block.multiplicity, totals, values)
 
     def _clipped(self) -> tuple[int, ...]:
         return tuple(max(-self.most, min(self.most, weight)) for weight in self.weights)
@@ -277,18 +274,17 @@ class SparseCounts(SparseKernel):
         return occupied(group_keys(block, self.columns, self.groups, schema), block.multiplicity, self.cells(schema))
 
 
-def occupied(keys: Codes, multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:
+def occupied(keys: NDArray[np.int64], multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:
     """How many records have each of the keys that there are."""
-    if cells <= MOST_DENSE * max(len(keys), 1):
+    if cells <= MOST_DENSE:
         totals = np.zeros(cells, dtype=np.int64)
         add_up(keys, multiplicity, totals)
         found = np.flatnonzero(totals)
         return SparseTally(found, totals[found])
-    wide = keys.astype(np.int64)
     if multiplicity is None:
-        return SparseTally(*np.unique(wide, return_counts=True))
+        return SparseTally(*np.unique(keys, return_counts=True))
     there = multiplicity > 0
-    return SparseTally.empty().merged(SparseTally(wide[there], multiplicity[there]))
+    return SparseTally.empty().merged(SparseTally(keys[there], multiplicity[there]))
 
 
 Kernel = DenseKernel | SparseKernel
@@ -306,11 +302,15 @@ def checked_cells(cells: int) -> int:
     return cells
 
 
-def add_up(keys: NDArray[np.integer[Any]], multiplicity: NDArray[np.int64] | None, totals: NDArray[np.int64]) -> None:
-    """Add to each key's total how many records have it."""
-    if multiplicity is not None:
-        np.add.at(totals, keys, multiplicity)
-    elif len(totals) > 4 * len(keys):  # a pass over all cells would cost more than one over the rows
-        np.add.at(totals, keys, 1)
-    else:
-        totals += np.bincount(keys, minlength=len(totals))
+def add_up(
+    keys: NDArray[np.int64],
+    multiplicity: NDArray[np.int64] | None,
+    totals: NDArray[np.int64],
+    values: NDArray[np.int64] | int = 1,
+) -> None:
+    """Add to each key's total what records add that have it: 1, or values of their own.
+
+    There is one way of doing it, for any number of rows: one that were taken for some only, and failed, would tell how
+    many there are.
+    """
+    np.add.at(totals, keys.astype(np.intp, copy=False), values if multiplicity is None else values * multiplicity)

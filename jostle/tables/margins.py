@@ -69,7 +69,7 @@ class Margins(RuleKernel):
         points[:, self.positive] = np.iinfo(np.int64).min
         interval = np.searchsorted(self.cuts, own - points.max(axis=1), side="right")
         other = block.columns[schema.label or ""] != self.positive
-        add_up((interval + other * (len(self.cuts) + 1)).astype(np.uint64), block.multiplicity, totals)
+        add_up(interval + other * (len(self.cuts) + 1), block.multiplicity, totals)
 
 
 @frozen(eq=False, repr=False)

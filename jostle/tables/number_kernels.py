@@ -14,7 +14,7 @@ from jostle.errors import TableError
 from jostle.tables.block import Block, grain_in
 from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64s, name, whole
 from jostle.tables.grain import LARGEST_MULTIPLE
-from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, checked_cells
+from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["HIGHEST_DEGREE", "Moments", "NumberSum", "Ranks"]
@@ -139,7 +139,4 @@ class Ranks(DenseKernel):
         steps = block.numbers(self.column, schema)
         there = steps <= grain_in(schema, self.column).span
         cells = np.searchsorted(self.starts, steps[there], side="right") - 1
-        if block.multiplicity is None:
-            totals += np.bincount(cells, minlength=len(totals))
-        else:
-            np.add.at(totals, cells, block.multiplicity[there])
+        add_up(cells, None if block.multiplicity is None else block.multiplicity[there], totals)

@@ -25,7 +25,7 @@ from jostle.errors import TableError
 from jostle.tables.block import Block, Codes
 from jostle.tables.features import BitsColumns, mixed
 from jostle.tables.fields import Component, Sides, Within, int64s, names, optional_whole, truth, whole
-from jostle.tables.kernels import DenseKernel, checked_cells
+from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
 __all__ = ["LeafCounts", "Routing", "SplitCounts", "part_of"]
@@ -199,7 +199,7 @@ class LeafCounts(_Routed):
         labels = _label(block, schema) if self.by_class else None
         for rows, leaf in self.routing.arrivals(block, schema):
             keys = slots[leaf] if labels is None else slots[leaf] * len(schema.classes) + labels[rows]
-            _add_up(keys, _weights(block, rows), totals)
+            add_up(keys, _weights(block, rows), totals)
 
 
 @frozen(eq=False, repr=False)
@@ -247,7 +247,7 @@ class SplitCounts(_Routed):
             base = slot * width + labels[rows]
             for name in self.routing.columns:
                 keys = base + block.columns[name][rows].astype(np.int64) * classes
-                _add_up(keys, weights, totals)
+                add_up(keys, weights, totals)
                 base += schema[name].size * classes
 
 
@@ -276,12 +276,3 @@ def _label(block: Block, schema: Schema) -> NDArray[np.int64]:
 
 def _weights(block: Block, rows: slice | NDArray[np.intp]) -> NDArray[np.int64] | None:
     return None if block.multiplicity is None else block.multiplicity[rows]
-
-
-def _add_up(keys: NDArray[np.int64], weights: NDArray[np.int64] | None, totals: Integers) -> None:
-    if weights is not None:
-        np.add.at(totals, keys, weights)
-    elif len(totals) > 4 * len(keys):  # a pass over all cells would cost more than one over the rows
-        np.add.at(totals, keys, 1)
-    else:
-        totals += np.bincount(keys, minlength=len(totals))

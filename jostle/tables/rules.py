@@ -71,7 +71,7 @@ class RuleKernel(DenseKernel):
         given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
         slots = self._slots(block, schema)
         for term in self.terms:
-            cell = block.keys(term.columns, schema).astype(np.int64)
+            cell = block.keys(term.columns, schema)
             if not term.by_leaf:
                 given += term.table[cell]
                 continue

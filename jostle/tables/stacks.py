@@ -77,11 +77,9 @@ class Layer:
         columns = {name: block.columns[name] for name in needed}
         kept = Block(columns, block.length, block.multiplicity).where(self.where)
         keys = group_keys(kept, self.columns, self.groups, schema)
-        if self.weighted is None:
-            add_up(keys, kept.multiplicity, totals)
-            return
-        values = np.array(self.weights, dtype=np.int64)[kept.columns[self.weighted]]
-        np.add.at(totals, keys, values if kept.multiplicity is None else values * kept.multiplicity)
+        weights = np.array(self.weights, dtype=np.int64)
+        values = 1 if self.weighted is None else weights[kept.columns[self.weighted]]
+        add_up(keys, kept.multiplicity, totals, values)
 
 
 @frozen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -81,6 +82,16 @@ def test_every_type_is_read_as_declared() -> None:
     assert made.leaf == Leaf("root", 1.0, (Leaf("a", 0.5),))
     assert (made.codes.dtype, made.codes.tolist(), made.shares.shape) == (np.dtype(np.int64), [1, 2], (2, 2))
     assert made.rest == {"what": ["ever"]}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no such types")
+def test_what_a_type_alias_stands_for_is_read() -> None:
+    names: dict[str, Any] = {}
+    exec("type Pair[A, B] = tuple[B, A]\ntype Some[T] = tuple[T, ...]\ntype Word = str", names)  # noqa: S102 - 3.11's grammar has no such line
+    pair, some, word = names["Pair"], names["Some"], names["Word"]
+    assert structured([[1, "a"]], some[pair[word, int]]) == ((1, "a"),)
+    with pytest.raises(DamageError, match=r"^\[0\]\[1\] is not a text"):
+        structured([[1, 2]], some[pair[word, int]])
 
 
 WRONG = [

@@ -129,10 +129,21 @@ def test_functions_that_call_each_other_twice_are_gone_through_once() -> None:
 
 def test_calls_in_calls_end_in_a_sentence() -> None:
     inner = "    if 1 > 2:\n        for i in [1]:\n            return [(f{}(D), [1, 2 + 3])]\n\n"
-    for depth, code in ((100, "J203"), (1000, "J008")):
+    for depth, code in ((495, "J203"), (505, "J008")):  # the same in every Python
         text = "".join(f"def f{i}(D):\n{inner.format(i + 1)}" for i in range(depth))
         text += f"def f{depth}(D):\n    return len(D)\n\ndef answer(db):\n    return f0(db)\n"
         assert found_in(text) == [code]
+
+
+def test_calls_are_as_deep_as_the_language_says_whatever_the_python() -> None:
+    """Each of many expressions inside each other in each of many calls takes some of the interpreter's own calls."""
+    text = "def f(n):\n    if n == 0:\n        return 1\n    return {}f(n - 1){}\n\ndef answer(n):\n    return f(n)\n"
+    for before, behind in (("-" * 80, ""), ("len([" * 28, "])" * 28), ("sum([" * 20, "for x in [1]])" * 20)):
+        made = program(text.format(before, behind))
+        assert made.run("answer", 148) == 1
+        with pytest.raises(ProgramError) as caught:
+            made.run("answer", 150)
+        assert [each.code for each in caught.value.diagnostics] == ["J509"]
 
 
 def test_a_function_without_a_name_may_call_itself() -> None:

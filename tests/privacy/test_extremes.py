@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import random
+import sys
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import cycle, islice, product
 from typing import Any
 
 import claims
@@ -23,10 +25,15 @@ from claims import EPSILON, PARTS, Heavy, Ways, hold_above, hold_group_score, ho
 from contracts import NUMBERS, SCHEMAS, check_beforehand
 from extreme_cases import CASES, added, routes
 from making import made
-from some_expressions import ROWS
+from some_expressions import ROWS, tally_of
 
 from jostle import Numeric, Schema, Table
 from jostle.errors import JostleError
+from jostle.privacy import exact_arrays
+from jostle.privacy.dependence import Dependence
+from jostle.privacy.discernibility import Discernibility
+from jostle.privacy.expressions import NODES
+from jostle.privacy.feature_discernibility import FeatureDiscernibility
 from jostle.privacy.feature_tests import FindAbove, FindNthLargest
 from jostle.privacy.grid_quality import SLACK, SPAN, UNIT, lost
 from jostle.privacy.levels import AddNoiseByLevel
@@ -34,9 +41,11 @@ from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
 from jostle.privacy.partition import deviations
 from jostle.privacy.pick_largest import PickLargest
 from jostle.privacy.quantile_score import QuantileScore
-from jostle.privacy.release import AddNoiseTo
+from jostle.privacy.release import AddNoiseTo, evaluated
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.set_discernibility import SetDiscernibility
 from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
+from jostle.tables import kernels
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import MOST_RECORDS, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
@@ -186,6 +195,73 @@ def test_a_record_adds_no_more_than_its_kernel_says_wherever_that_goes_another_w
             for other in alone[:at]:
                 apart = sum(abs(one.get(cell, 0) - other.get(cell, 0)) for cell in one.keys() | other.keys())
                 assert apart <= replaced, f"case {number}"
+
+
+@pytest.mark.parametrize("kind", list(KERNELS), ids=lambda kind: str(kind.__name__))
+def test_no_number_of_records_takes_a_kernel_another_way(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many records are what they are one by one: few beside the cells or many, cells held all or occupied ones alone.
+
+    A way that were taken for so many records only, and failed there, would tell that there are so many.
+    """
+    tallied = 0
+    for number in range(ATTEMPTS):
+        kernel = made(random.Random(f"{kind.__name__} {number}"), kind)
+        schema = (NUMBERS if kind in {Moments, NumberSum, Ranks} else SCHEMAS)[0]
+        try:
+            cells = min(kernel.cells(schema), 1000)
+        except JostleError:
+            continue
+        alone = [claims.added(kernel, row, schema, ()) for row in ROWS]
+        for length in (0, 1, *range(max(2, cells // 4 - 1), cells // 4 + 3), cells + 1, 4 * cells + 1):
+            rows = tuple(islice(cycle(ROWS), length))
+            told: Counter[int] = Counter()
+            for place, each in enumerate(alone):
+                told.update({cell: count * len(range(place, length, len(ROWS))) for cell, count in each.items()})
+            for most in (0, kernels.MOST_DENSE):
+                monkeypatch.setattr(kernels, "MOST_DENSE", most)
+                assert added(kernel, claims.source(rows, schema)) == {cell: n for cell, n in told.items() if n}
+        tallied += 1
+    assert tallied > ATTEMPTS // 4
+
+
+@pytest.mark.parametrize("kind", [Dependence, Discernibility, FeatureDiscernibility, SetDiscernibility])
+def test_scores_are_the_same_in_64_bits_and_in_integers_without_end(
+    kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of them is taken, goes by the number of records."""
+    for number in range(ATTEMPTS):
+        chance = random.Random(f"{kind.__name__} {number}")
+        score, held = made(chance, kind), Heavy(tuple(chance.choice([0, 1, 7, 2**20]) for _ in ROWS))
+        try:
+            check_beforehand(score, SCHEMAS[0])
+        except JostleError:
+            continue
+        found = []
+        for fitting in (0, 2**31 - 1):
+            monkeypatch.setattr(sys.modules[kind.__module__], "FITTING", fitting)
+            found.append(score.scores(tally(score.kernel(SCHEMAS[0]), held, SCHEMAS[0]), SCHEMAS[0]).tolist())
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", list(NODES), ids=lambda kind: str(kind.__name__))
+def test_expressions_are_the_same_in_64_bits_and_in_integers_without_end(
+    kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of them is taken, goes by how large the numbers are."""
+    for number in range(ATTEMPTS):
+        chance = random.Random(f"{kind.__name__} {number}")
+        expression = made(chance, kind)
+        try:
+            check_beforehand(expression, SCHEMAS[0])
+        except JostleError:
+            continue
+        rows = tuple(chance.choices(ROWS, k=chance.randint(0, 9)))
+        found = []
+        for room in (1, exact_arrays.ROOM):
+            monkeypatch.setattr(exact_arrays, "ROOM", room)
+            (numbers,) = evaluated((expression,), tally_of(rows, expression, SCHEMAS[0]), SCHEMAS[0])
+            found.append((numbers.flat(), numbers.shape, numbers.denominator))
+        assert found[0] == found[1]
 
 
 CELLS = (

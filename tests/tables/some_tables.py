@@ -128,7 +128,9 @@ objects: st.SearchStrategy[Any] = st.one_of(
     st.integers(-128, 127).map(np.int8),
     st.booleans().map(np.bool_),
     st.lists(st.integers(), max_size=2),
-    st.sampled_from([pd.NA, pd.NaT, Decimal("sNaN"), np.datetime64("NaT"), dt.timedelta(1), Unprintable(), Stubborn()]),
+    st.sampled_from(
+        [pd.NA, pd.NaT, Decimal("sNaN"), np.datetime64("NaT", "s"), dt.timedelta(1), Unprintable(), Stubborn()]
+    ),
 )
 """Whatever a cell of a pandas column of objects may hold."""
 

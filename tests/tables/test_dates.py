@@ -156,7 +156,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: Dates("2024-01-01", "2023-01-01"), "end is '2023-01-01', which is no day after start='2024-01-01'"),
     (lambda: Dates("2024-01-01", "2024-01-05", unit="week"), "which is no week after"),
     (lambda: Dates(pd.NaT, "2024-01-01"), "start is NaT, not a date"),
-    (lambda: Dates("2024-01-01", np.datetime64("NaT")), "end is None, not a date"),
+    (lambda: Dates("2024-01-01", np.datetime64("NaT", "s")), "end is None, not a date"),
     (lambda: Numeric(dt.date(2024, 1, 1), dt.date(2025, 1, 1)), r"not a finite number\n  fix: Dates\("),
     (lambda: Dates("2024-01-01", "2025-01-01", unit="month"), "unit is 'month'"),
     (lambda: Numeric(0, 1).moment(3), "these are numbers, not dates"),
