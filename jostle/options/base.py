@@ -26,7 +26,18 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 
-__all__ = ["ELSEWHERE", "Option", "changes", "check_probe", "forget", "is_built_in", "option", "own", "registered"]
+__all__ = [
+    "ELSEWHERE",
+    "Option",
+    "changes",
+    "check_probe",
+    "forget",
+    "is_built_in",
+    "know",
+    "option",
+    "own",
+    "registered",
+]
 
 ELSEWHERE = "declare it otherwise in the schema, or take another Option: `jostle options` lists them"
 """What to do where public facts say that an Option does not run."""
@@ -228,6 +239,16 @@ def option(given: Given) -> Given:
     _registered[name] = given
     _latest[0] = next(_registrations)
     return given
+
+
+def know(*given: Registered) -> None:
+    """Register what another process has registered, in the place of what has its name here.
+
+    Args:
+        *given: Options.
+    """
+    _registered.update({_place_of(each)[0]: each for each in given})
+    _latest[0] = next(_registrations)
 
 
 def forget(name: str) -> None:
