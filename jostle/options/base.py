@@ -21,6 +21,7 @@ from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, price
 from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
+from jostle.progress import stage
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
@@ -168,7 +169,7 @@ class Option(ABC, Generic[Answer]):
             )
         allotted = (db.reserve if self.settles else db.allot)(budget, site=site or self.name)
         try:
-            with asking(), choices_noted(allotted, self.learned):
+            with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
         except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(

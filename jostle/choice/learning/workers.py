@@ -21,6 +21,7 @@ from typing import Any, NoReturn, TypeVar
 from jostle.errors import ChoiceError, JostleError, said_by
 from jostle.interrupts import interrupts_ignored
 from jostle.options.base import know, own
+from jostle.progress import unshown
 
 __all__ = ["answer_of", "done_elsewhere", "in_processes", "own_options", "quiet_interrupts", "sent"]
 
@@ -110,7 +111,8 @@ def done_elsewhere(part: bytes, options: tuple[bytes, ...]) -> bytes:
             know(*map(_read, options))
             _known[:] = [options]
         function, given = _read(part)
-        return _written((function(given), None))
+        with unshown():
+            return _written((function(given), None))
     except JostleError as mistake:
         return _written((None, mistake))
     except (Exception, SystemExit) as failure:  # noqa: BLE001 - whatever it is, it is to be told
