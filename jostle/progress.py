@@ -1,7 +1,7 @@
 """Progress: whatever takes more than a few seconds says on standard error what it does, and how far it is.
 
-On a terminal that is a bar, elsewhere a line every few seconds. Work lies in stages, one inside another. What is told is
-the titles from the outermost one down to the first that knows how much there is to do.
+On a terminal that is a bar, elsewhere a line every few seconds. Work lies in stages, one inside another. Told are the
+titles from the outermost one down to the first that knows how much there is to do.
 
 Whoever works says how far it is: there is no thread for it, since some of this is forked. What is told goes to the
 stream that was standard error when the outermost stage began, before any code that was called had its say. It is for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from processes import child_limit
+from run_here import ran, write_rows
+from small import tables
 
 import jostle
 from jostle import progress
@@ -133,7 +136,7 @@ def test_what_is_called_does_not_say_where_it_is_told(
     assert capsys.readouterr().err.startswith("an Option: 50%, 9 s")
 
 
-def test_a_copy_of_the_process_and_what_somebody_else_tells_of_say_nothing(
+def test_a_copy_of_the_process_says_nothing_nor_a_part_that_somebody_else_tells_of(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with stage("work"):
@@ -196,3 +199,57 @@ def test_what_is_read_from_a_file_is_told_as_a_share_of_it_and_in_no_trace(
     assert any("NaiveBayes: reading rows." in line and "%" in line for line in said.splitlines())
     assert "5000" not in said
     assert not any("reading" in str(record) or "%" in str(record) for record in trace.records)
+
+
+MAIN = "from classification import Majority, NaiveBayes\n\ndef main(db):\n    return NaiveBayes(db)\n"
+MAKER = 'choice = MkChoiceMaker among {Majority, NaiveBayes} trained on public("public")\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a program, private rows and public databases; commands run in it."""
+    (tmp_path / "public").mkdir()
+    for each in tables(3).tables:
+        each.columns.to_pandas().to_csv(tmp_path / "public" / f"{each.name}.csv.gz", index=False)
+    write_rows(tmp_path)
+    (tmp_path / "main.jst").write_text(MAIN)
+    (tmp_path / "maker.jst").write_text(MAIN + MAKER)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+COMMANDS = {
+    "run main.jst --data rows.csv --schema rows.toml --epsilon 1 --json": "main.jst: NaiveBayes: ",
+    "audit PTT --samples 400 --json": "running PTT: ",
+}
+SLOW = {
+    "train maker.jst --public public --repeats 2 --workers 1 --json": "rehearsing on public databases: 100%",
+    "evaluate maker.jst --public public --databases public --epsilon 1 --trials 2 --workers 1 --json -": (
+        "evaluating choice: 50%"
+    ),
+}
+
+
+@pytest.mark.usefixtures("told", "folder")
+@pytest.mark.parametrize("commands", [COMMANDS, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["short", "long"])
+def test_commands_say_how_far_they_are_and_print_clean_json(
+    commands: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, said in commands.items():
+        done = ran(monkeypatch, capsys, *words.split())
+
+        assert done.status == 0, done.err
+        assert any(line.startswith(said) for line in done.err.splitlines()), done.err
+        assert json.loads(done.out)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("told")
+def test_what_goes_through_all_says_how_much_of_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = ran(monkeypatch, capsys, "reproduce", "figure-1.1", "--out", tmp_path / "f.png")
+    assert "estimating a map: 5" in done.err
+    monkeypatch.setattr("jostle.audit.auditor.names", lambda *, controls: ("PTT", "SVT1"))
+    done = ran(monkeypatch, capsys, "audit", "--samples", 400)
+    assert "auditing: 1%" in done.err
