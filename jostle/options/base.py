@@ -190,6 +190,8 @@ class Option(ABC, Generic[Answer]):
             )
         self._check_answer(answer, spent)
         known: Answer = self.task.of(schema, answer)
+        if (stated := _stated(known)) is not None:
+            db.note_answer(stated, site=site or self.name, whole=False)
         return known
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
@@ -202,6 +204,15 @@ class Option(ABC, Generic[Answer]):
             why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
             fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
         )
+
+
+def _stated(answer: object) -> str | None:
+    """What an answer says of itself in one line, if it can: it may be of somebody's own class, and is paid for."""
+    try:
+        said = getattr(answer, "stated", None)
+    except Exception:  # noqa: BLE001 - see above
+        return None
+    return said if isinstance(said, str) else None
 
 
 def check_probe(given: object, who: str) -> None:
