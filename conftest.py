@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from jostle import progress
 from jostle.options import base
 from jostle.privacy import opening
 from jostle.tables import dask_source
@@ -50,6 +52,12 @@ def shared() -> Path:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
+
+
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be told of how far work is, however slow the machine: tests compare what is printed."""
+    monkeypatch.setattr(progress, "PATIENCE", inf)
 
 
 @pytest.fixture(autouse=True)

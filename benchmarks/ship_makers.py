@@ -61,7 +61,7 @@ def main() -> int:
         options = [get(each) for each in shipped.among]
         cases = cases_of(rehearsals_of(name), options, judge=shipped.judge)
         known = shipped.task.metafeatures if shipped.looks else ()
-        trained = learn(cases, options, known, progress=lambda said: print(f"  {said}", flush=True))
+        trained = learn(cases, options, known)
         trained.save(shipped_folder() / f"{name}.json")
         print(f"{name}: {trained.summary}")
     return 0

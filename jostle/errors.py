@@ -75,6 +75,10 @@ class JostleError(Exception):
             lines.append(f"  fix: {visible(self.fix)}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it: the sentence alone, since the frames are Jostle's own and say nothing more."""
+        return [f"{type(self).__name__}: {self}"]
+
     def facts(self) -> dict[str, Any]:
         """Its facts, by the names that it is made with."""
         return {"title": self.title, "why": self.why, "fix": self.fix}

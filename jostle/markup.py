@@ -10,7 +10,7 @@ from html import escape
 
 from jostle.visible import visible, visible_lines
 
-__all__ = ["fact_table", "in_picture", "pre", "words"]
+__all__ = ["bar_table", "fact_table", "in_picture", "pre", "shaded_table", "words"]
 
 
 def words(text: str) -> str:
@@ -41,3 +41,32 @@ def fact_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     first = "".join(f"<th>{words(cell)}</th>" for cell in head)
     rest = "".join("<tr>" + "".join(f"<td>{words(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{first}</tr></thead><tbody>{rest}</tbody></table>"
+
+
+def bar_table(head: str, rows: Sequence[tuple[str, int]]) -> str:
+    """A table of labels and counts, with a bar as long as the count: nothing of it hangs on a screen's colours."""
+    most = max([1, *(count for _, count in rows)])
+    bars = (
+        f"<tr><td>{words(label)}</td>{_right(count)}"
+        f'<td style="min-width:12rem;text-align:left"><div style="background:#5b84ab;height:.8em;'
+        f'width:{max(0, count) / most:.1%}"></div></td></tr>'
+        for label, count in rows
+    )
+    first = f"<th>{words(head)}</th><th>count</th><th></th>"
+    return f"<table><thead><tr>{first}</tr></thead><tbody>{''.join(bars)}</tbody></table>"
+
+
+def shaded_table(head: str, down: Sequence[str], across: Sequence[str], rows: Sequence[Sequence[int]]) -> str:
+    """A table of counts for each two labels: the more, the deeper the shade behind them."""
+    most = max([1, *(count for row in rows for count in row)])
+    first = "".join(f"<th>{words(label)}</th>" for label in across)
+    lines = (
+        f"<tr><td>{words(label)}</td>" + "".join(_right(count, max(0, count) / most) for count in row) + "</tr>"
+        for label, row in zip(down, rows, strict=True)
+    )
+    return f"<table><thead><tr><th>{words(head)}</th>{first}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _right(count: int, shade: float = 0.0) -> str:
+    behind = f";background:rgba(91,132,171,{shade * 0.6:.2f})" if shade else ""
+    return f'<td style="text-align:right{behind}">{count:,}</td>'

@@ -27,6 +27,7 @@ TESTS = Path(__file__).parent
 ROOMS: Mapping[str, str] = {
     "jostle.reserved": "names of classes from above that rooms below keep a place for",
     "jostle.visible": "texts as they are shown on a screen",
+    "jostle.progress": "how far long work is",
     "jostle.interrupts": "Ctrl-C, unheard for a while",
     "jostle.markup": "texts as parts of a web page",
     "jostle.errors": "mistakes, with why and what to do",

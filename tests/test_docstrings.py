@@ -42,6 +42,7 @@ REFUSES_NOTHING = {
     "jostle.JostleError",
     "jostle.Trace.add",
     "jostle.Trace.markup",
+    "jostle.Trace.text",
     "jostle.options.Option.hopeless",
     "jostle.options.Option.refuses",
     "jostle.sklearn.PrivateFeatureSelector.get_feature_names_out",

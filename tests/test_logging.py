@@ -20,7 +20,7 @@ from jostle.corpora.databases import PublicGrid
 from jostle.corpora.folders import read_folder
 
 ROOT = Path(jostle.__file__).parent
-LOGGING = {"choice/learning/progress.py", "choice/makers/making.py", "cli/vault.py", "corpora/folders.py"}
+LOGGING = {"choice/makers/making.py", "cli/vault.py", "corpora/folders.py"}
 """All that log. One is added only if no private rows can be on the frames below: say why in its review."""
 OUTSIDE = ("privacy", "tables", "options", "trace", "tasks", "sites", "lang", "sklearn", "expressions")
 """Where rows, or what was not released, may be on a frame, or code that is given a probe."""
@@ -53,7 +53,6 @@ def test_training_and_listing_say_what_they_do(tmp_path: Path, caplog: pytest.Lo
     lines = [(record.name, record.getMessage()) for record in caplog.records]
     assert ("jostle.corpora.folders", f"{tmp_path}: 1 public databases, 1 files that are none") in lines
     assert any(name == "jostle.choice.makers.making" and "learned from" in said for name, said in lines)
-    assert any(name == "jostle.choice.learning.progress" for name, _ in lines)
     assert not any("\x1b" in said for _, said in lines)
 
 

@@ -192,6 +192,7 @@ EXEMPT = {
     "jostle.options.Option.refuses": "called by `perform`, with a schema that was looked at",
     "jostle.Trace.add": "called by probes, with records",
     "jostle.Trace.markup": "called by traces, with records",
+    "jostle.Trace.text": "as above",
     "jostle.Probe.settle": "it takes nothing, and settles only what an Option reserved",
     **dict.fromkeys(FOR_OPTIONS, "called by Jostle's own Options and expressions"),
 }

@@ -34,6 +34,7 @@ from jostle.audit.findings import Bound
 from jostle.audit.pairs import Pair
 from jostle.audit.subjects import Outputs, Sampler, Subject
 from jostle.errors import AuditError
+from jostle.progress import stage
 
 __all__ = ["statistical_bound"]
 
@@ -59,22 +60,22 @@ def statistical_bound(
     if not 0 < confidence < 1:
         raise AuditError(f"confidence is {confidence}, but must lie between 0 and 1", fix="confidence=0.999")
     alpha = (1 - confidence) / FINALISTS
-    candidates = [
-        _Candidate(place, pair, event)
-        for place, pair in enumerate(subject.pairs)
-        for event in _promising(_run(subject, pair, epsilon, samples // 2, noise), subject.features, alpha)
-    ]
-    if not candidates:
-        raise AuditError(f"{subject.name} has no pairs to be audited on", fix="give it at least one pair")
-    candidates.sort(key=lambda candidate: -candidate.event.expected)
-    finalists = candidates[:FINALISTS]
-    runs = samples - samples // 2
+    pairs, runs = list(subject.pairs), samples - samples // 2
+    candidates, bounds = [], []
     measured: dict[int, tuple[Outputs, Outputs]] = {}
-    bounds = []
-    for finalist in finalists:
-        if finalist.place not in measured:
-            measured[finalist.place] = _run(subject, finalist.pair, epsilon, runs, noise)
-        bounds.append(_measured(finalist, measured[finalist.place], runs, alpha, confidence))
+    with stage(f"running {subject.name}") as said:
+        for place, pair in enumerate(pairs):
+            said.at(place, len(pairs) + FINALISTS)
+            outputs = _run(subject, pair, epsilon, samples // 2, noise)
+            candidates += [_Candidate(place, pair, event) for event in _promising(outputs, subject.features, alpha)]
+        if not candidates:
+            raise AuditError(f"{subject.name} has no pairs to be audited on", fix="give it at least one pair")
+        candidates.sort(key=lambda candidate: -candidate.event.expected)
+        for number, finalist in enumerate(candidates[:FINALISTS]):
+            said.at(len(pairs) + number, len(pairs) + FINALISTS)
+            if finalist.place not in measured:
+                measured[finalist.place] = _run(subject, finalist.pair, epsilon, runs, noise)
+            bounds.append(_measured(finalist, measured[finalist.place], runs, alpha, confidence))
     return max(bounds, key=lambda bound: bound.epsilon)
 
 

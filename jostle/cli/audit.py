@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table, with_progress
+from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table
 from jostle.errors import AuditError, JostleError, said_by
 
 __all__ = ["app", "audit"]
@@ -37,13 +37,17 @@ def audit(
     from jostle.audit import audit as audit_one  # noqa: PLC0415
     from jostle.audit import audit_all, names, show_epsilon  # noqa: PLC0415
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
+    from jostle.progress import stage  # noqa: PLC0415
 
     if name:
         with _told(name):
             findings = [audit_one(name, epsilon, samples=samples)]
     else:
-        every = with_progress(audit_all(samples=samples), total=len(names()), about="auditing")
-        findings = list(every)
+        findings, count = [], len(names())
+        with stage("auditing") as said:
+            for finding in audit_all(samples=samples):
+                findings.append(finding)
+                said.at(len(findings), count)
     if json_:
         say_json([finding.as_data() for finding in findings])
     else:

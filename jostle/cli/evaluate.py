@@ -51,21 +51,19 @@ def evaluate(  # noqa: PLR0917 - a command's options
     load_with(with_)
     if json_ not in {None, "-"}:
         check_kept(Path(str(json_)), "--json", {"the program": Path(program)})
-    from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415
     from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
     from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
     from jostle.corpora.folders import public as read_public  # noqa: PLC0415
     from jostle.programs import load_trainable  # noqa: PLC0415
 
-    corpus, shown = read_public(databases).grouped(), shown_progress()
+    corpus = read_public(databases).grouped()
     chosen = load_trainable(program, maker, entry, public or ())
     if not isinstance(chosen, ChoiceMaker):
         _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)
         return
     _ = chosen.trained  # what it has to learn first has a progress of its own
     try:
-        with shown.stage("evaluating", None) as going:
-            found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers, progress=going.at)
+        found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers)
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None

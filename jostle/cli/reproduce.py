@@ -32,7 +32,6 @@ def reproduce(
     json_: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Draw a paper's figure again with the algorithms here, on public data, without network; or list the figures."""
-    from jostle.choice.learning.progress import shown_progress  # noqa: PLC0415 - commands load what they need
     from jostle.figures.listing import FIGURES, figure_named  # noqa: PLC0415 - commands load what they need
 
     if figure is None:
@@ -46,7 +45,7 @@ def reproduce(
     wanted = figure_named(figure)
     place = out if out is not None else Path(f"{wanted.name}.png")
     check_kept(place, "--out", {"the data": data})
-    made = wanted.make(data, place, trials, shown_progress())
+    made = wanted.make(data, place, trials)
     if json_:
         say_json({"figure": wanted.name, "out": str(made.path), "seconds": made.seconds, "said": made.said})
         return

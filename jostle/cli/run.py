@@ -72,6 +72,7 @@ def run(  # noqa: PLR0917 - a command's options
     """
     load_with(with_)
     from jostle.lang.running import run_program  # noqa: PLC0415 - commands load what they need
+    from jostle.progress import stage  # noqa: PLC0415 - as above
 
     said: list[str] = []
     forced = dict(map(_forced, force or []))
@@ -86,7 +87,7 @@ def run(  # noqa: PLR0917 - a command's options
     if page is not None:
         _check_page(page)
         _check_place(page, "--report", {**named, "the answer": out})
-    with _followed(policy):
+    with stage(program.name), _followed(policy):
         done = run_program(
             program,
             entry=entry,

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -38,10 +38,8 @@ __all__ = [
     "show",
     "show_mistakes",
     "table",
-    "with_progress",
 ]
 
-Item = TypeVar("Item")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
 With = Annotated[
@@ -87,14 +85,6 @@ def load_with(files: Sequence[Path] | None) -> None:
 
         for file in files:
             load_own(file)
-
-
-def with_progress(items: Iterable[Item], *, total: int, about: str) -> Iterable[Item]:
-    """The items, with a bar of how many were taken while they are."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import track  # noqa: PLC0415
-
-    return track(items, description=about, total=total, console=Console(stderr=True), transient=True)
 
 
 def echo(line: str, *, err: bool = False) -> None:

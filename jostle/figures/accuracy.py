@@ -11,11 +11,11 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.progress import Progress, Stage
 from jostle.corpora.databases import PublicTable
 from jostle.figures.sources import Wanted, found_tables
 from jostle.options import get
 from jostle.privacy.opening import rehearse
+from jostle.progress import Stage, stage
 from jostle.tables.infer import infer_public
 from jostle.tables.table import Table
 from jostle.tasks.figure import new_figure
@@ -74,7 +74,7 @@ def fitted(option: str, epsilon: float, table: Table, test: Any, trial: int) -> 
 
 
 def measured(
-    table: PublicTable, options: Sequence[str], trials: int, stage: Stage
+    table: PublicTable, options: Sequence[str], trials: int, said: Stage
 ) -> dict[tuple[str, float], list[float]]:
     """Accuracies on a public table: bounds and values are taken off the whole of it, as public."""
     frame = table.columns
@@ -85,7 +85,7 @@ def measured(
         rows = Table.from_frame(learned, schema)
         for (name, epsilon), kept in found.items():
             kept.append(fitted(name, epsilon, rows, tested, trial).accuracy)
-        stage.at(trial + 1, trials)
+        said.at(trial + 1, trials)
     return found
 
 
@@ -106,13 +106,13 @@ def draw_accuracy(tables: Mapping[str, Accuracies], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def thesis_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:
+def thesis_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:
     """Draw the figure, and return what is to be said of it."""
     found, missing = found_tables(TABLES, folder)
     times, measures = trials or TRIALS, {}
     for name, table in found.items():
-        with progress.stage(name, times) as stage:
-            measures[name] = measured(table, (*FIVE, FLOOR), times, stage)
+        with stage(name) as said:
+            measures[name] = measured(table, (*FIVE, FLOOR), times, said)
     draw_accuracy(measures, out)
     said = [
         f"{name}: at epsilon 1, {', '.join(f'{option} {np.mean(cells[option, 1]):.3f}' for option in (*FIVE, FLOOR))}"

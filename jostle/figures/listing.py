@@ -8,13 +8,12 @@ from pathlib import Path
 
 from attrs import frozen
 
-from jostle.choice.learning.progress import Progress, silent
 from jostle.errors import ChoiceError, shown
 from jostle.figures import accuracy, maps, stoddard, vinterbo
 
 __all__ = ["FIGURES", "DrawnFigure", "PaperFigure", "figure_named"]
 
-Draw = Callable[[Path | None, Path, int | None, Progress], tuple[str, ...]]
+Draw = Callable[[Path | None, Path, int | None], tuple[str, ...]]
 
 
 @frozen
@@ -37,14 +36,14 @@ class PaperFigure:
     """What it is made of, and where that comes from."""
     draw: Draw
 
-    def make(self, data: Path | None, out: Path, trials: int | None, progress: Progress | None = None) -> DrawnFigure:
+    def make(self, data: Path | None, out: Path, trials: int | None) -> DrawnFigure:
         """Draw it into a file; say where that cannot be written before anything is computed."""
         if out.is_dir() or not out.parent.is_dir():
             raise ChoiceError(f"cannot write {out}", fix="--out FILE.png in a folder that there is")
         if out.suffix.lower() not in {".png", ".svg", ".pdf"}:
             raise ChoiceError(f"no figure is written to a file {out.suffix}", fix="--out a file that ends in .png")
         start = time.perf_counter()
-        said = self.draw(data, out, trials, progress or silent())
+        said = self.draw(data, out, trials)
         return DrawnFigure(out, said, time.perf_counter() - start)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.progress import Progress
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.generators_grids import generated_grids
 from jostle.corpora.points import points_grid
@@ -18,6 +17,7 @@ from jostle.errors import CorpusError
 from jostle.options import get, names
 from jostle.privacy.amounts import Amount
 from jostle.privacy.opening import rehearse
+from jostle.progress import stage
 from jostle.tables.table import Table
 from jostle.tasks import RANGES
 from jostle.tasks.figure import new_figure
@@ -46,10 +46,12 @@ def pictures_of(counts: NDArray[np.int64], epsilon: Amount, options: Sequence[st
     table, workload = Table.from_grid(counts), Workload.random_ranges(counts.shape)
     truth, records = workload.answers(counts), int(counts.sum())
     made = [Picture("true counts", counts.astype(np.float64))]
-    for name in options:
-        estimate = get(name, task=RANGES)(rehearse(table, epsilon=epsilon, seed=1), workload, epsilon=epsilon)
-        error = scaled_l2(truth, estimate.answers(workload), records)
-        made.append(Picture(name, np.asarray(estimate.cells), error))
+    with stage("estimating a map") as said:
+        for name in options:
+            said.at(len(made) - 1, len(options))
+            estimate = get(name, task=RANGES)(rehearse(table, epsilon=epsilon, seed=1), workload, epsilon=epsilon)
+            error = scaled_l2(truth, estimate.answers(workload), records)
+            made.append(Picture(name, np.asarray(estimate.cells), error))
     return made
 
 
@@ -77,7 +79,7 @@ def made_up_map() -> PublicGrid:
     return PublicGrid.of("made up", drawn(counts, RECORDS, np.random.default_rng(0)))
 
 
-def map_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:  # noqa: ARG001 - one run of each
+def map_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:  # noqa: ARG001 - one run of each
     """Draw the figure of a file of points, or of a map that is made up, and return what is to be said of it."""
     if folder is not None and not folder.is_file():
         raise CorpusError(f"{folder} is no file of points", fix="--data FILE.csv.gz, with the columns lat and lon")

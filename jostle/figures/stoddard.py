@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from attrs import frozen
 
-from jostle.choice.learning.progress import Progress
 from jostle.corpora.databases import PublicTable
 from jostle.errors import CorpusError
 from jostle.figures.scores import WAYS, ScoredRows, code_features, rarer_class, scored_rows, word_features
 from jostle.figures.sources import Wanted, found_tables
+from jostle.progress import stage
 from jostle.tables.infer import infer_public
 from jostle.tables.unlabeled import attribute_codes
 from jostle.tasks.evaluation.instances import area_between
@@ -70,7 +70,7 @@ def draw_errors(tables: Mapping[str, Errors], paper: Mapping[str, str], path: Pa
     figure.savefig(path, dpi=130)
 
 
-def curves_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:
+def curves_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:
     """Draw the figure, and return what is to be said of it."""
     found, missing = found_tables(tuple(part.wanted for part in PARTS), folder)
     tables: dict[str, Errors] = {}
@@ -78,7 +78,7 @@ def curves_figure(folder: Path | None, out: Path, trials: int | None, progress: 
     for part in PARTS:
         name = next((each for each in (part.wanted.name, part.wanted.stand_in) if each in found), None)
         if name is not None:
-            tables[name] = _errors(_scored(part, name, found[name]), trials or TRIALS, progress)
+            tables[name] = _errors(_scored(part, name, found[name]), trials or TRIALS)
             paper[name] = part.paper
     draw_errors(tables, paper, out)
     place = EPSILONS.index("1")
@@ -101,13 +101,13 @@ def _scored(part: _Part, name: str, table: PublicTable) -> ScoredRows:
     return scored_rows(name, code_features(codes), labels, kind=BAYES, tested=len(labels) // 2, split=0, wide=part.wide)
 
 
-def _errors(rows: ScoredRows, trials: int, progress: Progress) -> dict[str, list[float]]:
+def _errors(rows: ScoredRows, trials: int) -> dict[str, list[float]]:
     truth, found = rows.truth, {}
-    with progress.stage(rows.name, len(SHOWN)) as stage:
+    with stage(rows.name) as said:
         for done, way in enumerate(SHOWN):
             found[way] = [
                 float(np.median([area_between(curve, truth) for curve in WAYS[way](rows, epsilon, place, trials)]))
                 for place, epsilon in enumerate(map(Fraction, EPSILONS))
             ]
-            stage.at(done + 1, len(SHOWN))
+            said.at(done + 1, len(SHOWN))
     return found

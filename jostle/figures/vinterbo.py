@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from jostle.choice.learning.progress import Progress
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError, FewRowsWarning
 from jostle.figures.areas import (
@@ -25,6 +24,7 @@ from jostle.figures.areas import (
     swept_ways,
 )
 from jostle.figures.sources import Wanted, found_tables
+from jostle.progress import stage
 from jostle.tables.infer import infer_public
 from jostle.tables.schema import Schema
 from jostle.tasks.figure import new_figure
@@ -78,10 +78,10 @@ def _zoom(axes: Any, values: Sequence[float]) -> None:
     axes.set_ylim(min(values) - margin, max(values) + margin)
 
 
-def boxes_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:
+def boxes_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:
     """Draw figure 1, and return what is to be said of it."""
     folds = _folds(trials, BOX_FOLDS)
-    tables, missing = _measured(folder, folds, _boxed, progress)
+    tables, missing = _measured(folder, folds, _boxed)
     draw_boxes(tables, out)
     said = [
         f"{name}: median area at epsilon 1: {PLAIN} {np.median(table.areas[PLAIN]):.3f}, {table.model} "
@@ -91,10 +91,10 @@ def boxes_figure(folder: Path | None, out: Path, trials: int | None, progress: P
     return (*said, _of_folds(folds), *missing)
 
 
-def sweeps_figure(folder: Path | None, out: Path, trials: int | None, progress: Progress) -> tuple[str, ...]:
+def sweeps_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[str, ...]:
     """Draw figure 2, and return what is to be said of it."""
     folds = _folds(trials, SWEEP_FOLDS)
-    tables, missing = _measured(folder, folds, swept_ways, progress)
+    tables, missing = _measured(folder, folds, swept_ways)
     draw_sweeps(tables, out)
     said = [
         f"{name}: median area on published rows {np.median(table.areas[PUBLISHED]):.3f} with k estimated as "
@@ -121,26 +121,24 @@ def _of_folds(folds: int) -> str:
     )
 
 
-def _measured(
-    folder: Path | None, folds: int, ways: Ways, progress: Progress
-) -> tuple[dict[str, TableAreas], tuple[str, ...]]:
+def _measured(folder: Path | None, folds: int, ways: Ways) -> tuple[dict[str, TableAreas], tuple[str, ...]]:
     found, missing = found_tables(TABLES, folder)
     made = {}
     for name, table in found.items():
-        made[name] = _areas(name, table, folds, ways, progress)
+        made[name] = _areas(name, table, folds, ways)
     return made, missing
 
 
-def _areas(name: str, table: PublicTable, folds: int, ways: Ways, progress: Progress) -> TableAreas:
+def _areas(name: str, table: PublicTable, folds: int, ways: Ways) -> TableAreas:
     """The areas on a public table: bounds and values are taken off the whole of it, as public."""
     rows = table.columns.drop_null()  # as the paper, which leaves rows with unknown cells out
     schema = infer_public(rows, label=table.label)
     wanted = ways(schema)
     areas: dict[str, list[float]] = {way: [] for way in wanted}
-    with warnings.catch_warnings(), progress.stage(name, folds * len(wanted)) as stage:
+    with warnings.catch_warnings(), stage(name) as said:
         warnings.simplefilter("ignore", FewRowsWarning)  # of few rows, which is what is measured
         for fold in folds_of(rows, schema, folds):
             for place, way in enumerate(wanted):
                 areas[way].append(fold.area(way).area)
-                stage.at(fold.number * len(wanted) + place + 1, folds * len(wanted))
+                said.at(fold.number * len(wanted) + place + 1, folds * len(wanted))
     return TableAreas(len(schema.classes) == 2, areas, estimated_plan(schema, len(rows)))

@@ -31,7 +31,7 @@ from jostle.lang.scopes import defined_in, symbols
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
 from jostle.lang.worlds import check_entry
-from jostle.options.base import Option
+from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.owner import asking
 from jostle.trace.records import NamedPublic, ReadPublic, Trace
@@ -392,7 +392,11 @@ def spending_told(probes: Sequence[Probe]) -> Iterator[None]:
         raise ProgramError(mistake.source, told) from None
 
 
-@lru_cache(maxsize=32)
 def reloaded(sent: SentProgram) -> Program:
     """A program that another process has checked and sent here."""
+    return _loaded(sent, changes())
+
+
+@lru_cache(maxsize=32)
+def _loaded(sent: SentProgram, registered: int) -> Program:  # noqa: ARG001 - other Options, another program
     return load_source(Source(sent.name, sent.text), files=sent.files)

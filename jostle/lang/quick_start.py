@@ -13,7 +13,6 @@ from attrs import evolve, fields, frozen
 
 from jostle.choice.learning.gathering import budgets_of
 from jostle.choice.learning.keys import apart
-from jostle.choice.learning.progress import shown_progress
 from jostle.choice.makers.kept import keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
@@ -46,7 +45,7 @@ class QuickStart(Training):
         found = kept(full, maker) or kept(came, maker) or kept(short, maker)
         if found is None:
             chosen = came if _tells(full, maker) else short
-            found = chosen.learn(maker, shown_progress())
+            found = chosen.learn(maker)
             keep(chosen, maker, found)
         return found
 

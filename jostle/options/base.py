@@ -21,12 +21,24 @@ from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, price
 from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
+from jostle.progress import stage
 from jostle.sites import Policy, choices_noted
 from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 
-__all__ = ["ELSEWHERE", "Option", "changes", "check_probe", "forget", "is_built_in", "option", "own", "registered"]
+__all__ = [
+    "ELSEWHERE",
+    "Option",
+    "changes",
+    "check_probe",
+    "forget",
+    "is_built_in",
+    "know",
+    "option",
+    "own",
+    "registered",
+]
 
 ELSEWHERE = "declare it otherwise in the schema, or take another Option: `jostle options` lists them"
 """What to do where public facts say that an Option does not run."""
@@ -157,7 +169,7 @@ class Option(ABC, Generic[Answer]):
             )
         allotted = (db.reserve if self.settles else db.allot)(budget, site=site or self.name)
         try:
-            with asking(), choices_noted(allotted, self.learned):
+            with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
         except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(
@@ -178,6 +190,8 @@ class Option(ABC, Generic[Answer]):
             )
         self._check_answer(answer, spent)
         known: Answer = self.task.of(schema, answer)
+        if (stated := _stated(known)) is not None:
+            db.note_answer(stated, site=site or self.name, whole=False)
         return known
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
@@ -190,6 +204,15 @@ class Option(ABC, Generic[Answer]):
             why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
             fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
         )
+
+
+def _stated(answer: object) -> str | None:
+    """What an answer says of itself in one line, if it can: it may be of somebody's own class, and is paid for."""
+    try:
+        said = getattr(answer, "stated", None)
+    except Exception:  # noqa: BLE001 - see above
+        return None
+    return said if isinstance(said, str) else None
 
 
 def check_probe(given: object, who: str) -> None:
@@ -228,6 +251,16 @@ def option(given: Given) -> Given:
     _registered[name] = given
     _latest[0] = next(_registrations)
     return given
+
+
+def know(*given: Registered) -> None:
+    """Register what another process has registered, in the place of what has its name here.
+
+    Args:
+        *given: Options.
+    """
+    _registered.update({_place_of(each)[0]: each for each in given})
+    _latest[0] = next(_registrations)
 
 
 def forget(name: str) -> None:

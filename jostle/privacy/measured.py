@@ -7,7 +7,7 @@ number, since what noise it has is another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, isfinite, log10
@@ -15,11 +15,16 @@ from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, shown
-from jostle.privacy.amounts import Amount
+from jostle.markup import bar_table, pre, shaded_table, words
+from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.evidence import CountEvidence, Evidence
+from jostle.privacy.tails import reach
+from jostle.tables.made_frames import Frames, as_frame
+from jostle.visible import visible
 
 __all__ = ["Measured", "MeasuredCells", "MeasuredCount", "MeasuredNumber", "MeasuredTop"]
 
@@ -28,6 +33,12 @@ Refining = Callable[[Amount, str | None], Answer]
 """How an answer is had with less noise: at an epsilon, charged to a site."""
 MOST_SHOWN = 40
 """Lines of a table that is printed."""
+LEVEL = 0.95
+"""Of intervals that are shown."""
+EVEN = 1.1
+"""An interval goes as far down as up where the one is no more times the other."""
+WIDTH = 30
+"""Letters of the longest bar."""
 
 
 class Measured(ABC):
@@ -51,7 +62,7 @@ class Measured(ABC):
         """Epsilon that was spent."""
 
     @abstractmethod
-    def interval(self, level: float = 0.95, *, population: bool = False) -> Any:
+    def interval(self, level: float = LEVEL, *, population: bool = False) -> Any:
         """Least and greatest value that the table's own statistic could have, at a level of confidence.
 
         With *population*, of a population that the rows were drawn from, one by one.
@@ -84,10 +95,21 @@ class _Single(Measured):
         """Epsilon that was spent."""
         return self.evidence.cost
 
-    def interval(self, level: float = 0.95, *, population: bool = False) -> Any:
+    def interval(self, level: float = LEVEL, *, population: bool = False) -> Any:
         """Least and greatest value that the statistic could have, at a level of confidence."""
         miss = _miss(level)
         return self.evidence.population(miss) if population else self.evidence.own(miss)
+
+    @property
+    def said(self) -> str:
+        """It in words: how far it may be off, and how surely."""
+        return f"{_give_or_take(self.value, self.interval(), self.scale)} ({LEVEL:.0%})"
+
+    def __repr__(self) -> str:
+        return self.said
+
+    def _repr_html_(self) -> str:
+        return words(self.said)
 
 
 class MeasuredCount(int, _Single):
@@ -106,6 +128,11 @@ class MeasuredCount(int, _Single):
         """The same count with less noise, at a larger epsilon, of which only the difference is charged."""
         return super().refine(epsilon=epsilon) if self._refined is None else self._refined(epsilon, site)
 
+    __repr__ = _Single.__repr__
+
+    def __str__(self) -> str:
+        return str(int(self))
+
     @property
     def value(self) -> int:
         """The count by itself."""
@@ -123,6 +150,8 @@ class MeasuredNumber(float, _Single):
         made = super().__new__(cls, evidence.value)
         made.evidence = evidence
         return made
+
+    __repr__ = _Single.__repr__
 
     @property
     def value(self) -> float:
@@ -197,7 +226,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         return self._cost
 
     def interval(
-        self, level: float = 0.95, *, population: bool = False
+        self, level: float = LEVEL, *, population: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Least and greatest value of each count; each of them is covered by itself at this level."""
         miss, noise = _miss(level), self.noise
@@ -232,14 +261,60 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
 
     def __str__(self) -> str:
         """A table, where there are one or two columns that fit; else the array."""
-        sides = tuple(map(len, self.labels)) if self._whole else ()
-        if sides != self.shape or not 1 <= len(sides) <= 2 or sides[0] > MOST_SHOWN or sides[-1] > MOST_SHOWN:
+        if not self._fits:
             return str(self.value)
-        head = ["", *self.labels[1]] if len(sides) == 2 else []
-        rows = [
-            [label, *map(str, np.atleast_1d(row).tolist())] for label, row in zip(self.labels[0], self, strict=True)
-        ]
-        return _table([head, *rows] if head else rows)
+        rows = zip(self.labels[0], self.value.tolist(), strict=True)
+        if len(self.labels) == 1:
+            return _table([[label, str(count)] for label, count in rows])
+        return _table([["", *self.labels[1]], *([label, *map(str, counts)] for label, counts in rows)])
+
+    def __repr__(self) -> str:
+        """The table, with bars where it is of one column, and how far noise takes a count."""
+        if not self._whole:
+            return repr(self.value)
+        if not self._fits or len(self.labels) > 1:
+            return f"{self}\n{self._note}"
+        return f"{_barred(self.labels[0], self.value.tolist())}\n{self._note}"
+
+    def _repr_html_(self) -> str:
+        """The table, with bars or shades; of one that is too long or too wide, what is printed."""
+        if not self._fits:
+            return pre(repr(self))
+        down, counts = self.labels[0], self.value.tolist()
+        if len(self.labels) == 1:
+            drawn = bar_table(self.columns[0], list(zip(down, counts, strict=True)))
+        else:
+            drawn = shaded_table(" by ".join(self.columns), down, self.labels[1], counts)
+        return f"{drawn}<p>{words(self._note)}</p>"
+
+    @property
+    def _fits(self) -> bool:
+        """Whether it is whole, and a table of it is no longer or wider than is printed."""
+        sides = tuple(map(len, self.labels)) if self._whole else ()
+        return sides == self.shape and 1 <= len(sides) <= 2 and max(sides) <= MOST_SHOWN
+
+    @property
+    def _note(self) -> str:
+        far = reach(self.noise, 1 - LEVEL)
+        return f"each count ± {far:,.0f} ({LEVEL:.0%}); epsilon {show_amount(self.cost)}"
+
+    def to_frame(self, library: Frames = "pyarrow") -> Any:
+        """A row for each combination of the columns' values, with its count and the ends of its interval.
+
+        Args:
+            library: "pyarrow", "pandas" or "polars".
+
+        Raises:
+            ProbeError: it is a part of an answer, or the library is not installed.
+        """
+        self._check_whole()
+        low, high = self.interval()
+        places = np.unravel_index(np.arange(self.size), self.shape)
+        columns = {
+            name: np.array(labels)[place] for name, labels, place in zip(self.columns, self.labels, places, strict=True)
+        }
+        ends = {"low": low.ravel(), "high": high.ravel()}
+        return as_frame(pa.table({**columns, "count": self.value.ravel(), **ends}), library)
 
 
 class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
@@ -262,12 +337,57 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
         """Epsilon that was spent on all of them."""
         return self[0][1].cost
 
-    def interval(self, level: float = 0.95, *, population: bool = False) -> Mapping[str, tuple[float, float]]:
+    def interval(self, level: float = LEVEL, *, population: bool = False) -> Mapping[str, tuple[float, float]]:
         """Least and greatest value of each count; all of them are covered together at this level."""
         return {label: count.interval(level, population=population) for label, count in self}
 
+    @property
+    def said(self) -> str:
+        """It in words: how far each count may be off, and how surely all of them keep to that."""
+        counts = (f"{label} {_give_or_take(int(count), count.interval(), count.scale)}" for label, count in self)
+        return f"{', '.join(counts)} ({LEVEL:.0%})"
+
     def __str__(self) -> str:
         return _table([[label, str(int(count))] for label, count in self])
+
+    def __repr__(self) -> str:
+        labels, counts = zip(*((label, int(count)) for label, count in self), strict=True)
+        return _barred(labels, counts)
+
+    def _repr_html_(self) -> str:
+        return f"{bar_table('', [(label, int(count)) for label, count in self])}<p>{words(self.said)}</p>"
+
+    def to_frame(self, library: Frames = "pyarrow") -> Any:
+        """A row for each of the values, with its count and the ends of its interval.
+
+        Args:
+            library: "pyarrow", "pandas" or "polars".
+
+        Raises:
+            ProbeError: the library is not installed.
+        """
+        rows = [
+            {"value": label, "count": int(count), "low": low, "high": high}
+            for label, count in self
+            for low, high in [count.interval()]
+        ]
+        return as_frame(pa.Table.from_pylist(rows), library)
+
+
+def _give_or_take(value: float, ends: tuple[float, float], scale: float) -> str:
+    """A number with how far it may be off: by as much either way, or from where to where."""
+    low, high = ends
+    below, above = value - low, high - value
+    if max(below, above) <= EVEN * min(below, above):
+        return f"{_rounded(value, scale)} ± {_rounded(max(below, above), scale)}"
+    return f"{_rounded(value, scale)}, from {_rounded(low, scale)} to {_rounded(high, scale)}"
+
+
+def _barred(labels: Sequence[str], counts: Sequence[int]) -> str:
+    """Rows of labels and counts, with a bar as long as the count."""
+    most = max([1, *counts])
+    bars = ["#" * round(WIDTH * max(0, count) / most) for count in counts]
+    return _table([[label, str(count)] for label, count in zip(labels, counts, strict=True)], bars)
 
 
 def _miss(level: object) -> float:
@@ -292,10 +412,12 @@ def _plain(given: Any) -> Any:
     return given.value if isinstance(given, MeasuredCells) else given
 
 
-def _table(rows: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _table(rows: Sequence[Sequence[str]], ends: Sequence[str] = ()) -> str:
+    """Rows of cells as lines of text, numbers set to the right; at the end of each line, what is to stand there."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = (
-        [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
-        for first, *cells in rows
+        [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)), end]
+        for (first, *cells), end in zip(shown, ends or [""] * len(shown), strict=True)
     )
     return "\n".join("  ".join(line).rstrip() for line in lines)

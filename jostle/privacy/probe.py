@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.errors import ExpressionError, ProbeError, shown
+from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
 from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -28,7 +29,7 @@ from jostle.privacy.selection import Selection
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours, Schema
-from jostle.trace.records import Chosen
+from jostle.trace.records import Chosen, Stated
 
 __all__ = ["Probe"]
 
@@ -318,15 +319,29 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        labels = self.schema[column].labels
-        return labels[self.pick(Fullest((column,)), epsilon, site=site)]
+        commonest = self.schema[column].labels[self.pick(Fullest((column,)), epsilon, site=site)]
+        self.note_answer(commonest, site=site)
+        return commonest
 
     def note_choice(self, choice: Chosen) -> None:
         """Leave a record of a choice in the trace: texts and numbers that the caller has anyway.
 
         Whoever calls this holds public facts and released values alone, so what is recorded is made of these.
         """
-        self._ask("note_choice", choice)
+        self._ask("note", choice)
+
+    def note_answer(self, answer: str, *, site: str, whole: bool = True) -> None:
+        """Leave in the trace what an answer comes to, in its own units: it is made of what was released for it.
+
+        The answer is paid for: it is given as well where nothing can be noted any more, on a full disk say.
+
+        Args:
+            answer: in words.
+            site: where all of it was released, or what that lies below.
+            whole: whether it says all that people want to see of what was released.
+        """
+        with suppress(JostleError):
+            self._ask("note", Stated(site, answer, whole))
 
     # Probes on the same rows, or some of them
 

@@ -25,6 +25,7 @@ from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_ta
 from jostle.privacy.noise import Noise
 from jostle.privacy.plain import plain
 from jostle.privacy.process import Process, this_process
+from jostle.privacy.release import NoisyNumbers
 from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
@@ -35,7 +36,7 @@ from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.portions import Portion, PortionSource
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, copied_schema
-from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Trace, shortened
+from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
 from jostle.visible import visible
 
 __all__ = ["QUESTIONS", "Room", "candidate", "kept_back"]
@@ -48,8 +49,8 @@ Asked = Closed | Places | Callable[[Any], object]
 """What a question is asked with: a member of a list, or what a converter of plain values reads."""
 
 NOTES = Closed(
-    "record of a choice",
-    (Chosen,),
+    "record of a choice or a statement",
+    (Chosen, Stated),
     why="a trace holds nothing else of whoever asks",
     error=ProbeError,
     types=RECORD_TYPES,
@@ -73,7 +74,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "below": (whole, whole),
         "shuffled": (whole,),
         "charges": (),
-        "note_choice": (NOTES,),
+        "note": (NOTES,),
     }
 )
 """The methods of a room that a key gives use of, with what each is asked with: members of lists, or plain values."""
@@ -207,7 +208,9 @@ class Room:
         site = self.site(site)
         line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
         answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
-        self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)), released)
+        unit = answer.unit if isinstance(answer, NoisyNumbers) else None
+        numbers = shortened(released)
+        self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
         told = mechanism.measured(answer, self.schema, epsilon)
         self.released.extend(told)
         return Answered(answer, tally, told, line)
@@ -354,9 +357,9 @@ class Room:
         self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
         return result
 
-    def note_choice(self, choice: Chosen) -> None:
-        """Leave a record of a choice in the trace. Nothing in here is looked at for it."""
-        self.trace.add(evolve(choice, site=self.site(choice.site)))
+    def note(self, record: Chosen | Stated) -> None:
+        """Leave a record of whoever asks in the trace. Nothing in here is looked at for it."""
+        self.trace.add(evolve(record, site=self.site(record.site)))
 
     def narrowed(self, column: str, codes: tuple[int, ...]) -> Room:
         """A room with only the rows that have one of the codes."""

@@ -65,7 +65,7 @@ from jostle.privacy.noise import Noise
 from jostle.privacy.split_scores import forget_tables
 from jostle.tables.closed import Closed, places
 from jostle.tables.schema import Schema
-from jostle.trace.records import Chosen, Record, Released
+from jostle.trace.records import Chosen, Record, Released, Stated
 
 __all__ = [
     "ETA",
@@ -209,7 +209,7 @@ def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored
 
 def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:
     """The winner's releases and choices; its charges are of a ledger that nobody else has."""
-    return tuple(record for record in records if isinstance(record, Released | Chosen))
+    return tuple(record for record in records if isinstance(record, Released | Chosen | Stated))
 
 
 def forget_all(noise: Noise) -> None:

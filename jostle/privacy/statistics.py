@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from jostle.tables.schema import Schema
 
 __all__ = ["Asks", "count", "histogram", "mean", "number_sum", "quantile", "top_k", "variance"]
 
+Found = TypeVar("Found", MeasuredNumber, MeasuredTop)
 FINE = 2**15 - 1
 """Steps are scaled up to this many where that is exact; products of two of them still fit what a row may add."""
 MOST_INTERVALS = 2**14
@@ -60,6 +61,15 @@ class Asks(Protocol):
     def allot(self, epsilon: Amount, *, site: str) -> Self:
         """A probe on the same rows with a budget of its own, spent here at once."""
 
+    def note_answer(self, answer: str, *, site: str) -> None:
+        """Leave in the trace what an answer comes to, in its own units."""
+
+
+def _stated(db: Asks, found: Found, site: str) -> Found:
+    """An answer, which the trace states in its own units."""
+    db.note_answer(found.said, site=site)
+    return found
+
 
 def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
     """How many rows there are."""
@@ -86,7 +96,8 @@ def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNum
     kernel = NumberSum(column, 0 if rows is None else grain.first)
     (noisy,) = db.measure(kernel, cost, site=site).tolist()
     units = noisy + kernel.origin * (rows or 0)
-    return MeasuredNumber(SumEvidence(units, grain.unit, sensitivity(kernel, schema) / cost, cost))
+    found = MeasuredNumber(SumEvidence(units, grain.unit, sensitivity(kernel, schema) / cost, cost))
+    return _stated(db, found, site)
 
 
 def mean(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
@@ -98,11 +109,13 @@ def mean(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
         kernel = NumberSum(column, grain.first)
         (noisy,) = db.measure(kernel, cost, site=site).tolist()
         noise, most = sensitivity(kernel, schema) / cost, grain.span
-        return MeasuredNumber(MeanEvidence(rows * most - noisy, noisy, noise, most, low, high, cost, rows))
+        found = MeasuredNumber(MeanEvidence(rows * most - noisy, noisy, noise, most, low, high, cost, rows))
+        return _stated(db, found, site)
     moments = Moments(column, 1, _scaled(grain, LARGEST_WEIGHT))
     from_high, from_low = db.measure(moments, cost, site=site).tolist()
     noise = sensitivity(moments, schema) / cost
-    return MeasuredNumber(MeanEvidence(from_high, from_low, noise, moments.most, low, high, cost))
+    found = MeasuredNumber(MeanEvidence(from_high, from_low, noise, moments.most, low, high, cost))
+    return _stated(db, found, site)
 
 
 def variance(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
@@ -111,7 +124,7 @@ def variance(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumbe
     grain = grain_in(schema, name(column))
     kernel = Moments(column, 2, _scaled(grain, FINE))
     first, second, third = db.measure(kernel, cost, site=site).tolist()
-    return MeasuredNumber(
+    found = MeasuredNumber(
         VarianceEvidence(
             (first, second, third),
             sensitivity(kernel, schema) / cost,
@@ -121,6 +134,7 @@ def variance(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumbe
             cost,
         )
     )
+    return _stated(db, found, site)
 
 
 def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -> MeasuredNumber:
@@ -143,7 +157,7 @@ def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -
     kernel = Ranks(column, around)
     counts = inner.measure(kernel, cost / 2, site="ranks").tolist()
     lasts = [*(around[1:] - 1).tolist(), grain.span]
-    return MeasuredNumber(
+    found = MeasuredNumber(
         QuantileEvidence(
             _roundest(grain.number(first), grain.number(end - 1), grain.unit),
             part,
@@ -153,6 +167,7 @@ def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -
             cost,
         )
     )
+    return _stated(db, found, site)
 
 
 def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount, site: str) -> MeasuredCells:
@@ -186,14 +201,15 @@ def top_k(db: Asks, column: str, most: int, epsilon: Amount, site: str) -> Measu
             why=f"it has {size} values or bins, and the number of those that are asked for is a whole one from 1",
             fix=f'db.top_k("{column}", {min(3, size)}, epsilon=0.1)',
         )
-    found = histogram(db, (column,), epsilon, site)
-    counts, noise = found.value, found.noise
+    cells = histogram(db, (column,), epsilon, site)
+    counts, noise = cells.value, cells.noise
     order = np.argsort(-counts, kind="stable")[: int(given)].tolist()
-    (labels,) = found.labels
-    return MeasuredTop(
-        (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, found.cost, among=size)))
+    (labels,) = cells.labels
+    found = MeasuredTop(
+        (labels[place], MeasuredCount(CountEvidence(int(counts[place]), noise, cells.cost, among=size)))
         for place in order
     )
+    return _stated(db, found, site)
 
 
 def _known_rows(schema: Schema, column: str) -> int | None:

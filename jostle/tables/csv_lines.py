@@ -15,6 +15,7 @@ import io
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ import pyarrow.csv as pa_csv
 
 from jostle.errors import TableError
 from jostle.files.content import Place, path_of
+from jostle.progress import Stage
 from jostle.tables.census import Census
 
 __all__ = ["CSV_ENDINGS", "csv_batches", "csv_header", "source_of"]
@@ -45,7 +47,7 @@ def source_of(place: Place) -> Path | pa.BufferReader:
 def csv_header(place: Place) -> tuple[str, ...]:
     """The column names in a CSV file's first line."""
     path = path_of(place)
-    with _opened(place) as stream:
+    with _opened(place) as (_, stream):
         first, *rest = stream.read(MOST_LINE_BYTES + 1).split(b"\n", 1)
     if not rest and len(first) > MOST_LINE_BYTES:
         raise TableError(f"the first line of {path} does not end within a megabyte")
@@ -58,10 +60,11 @@ def csv_batches(
     columns: tuple[str, ...],
     as_dictionaries: AbstractSet[str] = frozenset(),
     census: Census | None = None,
+    said: Stage | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the named columns, every cell as text, an empty one as an empty cell; some columns as dictionaries.
 
-    A census is told how many lines there are, those that are not whole included.
+    A census is told how many lines there are, those that are not whole included; *said*, how much of the file is read.
     """
     header, delimiter = csv_header(place), _delimiter(path_of(place))
     places = [str(header.index(name)) for name in columns]
@@ -79,15 +82,23 @@ def csv_batches(
         null_values=[""],
     )
     parse = pa_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=lambda _: "skip")
-    for chunk in _whole_lines(place, census):
+    for chunk in _whole_lines(place, said or Stage(""), census):
         read = pa_csv.ReadOptions(column_names=names, block_size=len(chunk), use_threads=False)
         table = pa_csv.read_csv(pa.BufferReader(chunk), read_options=read, parse_options=parse, convert_options=convert)
         for batch in table.to_batches():
             yield pa.record_batch(batch.columns, names=list(columns))
 
 
-def _opened(place: Place) -> pa.NativeFile:
-    return pa.input_stream(source_of(place), compression=PACKED.get(path_of(place).suffix.lower()))
+@contextmanager
+def _opened(place: Place) -> Iterator[tuple[pa.NativeFile, pa.NativeFile]]:
+    """A file as it is, and what is read of it, unpacked."""
+    packed = PACKED.get(path_of(place).suffix.lower())
+    with pa.input_stream(source_of(place), compression=None) as file:
+        if packed is None:
+            yield file, file
+            return
+        with pa.CompressedInputStream(file, packed) as stream:
+            yield file, stream
 
 
 def _delimiter(path: Path) -> str:
@@ -95,12 +106,13 @@ def _delimiter(path: Path) -> str:
     return "\t" if unpacked.suffix.lower() == ".tsv" else ","
 
 
-def _whole_lines(place: Place, census: Census | None = None) -> Iterator[bytes]:
+def _whole_lines(place: Place, said: Stage, census: Census | None) -> Iterator[bytes]:
     """Yield the lines after the header, in chunks, without those that are not whole."""
     whole = _whole_lines_only(_delimiter(path_of(place)))
     header, rest = True, b""
-    with _opened(place) as stream:
+    with _opened(place) as (file, stream):
         while data := stream.read(CHUNK_BYTES):
+            said.at(file.tell(), file.size())
             lines, newline, rest = (rest + data).rpartition(b"\n")
             if newline:
                 yield from _checked(lines, whole, census, header=header)

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import FileState
+from jostle.progress import unshown
 from jostle.tables.block import Block, Where
 from jostle.tables.census import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
@@ -239,7 +240,8 @@ def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
     try:
         blocks, schema = facts
         census = Census()
-        found = tuple(blocks(piece, schema, census))
+        with unshown():  # on a worker, whose errors go to its own log
+            found = tuple(blocks(piece, schema, census))
         return found, census, tally_blocks(iter(found), schema, RowHashes(fine=True), ())
     except Exception:  # noqa: BLE001 - see above
         return None

@@ -10,6 +10,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
+from jostle.progress import tick
 from jostle.tables.block import Block, Codes, Where, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
@@ -43,11 +44,18 @@ def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | 
     """The kernel's tally of the blocks, one after the other."""
     cells = kernel.cells(schema)
     if isinstance(kernel, SparseKernel):
-        return merge(kernel.tally(block.where(where), schema) for block in blocks)
+        return merge(kernel.tally(block.where(where), schema) for block in _told(blocks))
     totals = np.zeros(cells, dtype=np.int64)
-    for block in blocks:
+    for block in _told(blocks):
         kernel.add(block.where(where), schema, totals)
     return totals
+
+
+def _told(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the blocks; where that takes long, it is said."""
+    for block in blocks:
+        tick()
+        yield block
 
 
 def merge(partials: Iterable[Partial]) -> Partial:

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
+from jostle.progress import Stage, stage
 from jostle.tables.block import Block, Codes, Where
 from jostle.tables.census import Census
 from jostle.tables.columns import Categorical, Numeric
@@ -211,23 +212,26 @@ def read_batches(
     lines a CSV file has.
     """
     path = path_of(place)
-    with guarded(f"the file {path} could not be read to its end"):
+    with guarded(f"the file {path} could not be read to its end"), stage(f"reading {path.name}") as said:
         if is_parquet(path):
-            yield from _parquet_batches(place, columns, set(as_dictionaries), groups)
+            yield from _parquet_batches(place, columns, set(as_dictionaries), groups, said)
         else:
-            yield from csv_batches(place, columns, frozenset(as_dictionaries), census)
+            yield from csv_batches(place, columns, frozenset(as_dictionaries), census, said)
 
 
 def _parquet_batches(
-    place: Place, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None
+    place: Place, columns: tuple[str, ...], as_dictionaries: set[str], groups: Iterable[int] | None, said: Stage
 ) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pa_parquet  # noqa: PLC0415 - as above
 
     types = _described(place)
     texts = [name for name in columns if is_text(types.field(name).type)]
     with pa_parquet.ParquetFile(source_of(place), read_dictionary=texts) as file:
-        chosen = None if groups is None else list(groups)
+        chosen = list(range(file.num_row_groups)) if groups is None else list(groups)
+        done, total = 0, sum(file.metadata.row_group(group).num_rows for group in chosen)
         for batch in file.iter_batches(BATCH_ROWS, row_groups=chosen, columns=list(columns), use_threads=False):
+            done += batch.num_rows
+            said.at(done, total)
             found = [
                 _written_out(batch[name]) if name in texts and name not in as_dictionaries else batch[name]
                 for name in columns

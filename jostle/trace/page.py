@@ -14,7 +14,7 @@ from attrs import frozen
 from jostle.markup import words
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
-from jostle.trace.render import cells_of, runs
+from jostle.trace.render import cells_of, readable, runs
 from jostle.trace.why import Explanation, explanations
 
 __all__ = ["Segment", "Trace", "part_of_page", "segments", "whole_page"]
@@ -222,7 +222,7 @@ def _losses(explanation: Explanation, taken: dict[str, int]) -> str:
 
 
 def _lines(run: Sequence[Record]) -> str:
-    rows = []
+    rows, run = [], readable(run)
     for site, *rest_of_row in map(cells_of, run[:MOST_LINES]):
         # A path may go on in the next line after each of its steps.
         first = words(site).replace("/", "/<wbr>")

@@ -26,7 +26,7 @@ from jostle.errors import TableError, shown
 from jostle.files.kinds import FileKind
 from jostle.files.structure import LongInteger
 from jostle.given import given_flag, given_path
-from jostle.tables.fields import TYPES, listed, number, of_several, text, whole
+from jostle.tables.fields import TYPES, listed, number, of_several, text, truth, whole
 
 __all__ = [
     "Charged",
@@ -36,6 +36,7 @@ __all__ = [
     "Record",
     "Refused",
     "Released",
+    "Stated",
     "Trace",
     "Trusted",
     "read_trace",
@@ -86,6 +87,21 @@ class Released:
     """Of the noise; None for a pick."""
     size: int
     values: tuple[LongInteger, ...] = field(converter=_integers)
+    unit: Fraction | None = None
+    """What scale and values are whole multiples of; None for 1."""
+
+
+@frozen
+class Stated:
+    """What released numbers come to, in words and units of the question: made of them and of public facts alone.
+
+    It stands after all that was released for it, at its site or below.
+    """
+
+    site: str = field(converter=text)
+    answer: str = field(converter=text)
+    whole: bool = field(default=True, converter=truth)
+    """Whether people need not see the numbers as they were released: of a model, they may want to."""
 
 
 @frozen
@@ -193,7 +209,7 @@ class Chosen:
 RECORD_TYPES: Mapping[Callable[..., object], type | None] = MappingProxyType({**TYPES, spans: None, counts: None})
 """What reads the fields of records that whoever asks may leave."""
 
-Record = Opened | NamedPublic | ReadPublic | Charged | Released | Refused | Chosen | Trusted
+Record = Opened | NamedPublic | ReadPublic | Charged | Released | Stated | Refused | Chosen | Trusted
 KINDS: dict[str, type[Record]] = {kind.__name__.lower(): kind for kind in get_args(Record)}
 
 
@@ -304,6 +320,14 @@ class Trace:
 
     markup: ClassVar[Callable[[Sequence[Record]], str] | None] = None
     """How notebooks show the records: what makes pages puts it here."""
+    text: ClassVar[Callable[[Sequence[Record]], str] | None] = None
+    """How the records are printed: what renders them puts it here."""
+
+    def __str__(self) -> str:
+        return repr(self) if Trace.text is None else Trace.text(self.records)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {self.count:,} records>"
 
     def _repr_html_(self) -> str | None:
         return None if Trace.markup is None else Trace.markup(self.records)

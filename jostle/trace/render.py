@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from io import StringIO
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from jostle.privacy.amounts import show_amount
-from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, ReadPublic, Record, Refused, Released, Trusted
+from jostle.trace.records import (
+    Charged,
+    Chosen,
+    NamedPublic,
+    Opened,
+    ReadPublic,
+    Record,
+    Refused,
+    Released,
+    Stated,
+    Trace,
+    Trusted,
+)
 from jostle.visible import visible
 
-__all__ = ["cells_of", "render_trace", "runs"]
+__all__ = ["cells_of", "readable", "render_trace", "runs", "text_of"]
 
 MOST_ALTERNATIVES = 5
 """Alternatives shown for a choice, beside those taken; the JSON has all, and so has `jostle trace why`."""
+TEXT_WIDTH = 110
 MOST_SHOWN = 6
 """Released numbers shown on a line; the JSON has more."""
 
@@ -65,9 +79,41 @@ def _lines(records: Iterable[Record]) -> Table:
     table.add_column("what happened", overflow="fold")
     table.add_column("ε", justify="right")
     table.add_column("left", justify="right")
-    for record in records:
+    for record in readable(records):
         table.add_row(*_row(record))
     return table
+
+
+def readable(records: Iterable[Record]) -> list[Record]:
+    """The records for people: numbers in steps of a computation are left out where their answer is stated."""
+    kept: list[Record] = []
+    for record in records:
+        if isinstance(record, Stated) and record.whole:
+            here = 0
+            while here < len(kept) and _is_of(kept[-1 - here], record.site):
+                here += 1
+            kept[len(kept) - here :] = [each for each in kept[len(kept) - here :] if not isinstance(each, Released)]
+        kept.append(record)
+    return kept
+
+
+def _is_of(record: Record, site: str) -> bool:
+    at = record.site if isinstance(record, Charged | Released | Refused) else None
+    return at is not None and (at == site or at.startswith(f"{site}/"))
+
+
+def text_of(records: Sequence[Record]) -> str:
+    """The records as text, as they are printed.
+
+    Args:
+        records: of a run.
+    """
+    screen = Console(file=StringIO(), width=TEXT_WIDTH, color_system=None)
+    screen.print(render_trace(records))
+    return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())  # type: ignore[attr-defined]  # it is the file just made
+
+
+Trace.text = staticmethod(text_of)
 
 
 def _row(record: Record) -> tuple[Text, ...]:
@@ -84,8 +130,10 @@ def cells_of(record: Record) -> tuple[str, str, str, str]:  # noqa: PLR0911 - on
     if isinstance(record, Charged):
         return (record.site, f"charged: {record.mechanism}", show_amount(record.epsilon), _left(record.left))
     if isinstance(record, Released):
-        noise = "" if record.scale is None else f", noise of scale {show_amount(record.scale)}"
+        noise = "" if record.scale is None else f", noise of scale {_in_units(record.scale, record)}"
         return (record.site, f"released: {_values(record)}{noise}", "", "")
+    if isinstance(record, Stated):
+        return (record.site, f"answer: {record.answer}", "", "")
     if isinstance(record, Trusted):
         said = f"code that did not come with Jostle: {record.file}, digest {record.digest or 'unknown'}"
         return (record.option, said, "", "")
@@ -133,8 +181,13 @@ def _left(left: Fraction | None) -> str:
     return "" if left is None else show_amount(left)
 
 
+def _in_units(number: Fraction, record: Released) -> str:
+    """A number of a release: exactly where it counts something, else to six digits."""
+    return show_amount(number) if record.unit is None else f"{float(number * record.unit):.6g}"
+
+
 def _values(record: Released) -> str:
-    shown = ", ".join(map(str, record.values[:MOST_SHOWN]))
+    shown = ", ".join(_in_units(Fraction(each), record) for each in record.values[:MOST_SHOWN])
     if record.size <= min(MOST_SHOWN, len(record.values)):
         return shown or "nothing"
     return f"{shown}, ... ({record.size:,} numbers)"

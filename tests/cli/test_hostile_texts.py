@@ -336,7 +336,7 @@ def test_a_program_that_is_run_in_python_prints_like_any_other(
 
 # Nothing goes to a screen another way
 
-WRITERS = {"cli/saying.py", "visible.py", "choice/learning/progress.py"}
+WRITERS = {"cli/saying.py", "visible.py", "progress.py"}
 """The modules that write to a screen; all others hand them texts."""
 
 

@@ -12,7 +12,6 @@ from small import METAFEATURES, known_by_rows, options, table, tables
 import jostle
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownDatabase
-from jostle.choice.learning.progress import silent
 from jostle.choice.makers.evaluate import evaluate
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker, Training
@@ -85,10 +84,10 @@ def test_training_leaves_them_out_and_says_so() -> None:
     option = fitted(corpus["t1"])
     training = Training(corpus=corpus, history=History(), epsilons=("1",), repeats=2, engine="threads")
     maker = ChoiceMaker(among=(MAJORITY, option), informed_by=METAFEATURES[:1])
-    history = training.rehearsed(maker, silent())
+    history = training.rehearsed(maker)
     assert {each.name for each in history.databases.values()} == {"t0", "t2", "t3", "t4"}
     with pytest.raises(ChoiceError, match="no public database") as refused:
-        evolve(training, corpus=Corpus([corpus["t1"]])).rehearsed(maker, silent())
+        evolve(training, corpus=Corpus([corpus["t1"]])).rehearsed(maker)
     assert refused.value.why == "1 are kept apart, since an Option was fitted on them"
 
 

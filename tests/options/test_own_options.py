@@ -63,7 +63,15 @@ PROGRAM = """\
 from options import Commonest, First
 from trees import PooledTree
 
-choice = MkChoiceMaker among {Commonest, First} trained on public("FOLDER")
+#Metafeature
+def few(db):
+    return {{ len(db) }} / 1000
+
+#Option
+def Twice(db):
+    return Commonest(times=2)(db)
+
+choice = MkChoiceMaker among {Commonest, First, Twice} informed by {few} trained on public("FOLDER")
 
 def main(db):
     return Commonest(times=2)(db)
@@ -161,7 +169,7 @@ def test_they_are_trained_and_chosen_among(
     words = ("train", program, "--with", own, "--public", tmp_path / "public", "--repeats", 2, "--workers", 2, "--json")
     assert run(monkeypatch, *words) == 0
     done = json.loads(capsys.readouterr().out)
-    assert done["options"] == ["Commonest", "First"]
+    assert done["options"] == ["Commonest", "First", "Twice"]
     assert done["rehearsals"] > 0
     data, schema = private(tmp_path)
     trusted = ("--with", own, "--public", tmp_path / "public")

@@ -30,6 +30,7 @@ FOR_OPTIONS = {
         "Probe.imitate",
         "Probe.select",
         "Probe.note_choice",
+        "Probe.note_answer",
         "Probe.below",
         "Probe.shuffled",
         "expressions.Expression.with_parts",

@@ -349,8 +349,8 @@ COUNTED = AddNoise(Counts.of())
         ("below", 10, np.array([1, 2])),
         ("shuffled", float("inf")),
         ("charges", "all"),
-        ("note_choice", "few"),
-        ("note_choice", COUNTED),
+        ("note", "few"),
+        ("note", COUNTED),
     ],
     ids=repr,
 )

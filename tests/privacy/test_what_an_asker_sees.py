@@ -444,6 +444,7 @@ METHODS: dict[str, tuple[Call, ...]] = {
     ),
     "release_cells": (lambda db: db.release_cells(COUNTS / 3, 1),),
     "commonest": (lambda db: db.commonest("colour", 1),),
+    "note_answer": (lambda db: db.note_answer("58.1", site="mean"),),
     "note_choice": (lambda db: db.note_choice(Chosen.one("here", "L", "a", seen={"n": 1.0})),),
     "allot": (
         lambda db: db.allot(2).count(1),

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from fractions import Fraction
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markup_checks import checked
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
@@ -23,55 +23,10 @@ from jostle.cli.app import app
 from jostle.errors import BudgetError
 from jostle.tasks.ranges.estimate import Estimate
 from jostle.trace.page import segments, whole_page
-from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, Record, Refused, Released, Trace, Trusted
+from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, Record, Refused, Released, Stated, Trace, Trusted
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b[2K&amp;"
 finite = st.floats(-1e12, 1e12)
-VOID = {"meta", "img", "br", "rect", "link", "input", "wbr"}
-
-
-class Page(HTMLParser):
-    """A page as a reader of it sees it: its tags with attributes, its texts, and whether all are closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.texts)
-
-
-def checked(text: str) -> Page:
-    """Return a page that was read; refuse one that runs, fetches or leaves open anything."""
-    page = Page(text)
-    assert page.open == []
-    assert "\x1b" not in text
-    names = {tag for tag, _ in page.tags}
-    assert not names & {"script", "img", "link", "iframe", "object", "embed", "form", "a", "base"}
-    for _, attributes in page.tags:
-        assert not [name for name in attributes if name.startswith("on") or name in {"src", "href"}]
-    assert "url(" not in text
-    assert "@import" not in text
-    return page
 
 
 HOSTILE: tuple[Record, ...] = (
@@ -80,6 +35,7 @@ HOSTILE: tuple[Record, ...] = (
     NamedPublic((EVIL,), 1, EVIL),
     Charged(EVIL, EVIL, Fraction(1, 10), Fraction(1, 10), Fraction(9, 10)),
     Released(EVIL, EVIL, Fraction(10), 1, (4,)),
+    Stated(EVIL, EVIL, whole=False),
     Chosen.one(EVIL, EVIL, EVIL, seen={EVIL: 1.0}, predicted={EVIL: (1.0, 0.1), "b": (2.0, 0.1)}, why=EVIL),
     Refused(EVIL, EVIL),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from jostle.choice.learning.workers import in_processes
-from jostle.errors import ChoiceError
+from jostle.choice.learning.workers import answer_of, done_elsewhere, in_processes, own_options, sent
+from jostle.errors import ChoiceError, said_by
 
 __all__ = ["check_engine", "performed"]
 
@@ -45,7 +45,15 @@ def _on_dask(function: Callable[[Part], Found], parts: Sequence[Part], engine: s
     except OSError:
         raise ChoiceError(f"no scheduler answers at {engine}", fix="dask scheduler, then dask worker") from None
     with client:
+        known = own_options()
         # The work has effects on nothing, but equal parts are never the same one.
-        waiting = {client.submit(function, part, pure=False): place for place, part in enumerate(parts)}
+        waiting = {
+            client.submit(done_elsewhere, sent(function, part), known, pure=False): place
+            for place, part in enumerate(parts)
+        }
         for future in as_completed(list(waiting)):  # type: ignore[no-untyped-call]  # Dask's
-            yield waiting.pop(future), future.result()
+            try:
+                written = future.result()
+            except Exception as failure:  # noqa: BLE001 - it was lost, or its worker was, for some reason of Dask's
+                raise ChoiceError(f"a worker of {engine} failed: {said_by(failure)}") from None
+            yield waiting.pop(future), answer_of(written)

@@ -11,7 +11,7 @@ import hashlib
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -27,6 +27,7 @@ from jostle.corpora.specs import Spec
 from jostle.errors import AnswerError, FewRowsWarning, JostleError, OptionError, said_by
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
+from jostle.progress import stage
 from jostle.tasks import Instance, Judge, Task
 from jostle.tasks.metafeature import Metafeature
 from jostle.trace.records import Trace
@@ -100,11 +101,10 @@ def rehearse_all(
     *,
     engine: str = "processes",
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> History:
     """Run what the history does not have yet, and return the history with it.
 
-    *engine* is one of those that `performed` has. *progress* is told how many runs are done, and how many there are.
+    *engine* is one of those that `performed` has.
     """
     batches = list(_batches(jobs, plan, history))
     total = sum(_size(batch) for batch in batches)
@@ -114,13 +114,13 @@ def rehearse_all(
             history.add(KnownDatabase(database.digest, database.name, database.group, task.name, database.artificial))
     # As known here: a worker on another machine may not have the text of a function that is an Option.
     versions = {option.name: option.version for option in plan.options}
-    for place, lines in performed(perform, batches, engine=engine, workers=workers):
-        history.add(
-            *(evolve(line, version=versions[line.option]) if isinstance(line, Runs) else line for line in lines)
-        )
-        done += _size(batches[place])
-        if progress is not None:
-            progress(done, total)
+    with stage("rehearsing on public databases") as said:
+        for place, lines in performed(perform, batches, engine=engine, workers=workers):
+            history.add(
+                *(evolve(line, version=versions[line.option]) if isinstance(line, Runs) else line for line in lines)
+            )
+            done += _size(batches[place])
+            said.at(done, total)
     return history
 
 

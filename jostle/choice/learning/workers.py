@@ -1,23 +1,38 @@
-"""Worker processes: run many independent parts, and take an interruption quietly."""
+"""Worker processes: run many independent parts, and take an interruption quietly.
+
+A part goes to a worker, and its answer comes back, as bytes that are read here: where they cannot be, it is a sentence.
+With it go the Options of one's own, which no worker could import: they may be in a file that a command was given.
+"""
 
 from __future__ import annotations
 
 import os
+import pickle
+import re
 import signal
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from jostle.errors import ChoiceError
+from jostle.errors import ChoiceError, JostleError, said_by
 from jostle.interrupts import interrupts_ignored
+from jostle.options.base import know, own
+from jostle.progress import unshown
 
-__all__ = ["in_processes", "quiet_interrupts"]
+__all__ = ["answer_of", "done_elsewhere", "in_processes", "own_options", "quiet_interrupts", "sent"]
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
+HERE = "run it with --workers 1: all is then done in this process"
+"""What to do where no worker can."""
+EXIT_CODE = re.compile(r"(\w+)\((-?\d+)\)")
+"""One of those that joblib names: SIGKILL(-9), EXIT(7)."""
+_known: list[tuple[bytes, ...]] = []
+"""The Options of one's own that this worker was told of last."""
 
 
 def in_processes(
@@ -32,24 +47,101 @@ def in_processes(
             yield place, function(part)
         return
     from joblib import Parallel, delayed  # noqa: PLC0415 - for training and evaluation only
-    from joblib.externals.loky.process_executor import TerminatedWorkerError  # noqa: PLC0415
+    from joblib.externals.loky.process_executor import BrokenProcessPool  # noqa: PLC0415
 
     pool = Parallel(n_jobs=workers or -1, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
+    known = own_options()
     try:
         with interrupts_ignored():
-            done = pool(delayed(_placed)(function, place, part, os.getpid()) for place, part in enumerate(parts))
+            done = pool(
+                delayed(_placed)(place, sent(function, part), known, os.getpid()) for place, part in enumerate(parts)
+            )
         with quiet_interrupts():
             try:
-                for each in done:  # noqa: UP028 - handed on, so that the end of it is met here
-                    yield each
+                for place, answer in done:
+                    yield place, answer_of(answer)
             finally:
                 _close(done)
-    except TerminatedWorkerError:
+    except BrokenProcessPool as failure:
         raise ChoiceError(
-            "a worker process was killed, probably for want of memory",
-            why="the system ends what takes more memory than there is",
-            fix="run the same command again, with --workers 1",
+            f"a worker process {_died_of(str(failure))}",
+            why="what the others did is kept where work is noted; what it was at is not",
+            fix=f"the same command again; or {HERE}",
         ) from None
+
+
+def _died_of(said: str) -> str:
+    """What a worker died of, by the exit codes that joblib names."""
+    signals = {"SIGKILL": "was killed, most likely for want of memory", "SIGTERM": "was told to end"}
+    for name, code in EXIT_CODE.findall(said):
+        if name in signals:
+            return signals[name]
+        return f"ended itself, with status {code}" if name == "EXIT" else f"crashed in native code: {name}"
+    return f"ended: {said.splitlines()[0] if said else 'nobody knows why'}"
+
+
+def own_options() -> tuple[bytes, ...]:
+    """The Options of one's own that this process knows, each as bytes; one that cannot be written stays here."""
+    written = []
+    for each in own().values():
+        try:
+            written.append(_written(each))
+        except Exception:  # noqa: BLE001, S112 - it may hold anything; a part that needs it says so
+            continue
+    return tuple(written)
+
+
+def sent(function: Callable[[Part], object], part: Part) -> bytes:
+    """A part of the work for another process; where it cannot be written, one that says so there."""
+    try:
+        return _written((function, part))
+    except Exception as failure:  # noqa: BLE001 - it may hold anything
+        mistake = ChoiceError(f"what is to be done cannot be sent to a worker process: {said_by(failure)}", fix=HERE)
+        return _written((_refuse, mistake))
+
+
+def _refuse(mistake: ChoiceError) -> NoReturn:
+    raise mistake
+
+
+def done_elsewhere(part: bytes, options: tuple[bytes, ...]) -> bytes:
+    """Do a part in another process, and return what it gave, or what went wrong, as bytes."""
+    try:
+        if _known != [options]:
+            know(*map(_read, options))
+            _known[:] = [options]
+        function, given = _read(part)
+        with unshown():
+            return _written((function(given), None))
+    except JostleError as mistake:
+        return _written((None, mistake))
+    except (Exception, SystemExit) as failure:  # noqa: BLE001 - whatever it is, it is to be told
+        last = traceback.extract_tb(failure.__traceback__)[-1]
+        place = f"{last.filename}, line {last.lineno}"
+        return _written((None, ChoiceError(f"a worker process failed: {said_by(failure)}", why=place, fix=HERE)))
+
+
+def _written(value: object) -> bytes:
+    """A value as bytes, with what no other process could import."""
+    from joblib import wrap_non_picklable_objects  # noqa: PLC0415 - for training and evaluation only
+
+    return pickle.dumps(wrap_non_picklable_objects((value,), keep_wrapper=False))
+
+
+def _read(written: bytes) -> Any:
+    (value,) = pickle.loads(written)  # noqa: S301 - this program, or its worker, wrote it
+    return value
+
+
+def answer_of(written: bytes) -> Any:
+    """What a part gave in another process; raise what went wrong there."""
+    try:
+        gave, mistake = _read(written)
+    except Exception as failure:  # noqa: BLE001 - it may be anything that an Option made
+        raise ChoiceError(f"a worker process gave what cannot be read: {said_by(failure)}", fix=HERE) from None
+    if mistake is not None:
+        raise mistake
+    return gave
 
 
 def _close(done: Generator[object, None, None]) -> None:
@@ -60,13 +152,13 @@ def _close(done: Generator[object, None, None]) -> None:
         done.close()
 
 
-def _placed(function: Callable[[Part], Found], place: int, part: Part, parent: int) -> tuple[int, Found]:
+def _placed(place: int, part: bytes, options: tuple[bytes, ...], parent: int) -> tuple[int, bytes]:
     if os.getppid() != parent:
         os._exit(1)  # the parent was killed: nobody would hear of what is done here
     # For workers that were started later, when others had ended.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return place, function(part)
+    return place, done_elsewhere(part, options)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,7 @@ from jostle.corpora.roles import BEGINNING
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.fitted import kept_apart
 from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.progress import stage
 from jostle.tasks import Judge
 from jostle.trace.records import Chosen, Trace
 
@@ -156,7 +157,6 @@ def evaluate(
     *,
     trials: int = 5,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """How a maker does on databases: on all rows but those held out, or on a grid's own records.
 
@@ -186,10 +186,10 @@ def evaluate(
     sent = evolve(maker, known=[trained], trainer=None)
     parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
     outcome_of: dict[tuple[str, int], list[TrialResult] | str] = {}
-    for place, outcome in in_processes(_attempt, parts, workers=workers):
-        outcome_of[parts[place].database.name, parts[place].number] = outcome
-        if progress is not None:
-            progress(len(outcome_of), len(parts))
+    with stage(f"evaluating {maker.label}") as said:
+        for place, outcome in in_processes(_attempt, parts, workers=workers):
+            outcome_of[parts[place].database.name, parts[place].number] = outcome
+            said.at(len(outcome_of), len(parts))
     group_of = {database.name: database.group for database in kept}
     cells: list[Result] = []
     problems = [*map(str, databases.problems), *apart.values()]

@@ -21,7 +21,6 @@ from jostle.choice.learning.history import History, histories_of, read_history, 
 from jostle.choice.learning.judging import Loss, judge_of
 from jostle.choice.learning.keys import judge_in
 from jostle.choice.learning.learners import LEARNERS, PriorLearner
-from jostle.choice.learning.progress import Progress, shown_progress
 from jostle.choice.learning.rehearse import EPSILONS, Plan, rehearse_all
 from jostle.choice.makers.kept import identity_of, keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
@@ -43,6 +42,7 @@ from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, exact
 from jostle.privacy.tallied import Tally
+from jostle.progress import stage
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature, distinct, version_of
@@ -81,7 +81,7 @@ class Training:
         """The maker as it learned, if that is kept on this machine; otherwise let it learn, and keep that."""
         trained = kept(self, maker)
         if trained is None:
-            trained = self.learn(maker, shown_progress())
+            trained = self.learn(maker)
             try:
                 keep(self, maker, trained)
             except ChoiceError as mistake:
@@ -114,15 +114,13 @@ class Training:
             path = shipped_folder() / f"{maker.task.name}.jsonl.gz"
             yield hashlib.blake2b(path.read_bytes()).hexdigest() if path.exists() else None
 
-    def learn(self, maker: ChoiceMaker, progress: Progress) -> Trained:
+    def learn(self, maker: ChoiceMaker) -> Trained:
         """A trained maker; rehearse first what was not rehearsed yet."""
-        history = self.rehearsed(maker, progress)
+        history = self.rehearsed(maker)
         cases = self.cases(maker, history)
         learners = self.learners(maker)
-        with progress.stage(f"{maker.label}: learning from {len(cases):,} rehearsals", None) as said:
-            learned = learn(
-                cases, maker.among, maker.informed_by, shares=self.shares, learners=learners, progress=said.doing
-            )
+        with stage(f"{maker.label}: learning from {len(cases):,} rehearsals"):
+            learned = learn(cases, maker.among, maker.informed_by, shares=self.shares, learners=learners)
         LOG.info("%s", visible(f"{maker.label}: {learned.summary}"))
         return learned
 
@@ -157,12 +155,12 @@ class Training:
         """The databases that are named, those that share people in one group, whoever put them together."""
         return Corpus() if self.corpus is None else self.corpus.grouped()
 
-    def rehearsed(self, maker: ChoiceMaker, progress: Progress) -> History:
+    def rehearsed(self, maker: ChoiceMaker) -> History:
         """A history that has all the maker's Options, rehearsing those it does not have."""
         if self.corpus is None:
             return self._judged(maker, self._known(maker))
         history = self.history if self.history is not None else History.open(histories_of(maker.task))
-        with progress.stage("reading public databases", None):
+        with stage("reading public databases"):
             apart = kept_apart(maker.among, self.databases)
             given = self.jobs(self.databases)
             jobs = [job for job in given if maker.task.takes(job[0]) and job[0].digest not in apart]
@@ -181,8 +179,7 @@ class Training:
         )
         plans = [plan, *(evolve(plan, metafeatures=(), look=look) for look in self._handed_on(maker, jobs))]
         for each in plans:
-            with progress.stage("rehearsing on public databases", None) as said:
-                rehearse_all(jobs, each, history, engine=self.engine, workers=self.workers, progress=said.at)
+            rehearse_all(jobs, each, history, engine=self.engine, workers=self.workers)
         return history.of(each.key(database, spec) for each in plans for database, spec in jobs)
 
     def _handed_on(

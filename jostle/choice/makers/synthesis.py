@@ -22,6 +22,7 @@ from jostle.choice.learning.formulas import TermSearch, TermSum
 from jostle.choice.learning.learners import Predict, prior_logs
 from jostle.choice.learning.regret import LEAST, honest_best
 from jostle.choice.makers.training import single_best, split_groups
+from jostle.progress import tick
 from jostle.tasks.metafeature import ChangedMetafeature, Metafeature
 
 __all__ = ["Formula", "Gain", "Synthesis", "synthesize"]
@@ -167,6 +168,7 @@ class Workshop:
 
     def _fitted(self, taken: tuple[int, ...], kept: Marks) -> tuple[tuple[Formula, ...], float]:
         """Formulas with some changes, and how badly they fit together."""
+        tick()
         cases, draws = self.cases, DRAWS
         search = TermSearch.of(
             self.lookout(taken).only(kept), self.names, np.tile(cases.weights(kept), draws), self._groups(kept)

@@ -12,7 +12,6 @@ from attrs import asdict, evolve, frozen
 
 from jostle.choice.learning.history import History, histories_of
 from jostle.choice.learning.markets import read_raw
-from jostle.choice.learning.progress import shown_progress
 from jostle.choice.learning.regret import Figures, verdict
 from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.evaluate import Evaluation, evaluate
@@ -27,6 +26,7 @@ from jostle.corpora.folders import public
 from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.fitted import kept_apart
+from jostle.progress import stage
 from jostle.tasks.metafeature import ChangedMetafeature
 from jostle.visible import aligned
 
@@ -185,28 +185,26 @@ def train_maker(
     aside = None if judge is None else _set_aside(judge, training, maker)
     if kept_in is not None:
         kept_in(place)
-    progress = shown_progress()
-    trained = training.learn(maker, progress)
+    trained = training.learn(maker)
     if aslib is not None:
-        write_scenario(aslib, training.cases(maker, training.rehearsed(maker, progress)), maker, trained)
+        write_scenario(aslib, training.cases(maker, training.rehearsed(maker)), maker, trained)
     formulas = None
     if synthesizing:
         changes = _changes(maker, training)
-        cases = training.cases(maker, training.rehearsed(_reading(maker, changes), progress))
+        cases = training.cases(maker, training.rehearsed(_reading(maker, changes)))
         _, paid = free_and_paid(cases, maker.informed_by)
         share = _share_of(training) if paid else Fraction(0)
-        with progress.stage("searching formulas", None):
+        with stage("searching formulas"):
             formulas = synthesize(cases, maker.informed_by, share, maker.priors(), changes)
     judged = None
     if aside is not None:
-        with progress.stage("judging by databases set aside", None) as said:
+        with stage("judging by databases set aside"):
             judged = evaluate(
                 evolve(maker, known=[trained]),
                 aside,
                 training.budgets(maker),
                 trials=training.repeats,
                 workers=1 if engine == "threads" else workers,
-                progress=said.at,
             )
     apart = kept_apart(maker.among, training.databases).values()
     problems = (*map(str, training.databases.problems), *apart)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -348,12 +348,11 @@ def learn(
     *,
     shares: Sequence[Fraction] = SHARES,
     learners: Sequence[Learner] = LEARNERS,
-    progress: Callable[[str], None] | None = None,
 ) -> Trained:
     """A trained maker; for tables that declare their number of rows, from what was rehearsed on such."""
 
     def learned(kept: Cases, tried_shares: Sequence[Fraction]) -> Trained:
-        tried = judge_all(kept, metafeatures, shares=tried_shares, learners=learners, progress=progress)
+        tried = judge_all(kept, metafeatures, shares=tried_shares, learners=learners)
         return trained_on(kept, options, tried)
 
     declared = cases.only(lambda instance: instance.sketch.declared)
@@ -361,8 +360,6 @@ def learn(
     if not len(declared) or not len(others):
         return learned(cases, shares)
     found = learned(others, shares)
-    if progress is not None:
-        progress("where the number of rows is declared")
     return evolve(found, declared=learned(declared, shares[:1]))
 
 

@@ -8,7 +8,7 @@ single best Option, the single best Option it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -21,6 +21,7 @@ from jostle.choice.learning.fitted import MOST_LOG, Example, Fitted, Learner
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
+from jostle.progress import stage, tick
 from jostle.tasks.metafeature import Metafeature
 
 __all__ = [
@@ -171,6 +172,7 @@ def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, e
     expected = np.zeros((len(inputs), *spent.shape))
     single = np.zeros(len(cases), dtype=np.int64)
     for left_out in parts:
+        tick()
         kept = ~left_out
         fitted = _fit(inputs[:, kept], spent[kept], cases, way, kept)
         for place, draw in enumerate(inputs[:, left_out]):
@@ -234,7 +236,6 @@ def judge_all(
     learners: Sequence[Learner] = LEARNERS,
     folds: int = FOLDS,
     draws: int = DRAWS,
-    progress: Callable[[str], None] | None = None,
 ) -> list[Judged]:
     """How all ways worth trying do: purchases are added one at a time, as long as they help."""
     free, paid = free_and_paid(cases, metafeatures)
@@ -248,8 +249,6 @@ def judge_all(
             foreseen = foresee(cases, way, folds=folds, draws=draws)
             known[key] = most_careful(cases, [foreseen.judged(evolve(way, lead=lead)) for lead in LEADS])
             tried.append(known[key])
-            if progress is not None:
-                progress(f"score {known[key].score(cases):.3f}: {known[key].way}")
         return known[key]
 
     first, others = learners[0], learners[1:]
@@ -257,10 +256,13 @@ def judge_all(
     best = attempt(free, Fraction(0), first) if free else tried[0]
     looked_at, left = list(free), list(paid)
     while left:
-        bundle, share = min(
-            product(left, shares),
-            key=lambda purchase: glanced(cases, Way([*looked_at, *purchase[0]], purchase[1], first), progress),
-        )
+        purchases = list(product(left, shares))
+        scores: list[float] = []
+        with stage("a look at what else to buy") as said:
+            for bought, share in purchases:
+                scores.append(glanced(cases, Way([*looked_at, *bought], share, first)))
+                said.at(len(scores), len(purchases))
+        bundle, share = purchases[int(np.argmin(scores))]
         tried_way = attempt([*looked_at, *bundle], share, first)
         if tried_way.score(cases) * SAVED > best.score(cases):
             break
@@ -276,11 +278,9 @@ def judge_all(
     return tried
 
 
-def glanced(cases: Cases, way: Way, progress: Callable[[str], None] | None) -> float:
+def glanced(cases: Cases, way: Way) -> float:
     """Score of a way of deciding at a first look, with the lead that suits it best."""
     foreseen = foresee(cases, way, folds=GLANCED_FOLDS, draws=GLANCED_DRAWS)
-    if progress is not None:
-        progress(f"a first look: {way}")
     return min(foreseen.judged(evolve(way, lead=lead)).score(cases) for lead in LEADS)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from attrs import define, field, frozen
 
 from jostle.choice.learning.engine import check_engine, performed
-from jostle.choice.learning.progress import Progress, silent
 from jostle.choice.learning.store import Store
 from jostle.choice.policies.work import Lesson, Part, Taught, Teach
 from jostle.errors import ChoiceError
@@ -18,6 +17,7 @@ from jostle.files import json_text
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
+from jostle.progress import stage
 
 __all__ = ["Notebook"]
 
@@ -45,7 +45,6 @@ class Notebook:
     """None to keep nothing."""
     engine: str = "processes"
     workers: int | None = None
-    progress: Progress = field(factory=silent)
     done: int = 0
     """Parts that were done here, rather than found in the file."""
     _known: dict[str, Any] = field(factory=dict, init=False)
@@ -68,7 +67,7 @@ class Notebook:
         """The value of each part, doing those that are not noted."""
         keys = [part.key for part in parts]
         missing = [place for place, part in enumerate(parts) if not self._knows(part)]
-        with self.progress.stage(title, len(parts)) as said:
+        with stage(title) as said:
             said.at(len(parts) - len(missing), len(parts))
             todo = [parts[place] for place in missing]
             done = performed(_done, todo, engine=self.engine, workers=self.workers)

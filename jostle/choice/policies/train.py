@@ -10,7 +10,6 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.choice.learning.progress import shown_progress
 from jostle.choice.policies.formulas import FormulaWorth, choice_formulas, formula_worths
 from jostle.choice.policies.learn import LEARNED, Lesson, Worth, settled, train_labels
 from jostle.choice.policies.notes import Notebook
@@ -188,7 +187,7 @@ def train_policies(
     learnt, tried = halves(situations)
     tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
     mark = _digest(LEARNING, entry.mark, budgets, runs, [situation.key for situation in situations])
-    notes = Notebook(here("policies", f"{entry.name}-{mark}.notes"), engine, workers, shown_progress())
+    notes = Notebook(here("policies", f"{entry.name}-{mark}.notes"), engine, workers)
     if kept_in is not None:
         kept_in(notes.path)
     worths: list[Worth] = []
@@ -280,7 +279,7 @@ def evaluate_policies(
         trials=trials,
         seed=(1, 0),
         floor=max(entry.task.floor, LEAST_FLOOR),
-        perform=Notebook(None, engine, workers, shown_progress()),
+        perform=Notebook(None, engine, workers),
         told=worths.append,
         give_way=False,
     )

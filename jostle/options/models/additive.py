@@ -15,11 +15,17 @@ from jostle.files.damage import DamageError
 from jostle.files.structure import structured
 from jostle.options.models.plot import plot_terms
 from jostle.tables.schema import Schema
-from jostle.tasks.classification.model import Model, apart, check_numbers
+from jostle.tasks.classification.model import Model, apart, check_numbers, in_percent
 
 __all__ = ["AdditiveModel", "Term"]
 
 MOST_LINES = 400
+
+
+def _chances(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Chances that are proportional to exp(score), along the last axis."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 @frozen(eq=False, repr=False)
@@ -60,10 +66,7 @@ class AdditiveModel(Model):
                 known &= column >= 0
                 cell = cell * self.schema[name].size + np.maximum(column, 0)
             total += np.where(known[:, None], term.weights[cell], 0.0)
-        total -= total.max(axis=1, keepdims=True)
-        np.exp(total, out=total)
-        total /= total.sum(axis=1, keepdims=True)
-        return total
+        return _chances(total)
 
     def leads(self) -> NDArray[np.float64]:
         """The sums of the least leads of all parts: exact where no two terms share a column."""
@@ -73,19 +76,17 @@ class AdditiveModel(Model):
         return found
 
     def text(self) -> str:
-        """The terms written out: what each value adds to the log-odds of the class it speaks for most."""
+        """The terms written out: the chances of the classes where nothing is known, and where one term is."""
         left = 1 + sum(len(term.weights) for term in self.terms) - MOST_LINES
         return "\n".join([*islice(self._lines(), MOST_LINES), *([f"... and {left:,} more lines"] if left > 0 else [])])
 
     def _lines(self) -> Iterator[str]:
-        shown = ", ".join(f"{label} {weight:+.2f}" for label, weight in zip(self.classes, self.start, strict=True))
-        yield f"start: {shown}"
+        yield f"where nothing is known: {in_percent(self.classes, _chances(self.start))}"
         for term in self.terms:
             values = product(*(self.schema[name].labels for name in term.columns))
             for each, weights in zip(values, term.weights, strict=True):
                 where = ", ".join(f"{name} = {value}" for name, value in zip(term.columns, each, strict=True))
-                best = int(np.argmax(weights))
-                yield f"{where}: {self.classes[best]} {weights[best] - np.mean(weights):+.2f}"
+                yield f"{where}: {in_percent(self.classes, _chances(self.start + weights))}"
 
     def plot(self) -> Any:
         """A matplotlib figure of what each value adds to each class; needs the `report` extra."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from jostle.privacy.amounts import show_amount
 from jostle.tables.schema import Schema
 from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 
-__all__ = ["Model", "apart", "check_numbers", "load_model"]
+__all__ = ["Model", "apart", "check_numbers", "in_percent", "load_model"]
 
 VERSION = 1
 MODEL = FileKind("model", OptionError, "save it anew with model.save(path)", version=VERSION)
@@ -33,6 +33,9 @@ SURE = 1e-9
 """A lead that is larger is none of rounding."""
 CODED_AT_ONCE = 1 << 18
 """Rows that are turned into chances at a time."""
+
+MOST_CLASSES = 6
+"""Classes that are named on a line."""
 
 _kinds: dict[str, type[Model]] = {}
 
@@ -106,6 +109,12 @@ class Model(ABC):
         ahead = (leads > SURE) | (first & (leads >= 0)) | np.eye(number, dtype=np.bool_)
         always = np.flatnonzero(ahead.all(axis=1))
         return self.classes[always[0]] if len(always) else None
+
+    @property
+    def stated(self) -> str:
+        """What it says of a row of which nothing is known: in one line, as a trace has it."""
+        (chances,) = self.chances(np.full((1, len(self.schema.attributes)), -1, dtype=np.int64))
+        return f"a model; of a row of which nothing is known it says {in_percent(self.classes, chances)}"
 
     def told(self) -> str:
         """The model for people: its text, after a line that says so where it tells rows not apart."""
@@ -207,6 +216,18 @@ def _read(text: str, file: FileKind) -> Model:
         raise file.damaged(f"is damaged: {damage.inside('facts')}") from None
     except JostleError as mistake:  # of the schema, or of what the facts are made into
         raise file.damaged(f"is damaged: {mistake.title}") from None
+
+
+def in_percent(classes: Sequence[str], chances: NDArray[np.float64]) -> str:
+    """Chances in words, of the likeliest classes where there are many.
+
+    >>> in_percent(("no", "yes"), np.array([0.256, 0.744]))
+    'no 26%, yes 74%'
+    """
+    shown = sorted(np.argsort(-chances, kind="stable")[:MOST_CLASSES].tolist())
+    rest = 1 - float(chances[shown].sum())
+    others = f", others {rest:.0%}" if len(shown) < len(classes) else ""
+    return ", ".join(f"{classes[place]} {chances[place]:.0%}" for place in shown) + others
 
 
 def check_numbers(array: NDArray[np.float64], name: str, *shape: int) -> None:

@@ -17,8 +17,8 @@ from jostle.given import given_path
 from jostle.markup import fact_table, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
+from jostle.tables.made_frames import Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
-from jostle.tasks.frames import Frames, as_frame, write_frame
 
 __all__ = ["Published", "PublishedColumn"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jostle.corpora.databases import PublicTable
+from jostle.tables.made_frames import PARQUET
 from jostle.tasks.base import Task, register
 from jostle.tasks.classification.task import CLASSIFICATION
-from jostle.tasks.frames import PARQUET
 from jostle.tasks.publishing.instances import publishing_instance
 from jostle.tasks.publishing.published import Published
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError, shown
 from jostle.given import given_path
 from jostle.tables.columns import Numeric
+from jostle.tables.made_frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
-from jostle.tasks.frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tasks.levels import level_of
 from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.curves import Cumulative, cumulative

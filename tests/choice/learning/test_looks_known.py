@@ -14,7 +14,6 @@ from jostle.choice.learning.gathering import budgets_of, cases_of
 from jostle.choice.learning.history import History, KnownInstance, Runs, read_history
 from jostle.choice.learning.keys import Beforehand, apart, judged_key
 from jostle.choice.learning.learners import TreeLearner
-from jostle.choice.learning.progress import silent
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import MkChoiceMaker, Training
 from jostle.choice.makers.training import Way, judge
@@ -128,7 +127,7 @@ def test_training_rehearses_options_that_know_what_may_be_bought() -> None:
     )  # fmt: skip
     maker = MkChoiceMaker(among=["Majority", "NaiveBayes"], informed_by=METAFEATURES, trained_on=tables(3))
 
-    found = training.rehearsed(maker, silent())
+    found = training.rehearsed(maker)
     assert {apart(key)[1] for key in found.instances} == {None, LOOK}, "the two that buy the same are one look"
     assert len(found) == 3 * 2 * 2
     assert list(training.facts(maker)) != list(evolve(training, looks=()).facts(maker))

@@ -25,6 +25,7 @@ from jostle.options.base import Option
 from jostle.options.functions import function_option
 from jostle.options.registry import get
 from jostle.privacy.probe import Probe
+from jostle.progress import Stage
 from jostle.tasks import Judge
 
 PLAN = Plan(options=options(), epsilons=EPSILONS, repeats=2)
@@ -39,27 +40,24 @@ def all_losses(history: History) -> dict[tuple[str, str], Any]:
     }
 
 
-def test_only_what_is_missing_is_run() -> None:
-    done: list[tuple[int, int]] = []
-
-    def progress(finished: int, total: int) -> None:
-        done.append((finished, total))
-
-    history = rehearse_all(JOBS, PLAN, History(), engine="threads", progress=progress)
+def test_only_what_is_missing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[float, float]] = []
+    monkeypatch.setattr(Stage, "at", lambda _, finished, total: done.append((finished, total)))
+    history = rehearse_all(JOBS, PLAN, History(), engine="threads")
     assert len(history) == 2 * 2 * 2 * len(EPSILONS)
     assert done[-1] == (len(history), len(history))
     done.clear()
-    rehearse_all(JOBS, PLAN, history, engine="threads", progress=progress)
+    rehearse_all(JOBS, PLAN, history, engine="threads")
     assert done == []
     more = Plan(options=options("Majority", "NaiveBayes", "Mohammed(depth=1)"), epsilons=EPSILONS, repeats=2)
-    rehearse_all(JOBS, more, history, engine="threads", progress=progress)
+    rehearse_all(JOBS, more, history, engine="threads")
     assert done[-1] == (2 * 2 * len(EPSILONS),) * 2, "the new Option alone"
     done.clear()
-    rehearse_all(jobs_of(tables(3)), more, history, engine="threads", progress=progress)
+    rehearse_all(jobs_of(tables(3)), more, history, engine="threads")
     assert done[-1] == (3 * 2 * len(EPSILONS),) * 2, "the new database alone"
     done.clear()
     wider = Plan(options=more.options, epsilons=(*EPSILONS, "100"), repeats=2)
-    rehearse_all(JOBS, wider, history, engine="threads", progress=progress)
+    rehearse_all(JOBS, wider, history, engine="threads")
     assert done[-1] == (2 * 3 * 2,) * 2, "the new budget alone"
 
 

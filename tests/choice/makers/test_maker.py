@@ -18,7 +18,6 @@ from small import METAFEATURES, ROWS, by_rows, known_by_rows, options, planted, 
 import jostle
 from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownInstance
-from jostle.choice.learning.progress import silent
 from jostle.choice.makers.kept import identity_of, place_of
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker, Training
@@ -93,7 +92,7 @@ def chooser() -> ChoiceMaker:
     if not _chooser:
         training = Training(history=known_by_rows())
         made = ChoiceMaker(among=AMONG, informed_by=METAFEATURES, label="classifier")
-        _chooser.append(made.with_trained(training.learn(made, silent())))
+        _chooser.append(made.with_trained(training.learn(made)))
     return _chooser[0]
 
 

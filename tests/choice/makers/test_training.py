@@ -16,7 +16,6 @@ from jostle.choice.learning.gathering import cases_of
 from jostle.choice.learning.history import History, KnownInstance, Line, Runs
 from jostle.choice.learning.keys import judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
-from jostle.choice.learning.progress import silent
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained, trained_on
@@ -229,12 +228,12 @@ def test_losses_of_one_judge_are_not_learned_from_by_another() -> None:
         else:
             marked.append(line)
     mixed = History([*known_by_rows().lines(), *marked])
-    plain = Training(history=mixed).rehearsed(maker, silent())
+    plain = Training(history=mixed).rehearsed(maker)
     assert len(plain) == len(known_by_rows())
     judge = Judge("speed", lambda instance, answer: 0.0)
-    assert len(Training(history=mixed, judged_by=judge).rehearsed(maker, silent())) == 3 * 2 * 2 * 3
+    assert len(Training(history=mixed, judged_by=judge).rehearsed(maker)) == 3 * 2 * 2 * 3
     with pytest.raises(ChoiceError, match="nothing in the history was judged by speed"):
-        Training(history=known_by_rows(), judged_by=judge).rehearsed(maker, silent())
+        Training(history=known_by_rows(), judged_by=judge).rehearsed(maker)
 
 
 def test_of_leads_that_are_about_as_good_the_most_careful_is_taken() -> None:

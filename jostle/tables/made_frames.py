@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import narwhals as nw
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from jostle.errors import OptionError
 
@@ -22,6 +20,8 @@ def as_frame(arrow: pa.Table, library: Frames = "pyarrow") -> Any:
     """An Arrow table as a frame of a library."""
     if library == "pyarrow":
         return arrow
+    import narwhals as nw  # noqa: PLC0415 - it takes its time to load
+
     wrapped = nw.from_native(arrow, eager_only=True)
     try:
         if library == "pandas":
@@ -40,4 +40,6 @@ def write_frame(arrow: pa.Table, path: Path) -> None:
 
         pa_parquet.write_table(arrow, path)
     else:
+        import pyarrow.csv as pa_csv  # noqa: PLC0415 - as above
+
         pa_csv.write_csv(arrow, path)

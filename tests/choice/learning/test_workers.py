@@ -1,0 +1,84 @@
+"""Worker processes: they know the Options that this one knows, and what ends one is told in a sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jostle.choice.learning.engine import performed
+from jostle.errors import ChoiceError
+
+
+def double(part: int) -> int:
+    return 2 * part
+
+
+def killed(part: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ended(part: int) -> None:
+    os._exit(7)
+
+
+class OddError(Exception):
+    """One that cannot be made again from what is pickled of it."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} and {other}")
+
+
+def fails(part: int) -> None:
+    raise OddError("this", "that")
+
+
+class Unread:
+    """A value that is written, and cannot be read."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return int, ("no number",)
+
+
+def gives_unread(part: int) -> Unread:
+    return Unread()
+
+
+def gives_a_lock(part: int) -> Any:
+    return threading.Lock()
+
+
+def results(function: Callable[[Any], object], *parts: object) -> dict[int, object]:
+    return dict(performed(function, parts, workers=2))
+
+
+def test_parts_come_back_by_their_places() -> None:
+    assert results(double, 1, 2, 3) == {0: 2, 1: 4, 2: 6}
+
+
+@pytest.mark.parametrize(
+    ("function", "parts", "said"),
+    [
+        (killed, (1, 2), "a worker process was killed, most likely for want of memory"),
+        (ended, (1, 2), "a worker process ended itself, with status 7"),
+        (fails, (1, 2), "a worker process failed: OddError: this and that"),
+        (double, (1, Unread()), "a worker process failed: ValueError: invalid literal"),
+        (gives_unread, (1, 2), "a worker process gave what cannot be read: ValueError: invalid literal"),
+        (gives_a_lock, (1, 2), "a worker process failed: TypeError: cannot pickle"),
+        (double, (1, threading.Lock()), "what is to be done cannot be sent to a worker process: TypeError"),
+    ],
+    ids=["killed", "ended", "failing", "unread", "unread-answer", "unwritten-answer", "unwritten"],
+)
+def test_what_a_worker_dies_of_is_a_sentence(
+    function: Callable[[Any], object], parts: tuple[object, ...], said: str
+) -> None:
+    with pytest.raises(ChoiceError) as caught:
+        results(function, *parts)
+
+    assert said in caught.value.title
+    assert "--workers 1" in (caught.value.fix or "")
+    assert results(double, 1, 2) == {0: 2, 1: 4}, "there are workers again"
