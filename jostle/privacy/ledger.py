@@ -18,7 +18,7 @@ that leaves or enters: the sensitivities used under replace_one cover this as we
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Protocol
@@ -98,7 +98,11 @@ class Ledger:
         *,
         payer: Payer | None = None,
         turn: _Turn | None = None,
+        raised: Callable[[], Fraction] | None = None,
     ) -> None:
+        self._opened = promise
+        self._raised = raised
+        """By how much a payer's promise was raised, where all of that may be spent here."""
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
@@ -113,7 +117,7 @@ class Ledger:
 
     @property
     def promise(self) -> Fraction | None:
-        """The bound fixed before the run; None for an odometer."""
+        """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
         return None if self._promise is None else fresh(self._promise)
 
     @property
@@ -231,6 +235,11 @@ class Ledger:
             self._items.append(group)
         return group.parts
 
+    def look_up(self) -> None:
+        """Take in what the data's owner has raised the promise by."""
+        if self._raised is not None and self._opened is not None:
+            self._promise = self._opened + self._raised()
+
     def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> None:
         if amount < 0:
             raise BudgetError(
@@ -239,6 +248,8 @@ class Ledger:
                 requested=amount,
             )
         after, kept = self._spent + amount, self._held - held
+        if self._promise is not None and after + kept > self._promise:
+            self.look_up()
         if self._promise is not None and after + kept > self._promise:
             left = self._promise - self._spent - kept
             raise BudgetError(

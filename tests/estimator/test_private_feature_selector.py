@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jostle import Categorical, Numeric, Schema, SparseFeatures
-from jostle.errors import BudgetError, OptionError, PrivateDataError, ProbeError, SchemaError, TableError
+from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError, TableError
 from jostle.privacy.vault import FileVault
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
     PrivateFeatureSelector(schema=SCHEMA).fit(X, y)
-    with pytest.raises(ProbeError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="opened as private"):
         PrivateFeatureSelector(schema=SCHEMA, public=True).fit(X, y)
 
 

@@ -16,7 +16,7 @@ from openings import people, protected, schema, table
 from processes import LIMIT, started
 
 import jostle
-from jostle.errors import BudgetError, ProbeError, SchemaError, TableError, VaultError
+from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
 from jostle.trace.records import Opened, Trace, read_trace
@@ -158,10 +158,11 @@ def test_a_relation_is_not_changed_from_one_opening_to_the_next() -> None:
 
 
 def test_a_schema_read_off_the_table_itself_is_refused() -> None:
-    inferred = jostle.Schema.infer_public(people(), label="smokes")
+    frame = people()
+    inferred = jostle.Schema.infer_public(frame, label="smokes")
 
     with pytest.raises(SchemaError, match="read off this same table"):
-        jostle.protect(jostle.Table.from_frame(people(), inferred), epsilon=1)
+        jostle.protect(jostle.Table.from_frame(frame, inferred), epsilon=1)
     jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
 
 
@@ -186,9 +187,9 @@ def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
         jostle.protect(each, epsilon=1)
     again = [*private, jostle.Table.from_frame(frame, schema("replace_one")), jostle.Table.from_grid(counts)]
     for each in again:
-        with pytest.raises(ProbeError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="opened as private"):
             jostle.rehearse(each)
-    jostle.rehearse(jostle.Table.from_frame(frame.copy(), schema()))
+    jostle.rehearse(jostle.Table.from_frame(people(), schema()))
     jostle.rehearse(jostle.Table.from_grid(counts.copy()))
 
 
@@ -200,9 +201,9 @@ def test_a_file_that_was_opened_as_private_is_not_rehearsed_on(tmp_path: Path, s
     (tmp_path / "copied.csv").write_bytes((tmp_path / "people.csv").read_bytes())
     jostle.protect(jostle.Table.read(tmp_path / "people.csv", schema(), stream=streams[0]), epsilon=1)
     for name in ("people", "linked", "pointed"):
-        with pytest.raises(ProbeError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="opened as private"):
             jostle.rehearse(jostle.Table.read(tmp_path / f"{name}.csv", schema(), stream=streams[1]))
-    jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))  # jostle run looks for copies beforehand
+    jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))
 
 
 def test_rows_are_not_kept_for_the_sake_of_knowing_them_again() -> None:
@@ -265,6 +266,6 @@ def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
 
 def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
     protected()
-    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "knows", "open"}
+    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "check", "open"}
     anywhere = opening._registry.account(opening.Where())
     assert anywhere is None, "an account is that of a file, or of tables with columns of given names"
