@@ -99,10 +99,13 @@ class Ledger:
         payer: Payer | None = None,
         turn: _Turn | None = None,
         raised: Callable[[], Fraction] | None = None,
+        more: str = "promise more: before the first question, or by jostle vault raise",
     ) -> None:
         self._opened = promise
         self._raised = raised
         """By how much a payer's promise was raised, where all of that may be spent here."""
+        self._more = more
+        """What to do for more than the promise."""
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
@@ -259,7 +262,7 @@ class Ledger:
                 else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
                 fix="ask the probe that it was reserved on, or reserve anew"
                 if self._settled
-                else "ask for less, or promise more: before the first question, or by jostle vault raise",
+                else f"ask for less, or {self._more}",
                 requested=amount,
                 left=left,
                 promise=self._promise,

@@ -59,6 +59,13 @@ __all__ = [
 ]
 
 
+MORE_IN_A_FILE = (
+    "open the table again without epsilon: it has what is left of the promise in its vault, and more once that was "
+    "raised, by jostle vault raise"
+)
+"""What to do for more than the epsilon that a table was opened with."""
+
+
 @frozen
 class Where:
     """Where a table's budget is to be kept."""
@@ -247,7 +254,12 @@ class Recognised:
             where,
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
-        ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper) if epsilon is None else None)
+        if requested is None:
+            ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper))
+        elif isinstance(keeper, FileVault):
+            ledger = Ledger(promise, schema.neighbours, payer=keeper, more=MORE_IN_A_FILE)
+        else:
+            ledger = Ledger(promise, schema.neighbours, payer=keeper)
         noise = Noise(tables=DrawingTables.apart())
         room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003

@@ -16,6 +16,7 @@ from openings import people, protected, schema, table
 from processes import LIMIT, started
 
 import jostle
+from jostle import Table
 from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
@@ -132,6 +133,121 @@ def test_two_probes_share_what_is_left() -> None:
         one.count("0.1")
     with pytest.raises(BudgetError, match="0 is left"):
         protected("0.1")
+
+
+NUMBERS = np.random.default_rng(4).integers(0, 9, (80, 2))
+
+
+def of_numbers(columns: dict[str, Any], bins: int = 9) -> Table:
+    """Return a table of columns of numbers."""
+    return Table.from_frame(columns, jostle.Schema({name: jostle.Numeric(0, 9, bins=bins) for name in columns}))
+
+
+SAME = {
+    "the same array under other names": lambda: {"p": NUMBERS[:, 0], "q": NUMBERS[:, 1]},
+    "a part of it": lambda: {"p": NUMBERS[:40, 0]},
+    "a copy under other names": lambda: {"p": NUMBERS[:, 0].copy(), "q": NUMBERS[:, 1].copy()},
+    "floats in another order": lambda: {"q": NUMBERS[:, 1].astype(float), "p": NUMBERS[:, 0].astype(float)},
+    "lists": lambda: {"a": NUMBERS[:, 0].tolist(), "b": NUMBERS[:, 1].tolist()},
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_the_same_data_have_the_account_they_have(way: str, tmp_path: Path) -> None:
+    first = of_numbers({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1]})
+    jostle.protect(first, epsilon=1).count("0.75")
+    again = of_numbers(SAME[way](), bins=3)
+    assert jostle.protect(again).left == Fraction(1, 4)
+    with pytest.raises(BudgetError, match="already kept in this process"):
+        jostle.protect(again, epsilon=1, vault=tmp_path / "other.vault")
+    assert not (tmp_path / "other.vault").exists()
+
+
+def test_a_hard_link_in_another_folder_has_the_account_of_the_file(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "other.csv").hardlink_to(tmp_path / "people.csv")
+    jostle.protect(Table.read(tmp_path / "people.csv", schema()), epsilon=1).count("0.75")
+    (tmp_path / "people.csv").write_text((tmp_path / "people.csv").read_text() + "3,north,no\n")
+    assert jostle.protect(Table.read(tmp_path / "folder" / "other.csv", schema())).left == Fraction(1, 4)
+
+
+def test_the_vault_beside_a_file_pays_whoever_opens_it(tmp_path: Path) -> None:
+    """As `jostle run` left it there; and beside it, another promise is one that somebody answers for."""
+    path, beside = tmp_path / "people.csv", FileVault(tmp_path / "people.csv.vault")
+    people().to_csv(path, index=False)
+    (tmp_path / "linked.csv").hardlink_to(path)
+    beside.create(Fraction(2), "add_remove", schema().names)
+    for name in ("people.csv", "linked.csv"):
+        jostle.protect(Table.read(tmp_path / name, schema())).count("0.5")
+    assert beside.account().spent == 1
+    read = Table.read(path, schema())
+    with pytest.raises(BudgetError, match=r"already kept in .*people\.csv\.vault(?s:.*)second_promise="):
+        jostle.protect(read, epsilon=5, vault=tmp_path / "other.vault")
+    with pytest.raises(VaultError, match="there is no reason for a second promise"):
+        jostle.protect(read, epsilon=5, vault=tmp_path / "other.vault", second_promise=" ")
+    assert not (tmp_path / "other.vault").exists()
+
+
+def test_a_second_promise_stands_in_both_vaults(tmp_path: Path) -> None:
+    one, other = FileVault(tmp_path / "one.vault"), FileVault(tmp_path / "other.vault")
+    jostle.protect(table(), epsilon=2, vault=one.path)
+    for _ in range(2):
+        jostle.protect(table(), epsilon=5, vault=other.path, second_promise="a study of its own").count(1)
+    assert [(each.epsilon, each.reason) for each in one.promises()][1:] == [
+        (2, f"a second promise, epsilon 5, is kept in {other.path}: a study of its own")
+    ]
+    assert [(each.epsilon, each.reason) for each in other.promises()][1:] == [
+        (5, f"a second promise, beside that in {one.path}: a study of its own")
+    ]
+    assert (one.account().spent, other.account().spent) == (0, 2)
+    assert jostle.protect(table(), vault=one.path).left == 2  # named, each is found again without another reason
+    assert jostle.protect(table(), vault=other.path).left == 3
+    with pytest.raises(BudgetError, match="nothing says which of them pays"):
+        jostle.protect(table())
+    one.raise_promise(Fraction(3), "and more")
+    assert one.account().promise == 3
+
+
+def test_a_second_promise_that_nobody_remembers_is_one_each_time(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "one.vault")
+    jostle.protect(table(), epsilon=1, vault=vault.path).count(1)
+    for _ in range(2):
+        assert jostle.protect(table(), epsilon=1, second_promise="to try it out").left == 1
+    said = "a second promise, epsilon 1, is kept in no vault: to try it out"
+    assert [each.reason for each in vault.promises()][1:] == [said, said]
+
+
+def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "people.vault")
+    jostle.protect(table(), epsilon=2, vault=vault.path).count("0.5")
+    whole, own = jostle.protect(table()), jostle.protect(table(), epsilon=1)
+    whole.count("1.25")
+    vault.raise_promise(Fraction(4), "a second wave")
+
+    assert (whole.promise, whole.left) == (Fraction("3.5"), Fraction("2.25"))
+    assert (own.promise, own.left) == (1, 1)
+    whole.count("1.2")  # more than was left before
+    with pytest.raises(
+        BudgetError, match=r"asks for epsilon 1.04, but 1 is left(?s:.*)open the table again"
+    ) as refusal:
+        own.count("1.04")
+    assert "without epsilon" in (refusal.value.fix or "")
+    own.count(1)
+    with pytest.raises(BudgetError, match=r"0.05 is left in .*people\.vault"):
+        whole.count("0.1")
+    assert vault.account().left == Fraction("0.05")
+
+
+def test_a_session_whose_promise_is_raised_asks_before_it_refuses(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "people.vault")
+    vault.create(Fraction(1), "add_remove")
+    db = jostle.protect(table(), vault=vault.path)
+    with pytest.raises(BudgetError, match=r"but 1 is left(?s:.*)jostle vault raise"):
+        db.count(2)
+    vault.raise_promise(Fraction(2), "a second wave")
+    db.count(2)
+    assert vault.account().left == 0
 
 
 def test_tables_of_which_no_row_is_left_have_a_budget_each(tmp_path: Path) -> None:
