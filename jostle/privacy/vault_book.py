@@ -86,12 +86,21 @@ Held = TypeVar("Held")
 
 @frozen
 class Promise:
-    """A promise that was made or raised."""
+    """A promise that was made or raised; or, the same again, why there is a second one elsewhere."""
 
     moment: str
     process: int
     epsilon: Fraction
     reason: str
+
+    def as_data(self) -> dict[str, Any]:
+        """The promise as plain data."""
+        return {
+            "moment": self.moment,
+            "process": self.process,
+            "promise": str(self.epsilon),
+            "reason": self.reason,
+        }
 
 
 @frozen
