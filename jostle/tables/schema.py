@@ -62,7 +62,7 @@ def _listed(names: Iterable[str]) -> tuple[str, ...]:
 def _origin(given: object) -> Origin | None:
     """Where a schema was read off: a file, by its path, or what is in this process."""
     if isinstance(given, str | Path):
-        return Origin.of(Path(given))
+        return Origin(file=Path(given).absolute())
     if given is None or isinstance(given, Origin):
         return given
     raise SchemaError(f"inferred_from is {shown(given)}, not a path", fix="leave inferred_from out")

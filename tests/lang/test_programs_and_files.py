@@ -16,7 +16,7 @@ from jostle import load
 from jostle.errors import JostleError, PrivateDataError, ProgramError, Source
 from jostle.lang.outcomes import Outcome
 from jostle.lang.running import run_program
-from jostle.lang.schema_named import check_named
+from jostle.lang.schema_named import MOST_BYTES, check_named
 from jostle.privacy import opening
 from jostle.trace.records import NamedPublic, Opened, ReadPublic, read_trace
 
@@ -218,11 +218,44 @@ def test_a_file_exchanged_while_a_program_runs_is_not_read(place: Path) -> None:
         )
 
 
-def test_a_schema_that_a_program_names_is_not_waited_for(place: Path) -> None:
-    os.mkfifo(place / "rows")
-    checked, found = check_named(Source("program.jst", "# Schema: rows\n" + BODY), place)
-    assert found is None
-    assert [each.code for each in checked.diagnostics] == ["J112"]
+NAMED = {
+    "in another folder": "../secrets/rows.toml",
+    "by its whole path": "/etc/hostname",
+    "of another kind": "secret.csv",
+    "by a link": "link.toml",
+    "of other settings": "settings.toml",
+    "without an end": "pipe.toml",
+    "too long": "long.toml",
+    "a folder": "folder.toml",
+    "in a folder below": "folder.toml/rows.toml",
+    "nowhere": "none.toml",
+    "of a name that ends early": "settings.toml\0.toml",
+}
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_a_program_does_not_say_which_files_are_opened_to_check_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A stranger's program named any file, and what was wrong with it quoted what it holds."""
+    for folder in ("program", "secrets", "program/folder.toml"):
+        (place / folder).mkdir()
+        SCHEMA.write(place / folder / "rows.toml")
+    home = place / "program"
+    (home / "link.toml").symlink_to(place / "secrets" / "rows.toml")
+    (home / "settings.toml").write_text('[hunter2]\npassword = "hunter2"\n')
+    (home / "long.toml").write_bytes(b"#" * (MOST_BYTES + 1))
+    (home / "secret.csv").write_text("hunter2\n")
+    os.mkfifo(home / "pipe.toml")
+    source = Source(str(home / "program.jst"), f"# Schema: {NAMED[named]}\n" + BODY)
+    monkeypatch.chdir(home)
+    for checked, found in (check_named(source), check_named(Source("<stdin>", "# Schema: rows.toml\n" + BODY))):
+        assert found is None
+        (mistake,) = checked.diagnostics
+        assert mistake.code == "J112"
+        assert "hunter2" not in repr(mistake).replace(NAMED[named], "")
+        assert "--schema" in mistake.fix
+    assert check_named(Source(source.name, "# Schema: rows.toml\n" + BODY))[1] == SCHEMA
 
 
 @pytest.mark.parametrize("rows", [37, 38])
