@@ -50,7 +50,7 @@ def shared() -> Path:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
-    monkeypatch.setattr(origins, "_known", origins.make_known())
+    monkeypatch.setattr(origins, "_private", origins.make_private_origins())
 
 
 @pytest.fixture(autouse=True)

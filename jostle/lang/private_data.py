@@ -11,7 +11,7 @@ from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
 from jostle.privacy.opening import Recognised, recognise
 from jostle.tables.arrays import GRID_ENDING, read_array
-from jostle.tables.origins import Origin, take_as_private
+from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
@@ -36,7 +36,7 @@ class PrivateData:
             if path.is_dir():
                 raise JostleError(f"{path} is a folder, not a file", fix="name a file in it")
             raise JostleError(f"there is no file {path}", fix="check the path")
-        take_as_private(Origin.of(path))
+        take_as_private(RowOrigin.of(path))
         if path.suffix.lower() == GRID_ENDING:
             return cls(path, None)
         if schema is None:

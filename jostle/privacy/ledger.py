@@ -99,13 +99,13 @@ class Ledger:
         payer: Payer | None = None,
         turn: _Turn | None = None,
         raised: Callable[[], Fraction] | None = None,
-        more: str = "promise more: before the first question, or by jostle vault raise",
+        grows: bool = True,
     ) -> None:
         self._opened = promise
         self._raised = raised
-        """By how much a payer's promise was raised, where all of that may be spent here."""
-        self._more = more
-        """What to do for more than the promise."""
+        """By how much a payer's promise was raised since."""
+        self._grows = grows
+        """Whether that may be spent here."""
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
@@ -240,7 +240,7 @@ class Ledger:
 
     def look_up(self) -> None:
         """Take in what the data's owner has raised the promise by."""
-        if self._raised is not None and self._opened is not None:
+        if self._grows and self._raised is not None and self._opened is not None:
             self._promise = self._opened + self._raised()
 
     def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> None:
@@ -262,7 +262,9 @@ class Ledger:
                 else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
                 fix="ask the probe that it was reserved on, or reserve anew"
                 if self._settled
-                else f"ask for less, or {self._more}",
+                else "ask for less, or open the table again without epsilon: its promise was raised since"
+                if self._raised is not None and self._raised()
+                else "ask for less, or promise more: before the first question, or by jostle vault raise",
                 requested=amount,
                 left=left,
                 promise=self._promise,

@@ -1,7 +1,7 @@
 """Open a table: as private, with a promise, or as public, for a rehearsal.
 
 *Which account pays* is decided in one place, for `protect`, `jostle run` and estimators alike. It is the one that the
-table has: of what was opened in this process from where it came from (see `Origin`) or with equal rows (see
+table has: of what was opened in this process from where it came from (see `RowOrigin`) or with equal rows (see
 `Fingerprint`), and of a file the vault beside it. So opening a table twice does not give it two budgets. Another vault,
 or none, beside that is a second promise about the same people, and refused unless it is asked for with a reason, which
 is kept in both. This helps the data's owner not to lose count: it is the one place where rows are compared, what is
@@ -41,7 +41,7 @@ from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
 from jostle.tables.engines import RowSource
 from jostle.tables.fingerprint import Fingerprint, fingerprint
-from jostle.tables.origins import Origin, check_public, take_as_private
+from jostle.tables.origins import RowOrigin, check_public, take_as_private
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -57,13 +57,6 @@ __all__ = [
     "recognise",
     "rehearse",
 ]
-
-
-MORE_IN_A_FILE = (
-    "open the table again without epsilon: it has what is left of the promise in its vault, and more once that was "
-    "raised, by jostle vault raise"
-)
-"""What to do for more than the epsilon that a table was opened with."""
 
 
 @frozen
@@ -87,9 +80,9 @@ class Registry:
     Its functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
     """
 
-    open: Callable[[Fingerprint, Origin, frozenset[str], Where, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
+    open: Callable[[Fingerprint, RowOrigin, frozenset[str], Where, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
     """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
-    check: Callable[[Origin, Where], None]
+    check: Callable[[RowOrigin, Where], None]
     """Refuse a second promise without a reason, as `open` does, going by where a table came from alone."""
     account: Callable[[Where], Account | None]
     """Say what was promised and spent there; None where nothing was promised yet."""
@@ -107,7 +100,7 @@ def make_registry() -> Registry:
         wanted = FileVault(path)
         return files.setdefault(wanted.path, wanted)
 
-    def choose(origin: Origin, known_by: Iterable[object], where: Where) -> tuple[Vault | None, list[Vault]]:
+    def choose(origin: RowOrigin, known_by: Iterable[object], where: Where) -> tuple[Vault | None, list[Vault]]:
         """The vault that is asked for, if one is, and those that the table has."""
         found = [vault for each in known_by for vault in vaults.get(each, [])]
         has = list(dict.fromkeys([*found, *map(named, origin.vaults)]))
@@ -118,7 +111,7 @@ def make_registry() -> Registry:
 
     def open_vault(
         marks: Fingerprint,
-        origin: Origin,
+        origin: RowOrigin,
         columns: frozenset[str],
         where: Where,
         opening: Callable[[Vault], Fraction],
@@ -135,7 +128,7 @@ def make_registry() -> Registry:
                 kept.append((columns, vault))
             return vault, share
 
-    def check(origin: Origin, where: Where) -> None:
+    def check(origin: RowOrigin, where: Where) -> None:
         with lock:
             choose(origin, (), where)
 
@@ -164,9 +157,10 @@ def _check_one(asked: Vault | None, has: Sequence[Vault]) -> None:
         return
     if asked is None:
         raise BudgetError(
-            f"the budget of this table is kept in {' and in '.join(vault.name for vault in has)}",
+            f"the budget of this table is already kept in {' and in '.join(vault.name for vault in has)}",
             why="nothing says which of them pays",
-            fix='name the vault: vault="table.vault"',
+            fix='name the vault: vault="table.vault"; of two tables that turn out to be one, open both with one vault, in '
+            "a new process",
         )
     raise BudgetError(
         f"the budget of this table is already kept in {has[0].name}",
@@ -212,7 +206,7 @@ class Recognised:
     marks: Fingerprint
     _source: RowSource
     _schema: Schema
-    _origin: Origin
+    _origin: RowOrigin
 
     @property
     def schema(self) -> Schema:
@@ -254,12 +248,9 @@ class Recognised:
             where,
             lambda found: found.open(requested, schema.neighbours, schema.names),
         )
-        if requested is None:
-            ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper))
-        elif isinstance(keeper, FileVault):
-            ledger = Ledger(promise, schema.neighbours, payer=keeper, more=MORE_IN_A_FILE)
-        else:
-            ledger = Ledger(promise, schema.neighbours, payer=keeper)
+        # Who asks for an epsilon has just that, whatever the promise becomes.
+        grows = requested is None
+        ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper), grows=grows)
         noise = Noise(tables=DrawingTables.apart())
         room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
@@ -287,7 +278,7 @@ def at_vault(vault: str | Path | None, second_promise: str | None = None, *, for
 
 def check_account(data: Path, where: Where) -> None:
     """Refuse a second promise about a file that nobody gave a reason for, before anything is read."""
-    _registry.check(Origin.of(data), where)
+    _registry.check(RowOrigin.of(data), where)
 
 
 def part_at(vault: str | Path | None, schema: Schema) -> Where:
@@ -418,7 +409,7 @@ def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
 
 
 def _raised(keeper: Vault) -> Callable[[], Fraction]:
-    """What says by how much a promise was raised since now, and so is for whoever has all of it."""
+    """What says by how much a promise was raised since now."""
     before, known = keeper.promised(), [Fraction(0)]
 
     def raised() -> Fraction:

@@ -29,6 +29,7 @@ from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
+from jostle.tables.table import Table
 from jostle.tables.unlabeled import label_codes
 from jostle.tasks import CLASSIFICATION
 from jostle.tasks.classification import Model
@@ -181,6 +182,8 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         of_curve, epsilon = self._of_curve(len(self.classes_)), self._score_epsilon()
         if self._anybodys:
             check_public(X, y)
+            if self.schema is not None:  # what cannot be read by it is refused
+                Table.from_features(X, y, self._schema_of(X))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             right = self.predict(X) == np.asarray(y)

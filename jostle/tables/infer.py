@@ -20,7 +20,7 @@ from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPo
 from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
 from jostle.tables.frames import frame_columns
-from jostle.tables.origins import Origin, check_public, read_public
+from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     NUMBER,
@@ -72,7 +72,7 @@ def infer_public(
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
     content = read_public(Path(source)) if isinstance(source, str | Path) else None
-    origin = Origin.of(source if content is None else content)
+    origin = RowOrigin.of(source if content is None else content)
     check_public(origin)
     cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):

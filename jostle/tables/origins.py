@@ -40,7 +40,7 @@ from jostle.files.content import (
     real_path,
 )
 
-__all__ = ["Origin", "check_public", "known_vault", "read_public", "take_as_private", "vault_beside"]
+__all__ = ["RowOrigin", "check_public", "known_vault", "read_public", "take_as_private", "vault_beside"]
 
 VAULT_ENDING = ".vault"
 Region = tuple[object, int, int]
@@ -72,15 +72,10 @@ class Piece:
             return self.thing() is not None
         return sys.getrefcount(self.thing) > ALONE
 
-    def same(self, other: Piece) -> bool:
-        """Whether two are of one object and one region."""
-        return self.thing is other.thing and (self.low, self.high) == (other.low, other.high)
-
-    def shared(self, other: Piece) -> bool:
-        """Whether two that live are one object, or lie in the same memory."""
-        if self.high or other.high:
-            return self.low < other.high and other.low < self.high
-        return self.thing is other.thing
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What tells it from all others, while it lives: an object has one weak reference."""
+        return id(self.thing), self.low, self.high
 
 
 _alone = Piece([])
@@ -89,7 +84,7 @@ ALONE = sys.getrefcount(_alone.thing)
 
 
 @frozen(eq=False, repr=False)
-class Origin:
+class RowOrigin:
     """Where rows came from: the objects that they were made of, and the file that they were read from."""
 
     pieces: tuple[Piece, ...] = ()
@@ -98,7 +93,7 @@ class Origin:
     """That of the file when it was read."""
 
     @classmethod
-    def of(cls, *things: object) -> Origin:
+    def of(cls, *things: object) -> RowOrigin:
         """The origin of rows that were made of these objects, of which one may be a file that they were read from."""
         place = next((each for each in things if isinstance(each, Path | FileContent)), None)
         pieces = tuple(piece for each in things if each is not place for piece in _pieces(each))
@@ -113,12 +108,16 @@ class Origin:
         vault = None if self.file is None else known_vault(self.file)
         return () if vault is None else (vault,)
 
-    def shared(self, other: Origin) -> bool:
+    def shared(self, other: RowOrigin) -> bool:
         """Whether rows of this origin are, or lie in, what rows of the other are."""
-        mine, theirs = ([piece for piece in each.pieces if piece.lives] for each in (self, other))
-        return any(piece.shared(another) for piece in mine for another in theirs) or self._same_file(other)
+        mine, theirs = ([piece.key for piece in each.pieces if piece.lives] for each in (self, other))
+        if not set(mine).isdisjoint(theirs) or self._same_file(other):
+            return True
+        low, high = np.array([key[1:] for key in mine if key[2]], np.uint64).reshape(-1, 1, 2).transpose(2, 0, 1)
+        other_low, other_high = np.array([key[1:] for key in theirs if key[2]], np.uint64).reshape(-1, 2).T
+        return bool(np.any((low < other_high) & (other_low < high)))
 
-    def _same_file(self, other: Origin) -> bool:
+    def _same_file(self, other: RowOrigin) -> bool:
         if self.file is None or other.file is None:
             return False
         mine, theirs = {self.inode, inode_of(self.file)}, {other.inode, inode_of(other.file)}
@@ -184,61 +183,63 @@ def _columns(thing: Any) -> Iterator[tuple[object, Any]]:
 
 
 @frozen(eq=False)
-class Known:
-    """Which origins were opened as private in this process. Its functions alone hold them, and so what was private."""
+class PrivateOrigins:
+    """Which origins this process was given as private. Its functions alone hold them, and so what was private."""
 
-    take: Callable[[Origin], frozenset[object]]
+    take: Callable[[RowOrigin], frozenset[object]]
     """Remember an origin; return a token of its own, and those of all that it shares rows with."""
-    has: Callable[[Origin], bool]
-    """Say whether rows of an origin were opened as private."""
+    has: Callable[[RowOrigin], bool]
+    """Say whether rows of an origin were given as private."""
 
 
-def make_known() -> Known:
-    """Nothing that was opened as private."""
-    known: list[tuple[Origin, object]] = []
+def make_private_origins() -> PrivateOrigins:
+    """Nothing that was given as private."""
+    known: list[tuple[RowOrigin, object]] = []
     lock = threading.Lock()
 
-    def take(origin: Origin) -> frozenset[object]:
+    def take(origin: RowOrigin) -> frozenset[object]:
         with lock:
             known[:] = [(living, token) for each, token in known if (living := _living(each)) is not None]
             found = {token for each, token in known if each.shared(origin)}
-            held = [piece for each, _ in known for piece in each.pieces]
+            held = {piece.key for each, _ in known for piece in each.pieces}
             # Each once: what is handed in a thousand times is remembered once, and it is seen when nobody has it.
-            new = tuple(piece for piece in origin.pieces if not any(map(piece.same, held)))
+            new = tuple(piece for piece in origin.pieces if piece.key not in held)
             if new or not found:
                 token = object()
                 known.append((evolve(origin, pieces=new), token))
                 found.add(token)
             return frozenset(found)
 
-    def has(origin: Origin) -> bool:
+    def has(origin: RowOrigin) -> bool:
         with lock:
             return any(each.shared(origin) for each, _ in known)
 
-    return Known(take, has)
+    return PrivateOrigins(take, has)
 
 
-def _living(origin: Origin) -> Origin | None:
+def _living(origin: RowOrigin) -> RowOrigin | None:
     """What could be met with again of an origin; None if nothing could."""
     pieces = tuple(piece for piece in origin.pieces if piece.lives)
     return evolve(origin, pieces=pieces) if pieces or origin.file is not None else None
 
 
-_known = make_known()
+_private = make_private_origins()
 
 
-def take_as_private(origin: Origin) -> frozenset[object]:
+def take_as_private(origin: RowOrigin) -> frozenset[object]:
     """Let what came from there be private from now on; return what it is known by."""
-    return _known.take(origin)
+    return _private.take(origin)
 
 
 def check_public(*things: object) -> None:
-    """Refuse what is private: a file that has a vault beside it, or what was opened as private in this process.
+    """Refuse what is private: a file that has a vault beside it, or what this process was given as private.
+
+    That is what was handed to `protect`, whether or not it could be opened then, or fitted to, or named as `--data`.
 
     Whoever reads rows as public asks this: of a file, of objects that rows were made of, or of an origin.
     """
-    given = things[0] if things and isinstance(things[0], Origin) else None
-    origin = given or Origin.of(*(Path(each) if isinstance(each, str) else each for each in things))
+    given = things[0] if things and isinstance(things[0], RowOrigin) else None
+    origin = given or RowOrigin.of(*(Path(each) if isinstance(each, str) else each for each in things))
     what = "what is given as public" if origin.file is None else repr(str(origin.file))
     exposed, fix = (
         "what is read as public has no noise on it, or noise that can be taken off",
@@ -248,8 +249,8 @@ def check_public(*things: object) -> None:
         raise PrivateDataError(
             f"{what} is private", why=f"its budget is kept in {str(vault)!r}, and {exposed}", fix=fix
         )
-    if _known.has(origin):
-        raise PrivateDataError(f"{what} was opened as private", why=exposed, fix=fix)
+    if _private.has(origin):
+        raise PrivateDataError(f"{what} was given as private", why=exposed, fix=fix)
 
 
 def read_public(path: Path, mark: FileMark | None = None, most: int = MOST_BYTES) -> FileContent:

@@ -17,7 +17,7 @@ from jostle.given import given_as, given_items, given_path, made_as
 from jostle.tables.column_facts import column_of, facts_of, features_of
 from jostle.tables.columns import Categorical, Column, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
-from jostle.tables.origins import Origin
+from jostle.tables.origins import RowOrigin
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours", "copied_schema"]
 
@@ -59,11 +59,11 @@ def _listed(names: Iterable[str]) -> tuple[str, ...]:
     return given_items(names, "a list of columns", fix='identifiers=["person"]', error=SchemaError)
 
 
-def _origin(given: object) -> Origin | None:
+def _origin(given: object) -> RowOrigin | None:
     """Where a schema was read off: a file, by its path, or what is in this process."""
     if isinstance(given, str | Path):
-        return Origin(file=Path(given).absolute())
-    if given is None or isinstance(given, Origin):
+        return RowOrigin(file=Path(given).absolute())
+    if given is None or isinstance(given, RowOrigin):
         return given
     raise SchemaError(f"inferred_from is {shown(given)}, not a path", fix="leave inferred_from out")
 
@@ -101,7 +101,7 @@ class Schema:
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, if that is public, which it can be under replace_one alone."""
-    inferred_from: Origin | None = field(default=None, eq=False, repr=False, converter=_origin)
+    inferred_from: RowOrigin | None = field(default=None, eq=False, repr=False, converter=_origin)
     """For a schema inferred from public data: where these came from, so that they are not taken for private later."""
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
@@ -241,8 +241,8 @@ class Schema:
 
     def to_toml(self) -> str:
         """The schema as TOML text."""
-        facts = {"label": self.label, "neighbours": self.neighbours, "rows": self.rows, "inferred_from": self._file}
-        head = [f"{name} = {written(fact)}" for name, fact in facts.items() if fact is not None]
+        entries = {"label": self.label, "neighbours": self.neighbours, "rows": self.rows, "inferred_from": self._file}
+        head = [f"{name} = {written(entry)}" for name, entry in entries.items() if entry is not None]
         blocks = ["\n".join(head)]
         if self.features is not None:
             sparse = {"column": self.features.column, "words": self.features.words, "buckets": self.features.buckets}

@@ -19,7 +19,7 @@ from jostle.tables.census import Census, notes
 from jostle.tables.columns import PUBLIC, Numeric
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
-from jostle.tables.origins import Origin
+from jostle.tables.origins import RowOrigin
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["Table"]
@@ -48,7 +48,7 @@ class Table:
             )
         self._source = source
         self._census = census
-        self.origin = Origin.of(source, *made_of)
+        self.origin = RowOrigin.of(source, *made_of)
         """Where its rows came from, by which they are known again without a look at them."""
 
     @property

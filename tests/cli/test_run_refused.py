@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
     "a mistake of syntax": (put("def answer(db)\n"), ("p.jst", *ALL), 1, "J006"),
     "a private value": (put("def answer(db):\n    return len(db)\n"), ("p.jst", *ALL), 1, "J203"),
     "a file that was not named": (put(MAKER), ("p.jst", *ALL), 1, "J515"),
-    "the file among the public ones": (nothing, ("p.jst", *ALL, "--public", "public"), 1, "opened as private"),
+    "the file among the public ones": (nothing, ("p.jst", *ALL, "--public", "public"), 1, "given as private"),
     "no public files": (nothing, ("p.jst", *ALL, "--public", "nowhere"), 1, "there is no folder"),
     "a maker that learns nothing": (put(MAKER), ("p.jst", *ALL, "--public", "folder"), 1, "no public database"),
     "a column that is not there": (put(COUNT.replace("len(db)", 'len(db[regin = "x"])')), ("p.jst", *ALL), 1, "J503"),

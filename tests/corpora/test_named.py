@@ -15,7 +15,7 @@ from jostle.corpora import named
 from jostle.corpora.databases import PublicGrid, PublicTable
 from jostle.corpora.named import NamedFiles, PublicFiles
 from jostle.errors import CorpusError, JostleError, PrivateDataError
-from jostle.tables.origins import Origin, take_as_private
+from jostle.tables.origins import RowOrigin, take_as_private
 
 ROWS = "age,label\n30,1\n40,0\n50,1\n"
 PATIENTS = "ward,ill\nnorth,1\nsouth,0\nnorth,0\n"
@@ -131,13 +131,13 @@ def in_the_groups(secret: Path, folder: Path) -> Path:
 @pytest.mark.parametrize("way", [linked, in_the_groups])
 def test_the_private_file_is_not_named_as_public(secret: Path, folder: Path, way: Callable[[Path, Path], Path]) -> None:
     place = way(secret, folder)
-    take_as_private(Origin.of(secret))
+    take_as_private(RowOrigin.of(secret))
     with pytest.raises(PrivateDataError, match=re.escape(repr(str(place)))):
         PublicFiles.named([folder])
 
 
 def test_a_copy_of_the_private_file_is_not_told_from_other_files(secret: Path, folder: Path) -> None:
-    take_as_private(Origin.of(secret))
+    take_as_private(RowOrigin.of(secret))
     (folder / "below" / "copy.csv").write_bytes(secret.read_bytes())
     assert PublicFiles.named([folder]).databases == 3
 
@@ -206,7 +206,7 @@ def test_folders_in_folders_in_folders_are_looked_at(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["two\nlines.csv", "\x1b[31mred.csv", "\udcff.csv"])
 def test_a_name_cannot_steer_a_terminal(folder: Path, secret: Path, name: str) -> None:
     os.link(secret, folder / name)
-    take_as_private(Origin.of(secret))
+    take_as_private(RowOrigin.of(secret))
     with pytest.raises(PrivateDataError) as caught:
         PublicFiles.named([folder])
     assert str(caught.value).replace("\n  why: ", "").replace("\n  fix: ", "").isprintable()

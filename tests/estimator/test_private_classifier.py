@@ -226,9 +226,9 @@ def test_a_seed_is_for_public_rows() -> None:
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
     clf = PrivateClassifier("Majority", schema=SCHEMA).fit(X, y)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PrivateClassifier("Majority", schema=SCHEMA, public=True).fit(X, y)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         clf.set_params(public=True).score(X, y)
     assert clf.score(*people(seed=1)) > 0
 

@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
     PrivateFeatureSelector(schema=SCHEMA).fit(X, y)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PrivateFeatureSelector(schema=SCHEMA, public=True).fit(X, y)
 
 

@@ -484,7 +484,7 @@ def test_raw_numbers_are_for_public_tables_only() -> None:
     with pytest.raises(ExpressionError, match="Own is not a known kind"):
         raw(secret, [Own()])
     jostle.protect(secret, epsilon=1)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         raw(secret, [rows()])
 
 

@@ -303,7 +303,7 @@ def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
         jostle.protect(each, epsilon=1)
     again = [*private, jostle.Table.from_frame(frame, schema("replace_one")), jostle.Table.from_grid(counts)]
     for each in again:
-        with pytest.raises(PrivateDataError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             jostle.rehearse(each)
     jostle.rehearse(jostle.Table.from_frame(people(), schema()))
     jostle.rehearse(jostle.Table.from_grid(counts.copy()))
@@ -317,7 +317,7 @@ def test_a_file_that_was_opened_as_private_is_not_rehearsed_on(tmp_path: Path, s
     (tmp_path / "copied.csv").write_bytes((tmp_path / "people.csv").read_bytes())
     jostle.protect(jostle.Table.read(tmp_path / "people.csv", schema(), stream=streams[0]), epsilon=1)
     for name in ("people", "linked", "pointed"):
-        with pytest.raises(PrivateDataError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             jostle.rehearse(jostle.Table.read(tmp_path / f"{name}.csv", schema(), stream=streams[1]))
     jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))
 

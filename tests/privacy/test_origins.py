@@ -118,7 +118,7 @@ def test_what_was_opened_as_private_is_not_public_to_anything(kind: str) -> None
     jostle.protect(opened(thing), epsilon=1)
     asked = {"rehearse", "raw", "public grid"} if kind in GRIDS else {"rehearse", "raw", "infer", "public table"}
     for name in asked:
-        with pytest.raises(PrivateDataError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             ASKED[name](thing)
         ASKED[name](made_of(kind))  # equal rows are others
 
@@ -142,7 +142,7 @@ def test_what_shares_memory_with_private_rows_is_private(place: int) -> None:
     frame = people()
     jostle.protect(Table.from_frame(frame, schema()), epsilon=1)
     view = views(frame)[place]
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PublicGrid.of("x", view) if isinstance(view, np.ndarray) else Schema.infer_public(view)
 
 
@@ -164,9 +164,9 @@ def test_rows_that_an_estimator_was_fitted_to_are_private(tmp_path: Path) -> Non
     declared = Schema({name: jostle.Categorical([0, 1]) for name in ("a", "b", "y")}, label="y")
     PrivateClassifier("Majority", schema=declared, vault=tmp_path / "v").fit(rows_of, y)
     for given, labels in ((rows_of, y), (rows_of[:, :1], 1 - y), (rows_of.copy(), y), (rows_of[::2], y[::2].tolist())):
-        with pytest.raises(PrivateDataError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             PrivateClassifier("Majority", public=True).fit(given, labels)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PrivateClassifier("Majority", public=True).fit(rows_of.copy(), y.copy()).score(rows_of, y)
 
 
@@ -229,7 +229,7 @@ def test_a_private_file_is_known_under_any_name(
         lambda: PublicFiles.named([place.parent, tmp_path]),
         lambda: write_made_up(schema(), place, 3),
     ):
-        with pytest.raises(PrivateDataError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             ask()
 
 

@@ -137,7 +137,7 @@ def test_one_name_for_two_metafeatures_is_refused() -> None:
 
 def test_a_private_table_is_not_read_without_noise() -> None:
     jostle.protect(INSTANCE.table, epsilon=1)
-    with pytest.raises(PrivateDataError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         read_raw([size], INSTANCE.table)
 
 
