@@ -159,8 +159,8 @@ def _check_one(asked: Vault | None, has: Sequence[Vault]) -> None:
         raise BudgetError(
             f"the budget of this table is already kept in {' and in '.join(vault.name for vault in has)}",
             why="nothing says which of them pays",
-            fix='name the vault: vault="table.vault"; of two tables that turn out to be one, open both with one vault, in '
-            "a new process",
+            fix='name the vault: vault="table.vault"; of two tables that are one, open both with one vault, in a new '
+            "process",
         )
     raise BudgetError(
         f"the budget of this table is already kept in {has[0].name}",

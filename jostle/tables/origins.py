@@ -104,9 +104,8 @@ class RowOrigin:
 
     @property
     def vaults(self) -> tuple[Path, ...]:
-        """The vault beside the file, if there is one."""
-        vault = None if self.file is None else known_vault(self.file)
-        return () if vault is None else (vault,)
+        """The vaults beside the file, under any name that it has in its folder."""
+        return () if self.file is None else tuple(filter(is_there, _vaults(self.file)))
 
     def shared(self, other: RowOrigin) -> bool:
         """Whether rows of this origin are, or lie in, what rows of the other are."""

@@ -20,6 +20,7 @@ from jostle import Table
 from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
+from jostle.trace.page import segments, whole_page
 from jostle.trace.records import Opened, Trace, read_trace
 
 
@@ -237,6 +238,23 @@ def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> No
     with pytest.raises(BudgetError, match=r"0.05 is left in .*people\.vault"):
         whole.count("0.1")
     assert vault.account().left == Fraction("0.05")
+
+
+def test_the_page_of_a_trace_adds_up_to_the_promise_that_was_raised(tmp_path: Path) -> None:
+    vault, trace = FileVault(tmp_path / "people.vault"), Trace()
+    vault.create(Fraction(1), "add_remove")
+    db = jostle.protect(table(), vault=vault.path, trace=trace)
+    db.count("0.5")
+    vault.raise_promise(Fraction(3), "a second wave")
+    db.count(2)
+    opened, *records = trace.records
+    assert isinstance(opened, Opened)
+    assert [(each.kind, each.epsilon) for each in segments(opened, records)] == [
+        ("charge", Fraction(1, 2)),
+        ("charge", 2),
+        ("left", Fraction(1, 2)),
+    ]
+    assert "fixed before the run and raised to 3 since" in whole_page(trace.records, title="people")
 
 
 def test_a_session_whose_promise_is_raised_asks_before_it_refuses(tmp_path: Path) -> None:
