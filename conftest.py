@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from jostle import progress
 from jostle.options import base
 from jostle.privacy import opening
-from jostle.tables import dask_source
+from jostle.tables import dask_source, origins
 
 # No deadlines: how long an example takes says nothing about whether it is right. On the build machine the examples are
 # the same each time; at a desk they are new ones.
@@ -52,6 +52,7 @@ def shared() -> Path:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
+    monkeypatch.setattr(origins, "_private", origins.make_private_origins())
 
 
 @pytest.fixture(autouse=True)

@@ -79,9 +79,9 @@ def as_written(name: str, mark: str, told: Callable[[str], str]) -> tuple[str, s
 
 
 def test_what_is_said_of_mistakes_in_python(people: pd.DataFrame) -> None:
-    table = Table.from_frame(people, SCHEMA)
-    db = jostle.rehearse(table, epsilon=100, seed=1)
-    unlabelled = Table.from_frame(people, Schema(dict(SCHEMA.columns)))
+    table, public = Table.from_frame(people, SCHEMA), pd.read_csv("rows.csv")
+    db = jostle.rehearse(Table.from_frame(public, SCHEMA), epsilon=100, seed=1)
+    unlabelled = Table.from_frame(public, Schema(dict(SCHEMA.columns)))
     names = {
         **{name: getattr(jostle, name) for name in ("Categorical", "Numeric", "Schema", "Table")},
         **{kind.__name__: kind for kind in (PrivateClassifier, PrivateFeatureSelector, PrivateFolds)},

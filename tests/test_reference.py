@@ -19,9 +19,9 @@ from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, stem_of
 from jostle.corpora.named import MOST_FILES
 from jostle.files.content import MOST_BYTES
 from jostle.public import folder
+from jostle.tables.arrays import GRID_ENDING
 from jostle.tables.clock import UNITS
 from jostle.tables.column_facts import KINDS, NOT_IN_FILES
-from jostle.tables.private_files import GRID_ENDING
 from jostle.trace import records
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -29,6 +29,14 @@ MOST_SHOWN = 24
 
 
 NoVault = Annotated[bool, typer.Option("--no-vault", help="Remember nothing: each run is a promise of its own.")]
+SecondPromise = Annotated[
+    str | None,
+    typer.Option(
+        "--a-second-promise",
+        metavar="REASON",
+        help="Why the people in the data are promised something again, beside what another vault keeps.",
+    ),
+]
 
 
 @app.command()
@@ -47,6 +55,7 @@ def run(  # noqa: PLR0917 - a command's options
         typer.Option(help="The file that remembers what is spent; if left out, FILE.vault beside the data."),
     ] = None,
     no_vault: NoVault = False,  # noqa: FBT002 - a flag
+    second_promise: SecondPromise = None,
     public: Annotated[
         list[Path] | None,
         typer.Option(help="A folder, or a file, that the program may read as public; may be given several times."),
@@ -68,7 +77,8 @@ def run(  # noqa: PLR0917 - a command's options
 ) -> None:
     """Run a program: on private data within a promise, or, without --data, on a public example as a rehearsal.
 
-    What is spent of the promise is remembered in a vault beside the data, FILE.vault, unless another is named.
+    What is spent of the promise is remembered in a vault beside the data, FILE.vault, unless another is named; where
+    there is one, another takes --a-second-promise.
     """
     load_with(with_)
     from jostle.lang.running import run_program  # noqa: PLC0415 - commands load what they need
@@ -95,6 +105,7 @@ def run(  # noqa: PLR0917 - a command's options
             schema=schema,
             epsilon=epsilon,
             vault=kept,
+            second_promise=second_promise,
             public=public or (),
             trace=trace,
             out=out,
@@ -124,9 +135,9 @@ def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path |
         raise ChoiceError("--vault and --no-vault contradict each other", fix="leave one of them out")
     if data is None or vault is not None or no_vault:
         return vault
-    from jostle.tables.private_files import vault_beside  # noqa: PLC0415 - for private data alone
+    from jostle.tables.origins import known_vault, vault_beside  # noqa: PLC0415 - for private data alone
 
-    beside = vault_beside(data)
+    beside = known_vault(data) or vault_beside(data)
     if beside.parent.is_dir() and not os.access(beside if beside.exists() else beside.parent, os.W_OK):
         raise ChoiceError(
             f"no vault can be written beside {data}",

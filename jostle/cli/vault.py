@@ -121,13 +121,5 @@ def _as_data(keeper: FileVault) -> dict[str, Any]:
         "spent": str(account.spent),
         "left": str(account.left),
         "columns": list(keeper.columns()),
-        "promises": [
-            {
-                "moment": promise.moment,
-                "process": promise.process,
-                "promise": str(promise.epsilon),
-                "reason": promise.reason,
-            }
-            for promise in keeper.promises()
-        ],
+        "promises": [promise.as_data() for promise in keeper.promises()],
     }

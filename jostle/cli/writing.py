@@ -38,7 +38,7 @@ def _kept(out: Path) -> str | None:
     if not out.is_file():
         return None
     from jostle.privacy.vault_file import is_vault  # noqa: PLC0415 - most commands write new files
-    from jostle.tables.private_files import known_vault  # noqa: PLC0415 - as above
+    from jostle.tables.origins import known_vault  # noqa: PLC0415 - as above
 
     if is_vault(out):
         return "a vault"

@@ -21,6 +21,7 @@ from jostle.corpora.relatives import RowMarks
 from jostle.corpora.specs import GridSpec, Spec, TableSpec, instance_key
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.tables.frames import frame_columns
+from jostle.tables.origins import check_public
 
 __all__ = ["CellReader", "PublicDatabase", "PublicGrid", "PublicTable", "RowReader", "changed", "whole_counts"]
 
@@ -137,6 +138,7 @@ class PublicTable(TableParts, PublicDatabase):
     @classmethod
     def of(cls, name: str, frame: Any, *, label: str = "label", group: str | None = None) -> PublicTable:
         """A table of a public dataframe's rows: pandas, polars, Arrow, whatever narwhals reads."""
+        check_public(frame)
         table = plain_table(frame_columns(frame)[0], label)
         return cls(name, FrameRows(table), label, name if group is None else group)
 
@@ -195,6 +197,7 @@ class PublicGrid(GridParts, PublicDatabase):
     @classmethod
     def of(cls, name: str, counts: ArrayLike, *, group: str | None = None) -> PublicGrid:
         """A grid of counts."""
+        check_public(counts)
         return cls(name, ArrayCells(whole_counts(counts, name)), name if group is None else group)
 
     @property

@@ -23,10 +23,10 @@ from jostle.errors import CorpusError, JostleError, PrivateDataError, TableError
 from jostle.files.content import FileContent, FileMark, Place, is_regular, path_of
 from jostle.files.kinds import FileKind
 from jostle.given import given_as, given_flag, given_path
-from jostle.tables.arrays import check_array, read_array
+from jostle.tables.arrays import GRID_ENDING, check_array, read_array
 from jostle.tables.csv_lines import CSV_ENDINGS
 from jostle.tables.guard import guarded
-from jostle.tables.private_files import GRID_ENDING, check_public, read_public
+from jostle.tables.origins import check_public, read_public
 from jostle.tables.readers import PARQUET_ENDINGS, header, read_columns
 from jostle.visible import visible
 
@@ -229,7 +229,7 @@ def _written(path: Path) -> Written | None:
 def database_in(place: Place, label: str = "label") -> PublicDatabase:
     """The database in a file, after a look at how it begins; in what was read of one, and in nothing else."""
     path, mark = path_of(place), place.mark if isinstance(place, FileContent) else None
-    check_public(path)
+    check_public(place)
     stem = stem_of(path) or path.name
     if path.suffix.lower() == GRID_ENDING:
         try:

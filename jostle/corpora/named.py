@@ -1,9 +1,11 @@
 """The files that a program may read as public: those that whoever runs it named, as they were before it was loaded.
 
 A program says `public("grids")`; which folders and files that can be is not its decision. They are named with
-`--public`, looked at once, compared with the private data where there are any, and listed with a hash of each. What a
-program opens is looked up in that list and nowhere else, and is read only while it still has that hash. So it makes no
-difference to a program whether another file exists, and none that a file is exchanged after the look.
+`--public`, looked at once, and listed with a hash of each. What a program opens is looked up in that list and nowhere
+else, and is read only while it still has that hash. So it makes no difference to a program whether another file exists,
+and none that a file is exchanged after the look. A file is refused for being the private one, under any name, or for
+having a vault beside it (see `tables.origins`), and never for what it says: whoever can put files there would try out
+what the private rows are.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import GROUPS, assembled, database_in, groups_content, stem_of
 from jostle.errors import CorpusError, JostleError, PrivateDataError
-from jostle.files.content import DIGEST_BYTES, MOST_BYTES, FileContent, is_regular, read_content, real_path
-from jostle.tables.private_files import PrivateFile, check_public
+from jostle.files.content import DIGEST_BYTES, MOST_BYTES, FileContent, is_regular, real_path
+from jostle.tables.origins import read_public
 
 __all__ = ["NamedFiles", "PublicFiles"]
 
@@ -51,14 +53,14 @@ class PublicFiles:
     """Folders, and files by their folder's real path and the name they have there: or what is wrong with one."""
 
     @classmethod
-    def named(cls, paths: Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles:
+    def named(cls, paths: Iterable[str | Path]) -> PublicFiles:
         """The list of all public files in some folders, or at some paths.
 
-        Refuse, naming the file, whatever is private: the private file itself under any name, a copy of it, its rows in
-        another format or order, a file that has a vault beside it, a link that leads out of the folders.
+        Refuse, naming the file, whatever is private: what was opened as private, or is about to be, under any name, a
+        file that has a vault beside it, a link that leads out of the folders.
         """
         given = [Path(path) for path in paths]
-        look = _Look(tuple(map(real_path, given)), private)
+        look = _Look(tuple(map(real_path, given)))
         for each in given:
             if each.is_dir():
                 look.into(real_path(each))
@@ -91,7 +93,6 @@ class _Look:
     """A look at all files in some folders, and what was found."""
 
     roots: tuple[Path, ...]
-    private: PrivateFile | None
     folders: dict[Path, NamedFiles] = field(factory=dict)
     files: dict[Path, NamedFiles | JostleError] = field(factory=dict)
     marks: dict[str, str] = field(factory=dict)
@@ -127,7 +128,7 @@ class _Look:
             if len(self.files) == MOST_FILES:
                 raise CorpusError(
                     f"there are more than {MOST_FILES:,} files in what is named as public",
-                    why="each is looked at and compared before a program is loaded",
+                    why="each is looked at before a program is loaded",
                     fix="--public the folders that the program names, and not one above them",
                 )
             self.files[path] = self._looked_at(path)
@@ -153,11 +154,7 @@ class _Look:
                 why="it could lead to any file of this machine",
                 fix=f"take it out of there, or name where it leads as well: --public {str(target.parent)!r}",
             )
-        content = read_content(path, most)
-        if self.private is not None:
-            self.private.check_other(content)
-        check_public(path)
-        return content
+        return read_public(path, most=most)
 
 
 def _database(known: NamedFiles | JostleError) -> PublicDatabase | JostleError:

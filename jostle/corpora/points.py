@@ -14,7 +14,7 @@ from jostle.errors import CorpusError
 from jostle.tables.encode import Cells
 from jostle.tables.frames import frame_columns
 from jostle.tables.guard import guarded
-from jostle.tables.private_files import read_public
+from jostle.tables.origins import check_public, read_public
 from jostle.tables.readers import header, read_columns
 from jostle.tables.values import as_numbers, by_type, chunks, plain
 
@@ -57,6 +57,7 @@ def points_grid(
         path = Path(source)
         stem = path.name.partition(".")[0]
         return PublicGrid(stem, FilePoints(path.absolute(), tuple(columns), tuple(shape)))
+    check_public(source)
     found, _ = frame_columns(source, tuple(columns))
     return PublicGrid(name, ArrayCells(_counts([found[column] for column in columns], tuple(shape), name)))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from attrs import field, frozen
+from attrs import frozen
 
 from jostle.errors import TableError
 
@@ -18,7 +18,9 @@ __all__ = [
     "FileContent",
     "FileMark",
     "FileState",
+    "Inode",
     "Place",
+    "inode_of",
     "is_regular",
     "is_there",
     "path_of",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 DIGEST_BYTES = 16
+Inode = tuple[int, int, int]
+"""A file's device, its number there, and its last change: numbers come again once a file is gone."""
 MOST_BYTES = 1 << 33
 """More are not read at once: a file may be all holes, and longer than any disk."""
 
@@ -55,8 +59,8 @@ class FileContent:
 
     path: Path
     data: bytes
-    inode: tuple[int, int] = field(default=(0, 0))
-    """The device and the number of the file."""
+    inode: Inode | None = None
+    """What the file was known by when it was read, whatever its name."""
 
     @cached_property
     def mark(self) -> FileMark:
@@ -100,6 +104,18 @@ def state_of(path: Path) -> FileState | None:
     return FileState(found.st_size, found.st_mtime_ns // 1000)
 
 
+def inode_of(path: Path) -> Inode | None:
+    """What a file is known by whatever its name, None where nothing can be seen."""
+    try:
+        return _inode(path.stat())
+    except (OSError, ValueError):
+        return None
+
+
+def _inode(found: os.stat_result) -> Inode:
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
 def is_regular(path: Path) -> bool:
     """Whether there is a file that ends: no folder, no pipe, no device."""
     try:
@@ -127,7 +143,7 @@ def read_content(path: Path, most: int = MOST_BYTES) -> FileContent:
         raise TableError(f"the file {str(path)!r} cannot be read: {reason}", fix="check the path") from None
     if len(data) > most:
         raise TableError(f"the file {path} has more than {most:,} bytes", fix="name a smaller one")
-    return FileContent(path, data, (state.st_dev, state.st_ino))
+    return FileContent(path, data, _inode(state))
 
 
 def _bytes(file: BinaryIO, most: int) -> bytes:

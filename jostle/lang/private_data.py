@@ -1,17 +1,17 @@
-"""The private data that a run is about: known by their rows before a program is loaded, opened after it was checked."""
+"""The private data that a run is about: known by their file before a program is loaded, opened after it was checked."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
 from jostle.privacy.opening import Recognised, recognise
-from jostle.tables.arrays import read_array
-from jostle.tables.private_files import GRID_ENDING, PrivateFile
+from jostle.tables.arrays import GRID_ENDING, read_array
+from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
@@ -28,11 +28,15 @@ class PrivateData:
 
     @classmethod
     def at(cls, path: Path, schema: Path | None) -> PrivateData:
-        """The private data in a file: a grid of counts in .npy, or rows with a schema."""
+        """The private data in a file: a grid of counts in .npy, or rows with a schema.
+
+        From now on nothing in this process reads that file as public.
+        """
         if not is_regular(path):
             if path.is_dir():
                 raise JostleError(f"{path} is a folder, not a file", fix="name a file in it")
             raise JostleError(f"there is no file {path}", fix="check the path")
+        take_as_private(RowOrigin.of(path))
         if path.suffix.lower() == GRID_ENDING:
             return cls(path, None)
         if schema is None:
@@ -47,7 +51,9 @@ class PrivateData:
     def table(self) -> Table:
         """The rows."""
         if self.declared is None:
-            return Table.from_grid(read_array(read_content(self.path)))
+            table = Table.from_grid(read_array(read_content(self.path)))
+            table.origin = evolve(table.origin, file=self.path.absolute())
+            return table
         return Table.read(self.path, self.declared)
 
     @cached_property
@@ -59,8 +65,3 @@ class PrivateData:
     def schema(self) -> Schema:
         """The public facts about the rows: of rows with a schema, before they are read."""
         return self.recognised.schema if self.declared is None else self.declared
-
-    @property
-    def file(self) -> PrivateFile:
-        """The file's identity, by which it is known among others."""
-        return PrivateFile.of(self.path, self.recognised.schema, self.recognised.marks)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from jostle.corpora.named import PublicFiles
     from jostle.privacy.probe import Probe
     from jostle.sites import Policy
-    from jostle.tables.private_files import PrivateFile
     from jostle.tables.schema import Schema
 
 __all__ = ["Program", "Purchase", "SentProgram", "load", "load_source", "named", "reloaded"]
@@ -338,7 +337,7 @@ def load(
     return load_source(read_source(given_path(path, TableError)), say=say, files=named(public))
 
 
-def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None = None) -> PublicFiles | None:
+def named(public: str | Path | Iterable[str | Path]) -> PublicFiles | None:
     """The files that a program may read as public: None where nothing is named."""
     fix = 'public=["census"]'
     given = (
@@ -350,7 +349,7 @@ def named(public: str | Path | Iterable[str | Path], private: PrivateFile | None
         return None
     from jostle.corpora.named import PublicFiles  # noqa: PLC0415 - reads Arrow, which most programs need not
 
-    return PublicFiles.named(given, private)
+    return PublicFiles.named(given)
 
 
 def load_source(

@@ -24,7 +24,7 @@ from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.own import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
-from jostle.privacy.opening import rehearse
+from jostle.privacy.opening import Where, at_vault, check_account, rehearse
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
@@ -58,6 +58,7 @@ def run_program(
     schema: Path | None = None,
     epsilon: str | None = None,
     vault: Path | None = None,
+    second_promise: str | None = None,
     public: Sequence[Path] = (),
     trace: Path | None = None,
     out: Path | None = None,
@@ -67,17 +68,21 @@ def run_program(
 ) -> Outcome:
     """The outcome of a program: on *data*, privately, or, without, on a public example.
 
-    *public* are the folders that it may read as public, *out* the file that its answer is to be written to, which is
-    refused where no answer of its kind is; *forced* says, by label, which alternatives choices are to
-    take. What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know
-    of them. What can be refused is refused before anything is opened, so that nothing is promised or written then.
-    Where something was bought and the run comes to no answer, an interruption included, the outcome has what was
-    bought, and the problem, which is for the caller to raise.
+    *vault* remembers what is spent, None for nothing; where the data have another, that takes a *second_promise*, a
+    reason. *public* are the folders that it may read as public, *out* the file that its answer is to be written to,
+    which is refused where no answer of its kind is; *forced* says, by label, which alternatives choices are to take.
+    What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know of
+    them. What can be refused is refused before anything is opened, so that nothing is promised or written then. Where
+    something was bought and the run comes to no answer, an interruption included, the outcome has what was bought, and
+    the problem, which is for the caller to raise.
     """
     requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     private = None if data is None else PrivateData.at(data, schema)
-    # The private rows are known before the program is looked at: whether a file has them is no matter of what it says.
-    files = named(public, None if private is None or not public else private.file)
+    account = at_vault(vault, second_promise, forgotten=vault is None)
+    if data is not None:
+        check_account(data, account)
+    # The private file is known before others are looked at: none of its names is public.
+    files = named(public)
     program = load_source(read_source(path), say=say, files=files)
     name = entry or program.entry
     if name is None:
@@ -93,7 +98,7 @@ def run_program(
     records = Trace(trace, whole=True)
     budget = _share(requested, vault) if private is not None else requested or Fraction(1)
     promised = budget if private is None else requested
-    subject = _example(program, target) if private is None else _private(private, vault)
+    subject = _example(program, target) if private is None else _private(private, account)
     _check_schema(program, name, subject.schema)
     check_price(program, name, subject.schema, budget, promised)
     questions = _asked(subject, needed, name)
@@ -234,11 +239,11 @@ def _asked(subject: _Subject, needed: int, name: str) -> tuple[Any, ...]:
     return subject.questions[: needed - 1]
 
 
-def _private(private: PrivateData, vault: Path | None) -> _Subject:
+def _private(private: PrivateData, account: Where) -> _Subject:
     return _Subject(
         private.schema,
         questions_of(private.schema),
-        lambda epsilon, trace: private.recognised.open(epsilon=epsilon, vault=vault, trace=trace),
+        lambda epsilon, trace: private.recognised.open(epsilon=epsilon, where=account, trace=trace),
     )
 
 

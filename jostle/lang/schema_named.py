@@ -1,6 +1,12 @@
 """The schema that a program names in the comments at its head: `# Schema: rows.toml`, a file beside it.
 
 So that checks and editors know which columns there are. A run on private data is told with `--schema`.
+
+A program may be somebody else's, and looking at it is what checks are for: it does not say which files of this machine
+are opened. So what it names is a plain name that ends in .toml, of a regular file in the program's own folder and of no
+link, which came with the program or was put there for it; it is read as a schema and as nothing else, and of one that
+declares none it is said that it does not, and nothing of what it holds. Any other is named by whoever checks, with
+`--schema`.
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from jostle.errors import Diagnostic, SchemaError, Source, Span
+from jostle.errors import Diagnostic, JostleError, Source, Span
 from jostle.lang.check import Checked, check
 
 if TYPE_CHECKING:
@@ -20,33 +26,48 @@ if TYPE_CHECKING:
 __all__ = ["check_named", "schema_named"]
 
 NAMED = re.compile(r"#\s*Schema:\s*(\S.*?)\s*")
+PLAIN = re.compile(r"[^/\\:\0]+\.toml", re.IGNORECASE)
+"""Names that lead nowhere else, on any system."""
+PROGRAM = ".jst"
+MOST_BYTES = 1 << 22
+"""An editor reads it again whenever somebody types."""
+WHY = "of the files beside it, a program names one that declares a schema, and nothing else is opened for it"
+FIX = "jostle check --schema FILE.toml goes by any file, and says what is wrong with it"
 
 
 def schema_named(source: Source, folder: Path | None = None) -> Schema | Diagnostic | None:
     """The schema that a program names, if it does, or why it cannot be used.
 
-    Its path is seen from the program's folder, unless another one is given.
+    It is in the program's folder, unless another one is given.
     """
     found = _named(source)
     if found is None:
         return None
-    from jostle.files.content import is_regular, is_there  # noqa: PLC0415 - as below
-    from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
+    name, span = found
+    if folder is None and source.name.endswith(PROGRAM):
+        folder = Path(source.name).parent
+    schema = "there is no folder that the program is in" if folder is None else _read(folder, name)
+    if isinstance(schema, str):
+        return Diagnostic("J112", f"the schema `{name}` cannot be used: {schema}", span, WHY, FIX)
+    return schema
 
-    path, span = found
-    place = (Path(source.name).parent if folder is None else folder) / path
+
+def _read(folder: Path, name: str) -> Schema | str:
+    """The schema in a file, or what is wrong, which says nothing of what the file holds."""
+    from jostle.files.content import is_there, read_content  # noqa: PLC0415 - as below
+    from jostle.tables.schema import SCHEMA, Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
+
+    place = folder / name
+    if not PLAIN.fullmatch(name):
+        return "it is no name that ends in .toml, of a file in the program's own folder"
+    if place.is_symlink():
+        return "it is a link"
+    if not is_there(place):
+        return "there is no such file"
     try:
-        if is_there(place) and not is_regular(place):  # a program could name a pipe, which would be waited for
-            raise SchemaError(f"{path}: it is no file", fix="name a file")  # noqa: TRY301 - given its place below
-        return Schema.read(place)
-    except SchemaError as mistake:
-        unread = path in mistake.title
-        title = mistake.title.rpartition(f"{path}: ")[2] if unread else mistake.title
-        why = mistake.why or "the comment names the schema that the program is checked against"
-        fix = (
-            None if unread else mistake.fix
-        ) or "name a schema file as seen from the program, or take the comment out"
-        return Diagnostic("J112", f"the schema `{path}` cannot be used: {title}", span, why, fix)
+        return Schema.from_toml(SCHEMA.decoded(read_content(place, MOST_BYTES).data))
+    except JostleError:
+        return "it declares no schema"
 
 
 def check_named(source: Source, folder: Path | None = None) -> tuple[Checked, Schema | None]:

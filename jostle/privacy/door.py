@@ -138,6 +138,7 @@ def admit(room: Room) -> Key:
     def look_in() -> Facts:
         with np.errstate(all="ignore"):  # as below
             rows = room.rows
+        room.ledger.look_up()
         return Facts(room.public, rows, room.ledger.promise, room.ledger.spent, room.ledger.left)
 
     def look_up() -> Schema:

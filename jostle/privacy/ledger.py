@@ -18,7 +18,7 @@ that leaves or enters: the sensitivities used under replace_one cover this as we
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Protocol
@@ -98,7 +98,14 @@ class Ledger:
         *,
         payer: Payer | None = None,
         turn: _Turn | None = None,
+        raised: Callable[[], Fraction] | None = None,
+        grows: bool = True,
     ) -> None:
+        self._opened = promise
+        self._raised = raised
+        """By how much a payer's promise was raised since."""
+        self._grows = grows
+        """Whether that may be spent here."""
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
         self._payer = payer
@@ -113,7 +120,7 @@ class Ledger:
 
     @property
     def promise(self) -> Fraction | None:
-        """The bound fixed before the run; None for an odometer."""
+        """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
         return None if self._promise is None else fresh(self._promise)
 
     @property
@@ -231,6 +238,11 @@ class Ledger:
             self._items.append(group)
         return group.parts
 
+    def look_up(self) -> None:
+        """Take in what the data's owner has raised the promise by."""
+        if self._grows and self._raised is not None and self._opened is not None:
+            self._promise = self._opened + self._raised()
+
     def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> None:
         if amount < 0:
             raise BudgetError(
@@ -240,6 +252,8 @@ class Ledger:
             )
         after, kept = self._spent + amount, self._held - held
         if self._promise is not None and after + kept > self._promise:
+            self.look_up()
+        if self._promise is not None and after + kept > self._promise:
             left = self._promise - self._spent - kept
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
@@ -248,6 +262,8 @@ class Ledger:
                 else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
                 fix="ask the probe that it was reserved on, or reserve anew"
                 if self._settled
+                else "ask for less, or open the table again without epsilon: its promise was raised since"
+                if self._raised is not None and self._raised()
                 else "ask for less, or promise more: before the first question, or by jostle vault raise",
                 requested=amount,
                 left=left,

@@ -28,23 +28,22 @@ from jostle.privacy.process import this_process
 from jostle.privacy.vault_book import NOTHING_COUNTED, Book, Promise, Reservation
 from jostle.privacy.vault_file import copied, gone, missing, reading, writing
 
-__all__ = ["FileVault", "MemoryVault", "Vault", "vault_beside"]
+__all__ = ["FileVault", "MemoryVault", "Vault", "checked_reason"]
 
-ENDING = ".vault"
 MOST_REASON = 1000
 """Characters of the longest reason that is kept."""
 
 
-def vault_beside(data: str | Path) -> Path:
-    """Path of the vault that a file of private data has unless another one is named: `survey.csv.vault`.
-
-    A symbolic link to the data leads to the same vault.
-
-    >>> vault_beside("/data/survey.csv").name
-    'survey.csv.vault'
-    """
-    path = Path(data).resolve()
-    return path.with_name(path.name + ENDING)
+def checked_reason(reason: object, what: str) -> str:
+    """A reason for promising the people in the data less than they were; refuse what is none."""
+    if isinstance(reason, str) and reason.strip() and len(reason) <= MOST_REASON and reason.isprintable():
+        return reason
+    raise VaultError(
+        f"there is no reason for {what}",
+        why="a promise was given to the people in the data, and whoever looks at the vault is told why it grew; "
+        f"a reason is one line of at most {MOST_REASON} characters",
+        fix='say why: "a second survey year was agreed to"',
+    )
 
 
 class Vault(Protocol):
@@ -59,6 +58,12 @@ class Vault(Protocol):
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
+
+    def promised(self) -> Fraction:
+        """The promise as it is now, of a vault that was opened."""
+
+    def note(self, text: str, *, once: bool) -> None:
+        """Keep a text with the promises; perhaps only once, if it comes again."""
 
     def account(self) -> Account | None:
         """Promise and spending."""
@@ -93,6 +98,14 @@ class MemoryVault:
             if self._account is None:
                 raise VaultError("the vault was not opened")
             self._account = self._account.charged(amount, site, self.name, self.raising)
+
+    def promised(self) -> Fraction:
+        """The promise, which stays as it is."""
+        account = self.account()
+        return Fraction(0) if account is None else account.promise
+
+    def note(self, text: str, *, once: bool) -> None:
+        """Keep nothing: nobody could be shown it."""
 
     def account(self) -> Account | None:
         """Promise and spending; None where nothing was promised yet."""
@@ -169,6 +182,19 @@ class FileVault:
             book.charge(after, amount, site)
         self._least = max(self._least, after.spent)
 
+    def promised(self) -> Fraction:
+        """The promise as it is now, as whoever raises it leaves it."""
+        with reading(self.path) as connection:
+            return Book(connection).account().promise
+
+    def note(self, text: str, *, once: bool) -> None:
+        """Keep a text with the promises; perhaps only once, if it comes again."""
+        with writing(self.path) as connection:
+            book = Book(connection)
+            account, _ = self._look(book)
+            if not once or all(each.reason != text for each in book.promises()):
+                book.raise_promise(account, text)
+
     def _look(self, book: Book) -> tuple[Account, bytes]:
         """Account and identity, if the file is still the one that was opened, and has forgotten nothing."""
         book.check_form()
@@ -203,13 +229,7 @@ class FileVault:
 
     def raise_promise(self, promise: Fraction, reason: str) -> Account:
         """Raise the promise, and record why."""
-        if not reason.strip() or len(reason) > MOST_REASON or not reason.isprintable():
-            raise VaultError(
-                "there is no reason for raising the promise",
-                why="it was given to the people in the data, and whoever looks at the vault is told why it grew; "
-                f"a reason is one line of at most {MOST_REASON} characters",
-                fix='--reason "a second survey year was agreed to"',
-            )
+        checked_reason(reason, "raising the promise")
         if not self.path.exists():
             raise missing(self.path)
         with writing(self.path) as connection:
@@ -242,7 +262,7 @@ class FileVault:
             return book.columns()
 
     def promises(self) -> tuple[Promise, ...]:
-        """Every promise, in order: the first was made, each of the others raised it."""
+        """Every promise, in order: the first was made, each of the others raised it, or says of one made elsewhere."""
         with self._read() as book:
             return book.promises()
 

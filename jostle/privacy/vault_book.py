@@ -86,12 +86,21 @@ Held = TypeVar("Held")
 
 @frozen
 class Promise:
-    """A promise that was made or raised."""
+    """A promise that was made or raised; or, the same again, why there is a second one elsewhere."""
 
     moment: str
     process: int
     epsilon: Fraction
     reason: str
+
+    def as_data(self) -> dict[str, Any]:
+        """The promise as plain data."""
+        return {
+            "moment": self.moment,
+            "process": self.process,
+            "promise": str(self.epsilon),
+            "reason": self.reason,
+        }
 
 
 @frozen
@@ -160,7 +169,7 @@ class Book:
     def check_amounts(self, counted: CountedReservations) -> CountedReservations:
         """Refuse amounts that do not agree; return what was added up, for the next time to go on from."""
         account, promises = self.account(), [each.epsilon for each in self.promises()]
-        if promises[-1:] != [account.promise] or any(former >= later for former, later in pairwise(promises)):
+        if promises[-1:] != [account.promise] or any(former > later for former, later in pairwise(promises)):
             raise _damaged("a promise that is not the last one that was made")
         rows = self.connection.execute(
             "SELECT number, epsilon FROM reservations WHERE number > ? ORDER BY number", (counted.last,)
@@ -210,7 +219,7 @@ class Book:
         return _names(_held(str, columns), self._version())
 
     def promises(self) -> tuple[Promise, ...]:
-        """Every promise, in order: the first was made, each of the others raised it."""
+        """Every promise, in order: the first was made, each of the others raised it, or says of one made elsewhere."""
         if self._version() == FIRST_VERSION:
             return (Promise("", 0, self.account().promise, MADE_BEFORE),)
         rows = self.connection.execute("SELECT moment, process, epsilon, reason FROM promises ORDER BY number")
@@ -238,7 +247,7 @@ class Book:
         self.connection.execute("UPDATE account SET spent = ?", (str(account.spent),))
 
     def raise_promise(self, account: Account, reason: str) -> None:
-        """Write a larger promise, and why it is larger."""
+        """Write a larger promise and why it is larger, or the same one with what is to be known of another."""
         self._note_promise(account.promise, reason)
         self.connection.execute("UPDATE account SET promise = ?", (str(account.promise),))
 

@@ -22,13 +22,13 @@ from jostle.options.evaluation.scorers import has_threshold
 from jostle.options.models.rules import hits_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
-from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
 from jostle.sklearn.labels import Labels, kind_of, labels_of
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.frames import index_names
+from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tables.unlabeled import label_codes
@@ -193,8 +193,9 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         check_is_fitted(self)
         of_curve, epsilon = self._of_curve(len(self.classes_)), self._score_epsilon()
         if self._anybodys:
-            if self.schema is not None:  # what was opened as private is refused
-                rehearse(Table.from_features(X, y, _narrowed(self._declared(), self.model_.schema.attributes)))
+            check_public(X, y)
+            if self.schema is not None:  # what cannot be read by it is refused
+                Table.from_features(X, y, _narrowed(self._declared(), self.model_.schema.attributes))
             if of_curve:
                 return float(roc_auc_score(np.asarray(y) == self.classes_[-1], self.predict_proba(X)[:, -1]))
             right = self.predict(X) == np.asarray(y)

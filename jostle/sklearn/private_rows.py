@@ -25,6 +25,7 @@ from jostle.privacy.opening import account_of_parts, recognise, rehearse
 from jostle.privacy.probe import Probe
 from jostle.sklearn.folds import CUT
 from jostle.tables.attributes import feature_columns, feature_names
+from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 
@@ -172,6 +173,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
 
     def _inferred(self, X: Any, y: Any, epsilon: Fraction) -> InferredRows:
         """Rows that anybody may see, with a schema read off them."""
+        check_public(X, y)
         seed = self._seed()
         columns, y = self._validated(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(y, *columns.values())

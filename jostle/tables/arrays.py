@@ -18,8 +18,9 @@ from jostle.errors import TableError
 from jostle.files.content import FileContent, Place, path_of
 from jostle.tables.guard import guarded
 
-__all__ = ["check_array", "read_array"]
+__all__ = ["GRID_ENDING", "check_array", "read_array"]
 
+GRID_ENDING = ".npy"
 NUMBERS = "biufc"
 """The kinds of cells that are read; which of them are counts is looked at later."""
 MOST_HEADER = 1 << 14

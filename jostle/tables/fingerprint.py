@@ -56,10 +56,11 @@ class RowHashes(DenseKernel):
 
 @frozen(repr=False)
 class Fingerprint:
-    """Two marks of a table: of the data as they came, and of the rows as the schema reads them.
+    """Two marks of a table: of the data as they came, and of the rows as the schema reads them, without any names.
 
     Either may give it away as one seen before: the first under another schema, the second in another file format or
-    order of rows. Both are as private as the rows until hashed with a salt.
+    order of rows. They find the account that the table has, and nothing is refused to an asker by them. Both are as
+    private as the rows until hashed with a salt.
     """
 
     raw: bytes
@@ -71,18 +72,13 @@ class Fingerprint:
         marks = (b"raw" + self.raw, *(() if self.rows is None else (b"rows" + self.rows,)))
         return frozenset(_hash(mark, salt) for mark in marks)
 
-    @property
-    def public_mark(self) -> str:
-        """The mark of the rows, or without any that of the data, without a salt: for public data."""
-        return _hash(self.raw if self.rows is None else self.rows, b"public")
-
 
 def fingerprint(source: RowSource) -> Fingerprint:
     """The marks of a table, by one pass over its rows."""
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
         raise TypeError("row hashes are dense")
-    rows = f"{source.schema.names}".encode() + totals.tobytes() if totals[-1] else None
+    rows = f"{len(source.schema.names)}".encode() + totals.tobytes() if totals[-1] else None
     return Fingerprint(source.identity, rows)
 
 

@@ -20,7 +20,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
-from jostle.tables.values import by_type
+from jostle.tables.values import as_numbers, by_type, chunks, is_number
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -306,21 +306,27 @@ def _is_foreign(kind: pa.DataType) -> bool:
 
 
 def _identity(columns: Columns) -> bytes:
-    hasher = hashlib.blake2b(digest_size=16)
-    for name, read in columns.found:
-        cells = read()
-        parts = [(None, cells)] if not isinstance(cells, list) else list(by_type(cells))
-        for places, values in parts:
-            hasher.update(f"{name}\0{values.type}\0{columns.length}".encode(errors="replace"))
-            hasher.update(b"" if places is None else places.tobytes())
-            hasher.update(_stream(values))
-    return hasher.digest()
+    """A hash of all cells: the same whatever columns are called, in any order of them, and of any type of numbers."""
+    found = sorted(_mark(read(), columns.length) for _, read in columns.found)
+    return hashlib.blake2b(b"".join(found) + f"{columns.length}".encode(), digest_size=16).digest()
+
+
+def _mark(cells: Cells, length: int) -> bytes:
+    numbers, hasher = np.full(length, np.nan), hashlib.blake2b(digest_size=16)
+    whole = np.arange(length)
+    for places, values in by_type(cells) if isinstance(cells, list) else [(whole, cells)]:
+        if is_number(values.type) or pa.types.is_boolean(values.type):
+            numbers[places] = np.concatenate([as_numbers(chunk) for chunk in chunks(values)] or [np.empty(0)])
+        else:
+            hasher.update(places.tobytes() + _stream(values))
+    return hashlib.blake2b(hasher.digest() + (numbers + 0.0).tobytes(), digest_size=16).digest()
 
 
 def _stream(values: pa.Array | pa.ChunkedArray) -> bytes:
+    if pa.types.is_string(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())  # all chunks together may be too long for these
     if isinstance(values, pa.ChunkedArray):
-        texts = pa.types.is_string(values.type)  # all chunks together may be too long for these
-        values = (values.cast(pa.large_string()) if texts else values).combine_chunks()
+        values = values.combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([("", values.type)])) as stream:
         stream.write_batch(pa.record_batch([values], names=[""]))

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, shown
@@ -20,9 +19,8 @@ from jostle.tables import readers
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
 from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
-from jostle.tables.fingerprint import fingerprint
-from jostle.tables.frames import frame_columns, frame_source
-from jostle.tables.private_files import read_public
+from jostle.tables.frames import frame_columns
+from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     NUMBER,
@@ -51,8 +49,9 @@ def infer_public(
     """A schema read off public data: its values, its bounds, its empty cells.
 
     Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
-    private, and `protect` refuses a table whose schema was read off that same table. Of a column of *texts*, the words
-    that most of them have become a vocabulary: at most so many.
+    private, and `protect` refuses a table that came from where its schema was read off: the same file, under any name,
+    or the same frame. A copy is another table to both. Of a column of *texts*, the words that most of them have become
+    a vocabulary: at most so many.
 
     Args:
         source: a dataframe, or a CSV or Parquet file.
@@ -62,7 +61,7 @@ def infer_public(
         words: how many words at most.
 
     Raises:
-        PrivateDataError: the file is private, or a private one is open.
+        PrivateDataError: the file, or what is given, is private.
         SchemaError: there are no rows, or none of the columns that are named.
         TableError: the data cannot be read.
     """
@@ -73,6 +72,8 @@ def infer_public(
             fix="write the schema from public knowledge, or infer it from a public table of the same kind",
         )
     content = read_public(Path(source)) if isinstance(source, str | Path) else None
+    origin = RowOrigin.of(source if content is None else content)
+    check_public(origin)
     cells = frame_columns(source)[0] if content is None else _file_columns(content)
     if not any(len(column) for column in cells.values()):
         raise SchemaError("there are no rows to read a schema off", fix="give public rows, or write the schema by hand")
@@ -89,9 +90,7 @@ def infer_public(
             warnings.warn(f"{name!r} has more than {MOST_VALUES} different texts and is left out", stacklevel=2)
         else:
             columns[name] = column
-    schema = Schema(columns, label=label, features=features)
-    rows = frame_source(source, schema) if content is None else readers.FileSource(content, schema)
-    return evolve(schema, inferred_from=fingerprint(rows).public_mark)
+    return Schema(columns, label=label, features=features, inferred_from=origin)
 
 
 def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:

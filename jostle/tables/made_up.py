@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError, shown
 from jostle.tables.columns import Categorical, Column
 from jostle.tables.features import SparseFeatures
-from jostle.tables.private_files import check_public
+from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 
 __all__ = ["made_up", "write_made_up"]

@@ -17,6 +17,7 @@ from jostle.given import given_as, given_items, given_path, made_as
 from jostle.tables.column_facts import column_of, facts_of, features_of
 from jostle.tables.columns import Categorical, Column, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
+from jostle.tables.origins import RowOrigin
 
 __all__ = ["Neighbours", "Schema", "checked_neighbours", "copied_schema"]
 
@@ -58,6 +59,15 @@ def _listed(names: Iterable[str]) -> tuple[str, ...]:
     return given_items(names, "a list of columns", fix='identifiers=["person"]', error=SchemaError)
 
 
+def _origin(given: object) -> RowOrigin | None:
+    """Where a schema was read off: a file, by its path, or what is in this process."""
+    if isinstance(given, str | Path):
+        return RowOrigin(file=Path(given).absolute())
+    if given is None or isinstance(given, RowOrigin):
+        return given
+    raise SchemaError(f"inferred_from is {shown(given)}, not a path", fix="leave inferred_from out")
+
+
 class Inference(Protocol):
     """How a schema is read off public data."""
 
@@ -91,8 +101,8 @@ class Schema:
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
     """How many rows there are, if that is public, which it can be under replace_one alone."""
-    inferred_from: str | None = field(default=None, repr=False)
-    """For a schema inferred from public data: which data, so that it is not taken for private later."""
+    inferred_from: RowOrigin | None = field(default=None, eq=False, repr=False, converter=_origin)
+    """For a schema inferred from public data: where these came from, so that they are not taken for private later."""
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
     identifiers: tuple[str, ...] = field(default=(), converter=_listed)
@@ -130,11 +140,6 @@ class Schema:
                 why="there, neighbours differ in how many rows they have, so that number is private",
                 fix='leave rows out, or neighbours = "replace_one", where one row is another and their number stays',
             )
-        if not isinstance(self.inferred_from, str | None):
-            raise SchemaError(
-                f"inferred_from is {shown(self.inferred_from)}, not a text", fix="leave inferred_from out"
-            )
-
         self._check_features()
 
     def _part_identifiers(self) -> None:
@@ -188,7 +193,8 @@ class Schema:
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
-        facts = (self.label, self.neighbours, self.rows, self.inferred_from, self.features, self.identifiers)
+        # Objects of this process are no others': of where it was read off, the file alone is sent.
+        facts = (self.label, self.neighbours, self.rows, self._file, self.features, self.identifiers)
         return Schema, (self.columns, *facts)
 
     def __contains__(self, name: object) -> bool:
@@ -235,11 +241,8 @@ class Schema:
 
     def to_toml(self) -> str:
         """The schema as TOML text."""
-        head = [
-            f"{name} = {written(getattr(self, name))}"
-            for name in ("label", "neighbours", "rows", "inferred_from")
-            if getattr(self, name) is not None
-        ]
+        entries = {"label": self.label, "neighbours": self.neighbours, "rows": self.rows, "inferred_from": self._file}
+        head = [f"{name} = {written(entry)}" for name, entry in entries.items() if entry is not None]
         blocks = ["\n".join(head)]
         if self.features is not None:
             sparse = {"column": self.features.column, "words": self.features.words, "buckets": self.features.buckets}
@@ -308,6 +311,11 @@ class Schema:
                 f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"
             ) from None
 
+    @property
+    def _file(self) -> str | None:
+        """The file that it was read off."""
+        return None if self.inferred_from is None or self.inferred_from.file is None else str(self.inferred_from.file)
+
     def with_neighbours(self, neighbours: Neighbours) -> Schema:
         """The same facts under another neighbour relation.
 
@@ -321,14 +329,14 @@ class Schema:
 
 
 def copied_schema(schema: Schema) -> Schema:
-    """An equal schema that shares nothing with this one that anybody could change.
+    """An equal schema that shares nothing with this one that anybody could change, nor leads to what it was read off.
 
     By hand: what `copy` does, whoever registers a function for a class (`copyreg`) has a say in, and here it would run
     among rows.
     """
     columns = tuple((name, _copied(column)) for name, column in schema.columns)
     features = None if schema.features is None else copied_features(schema.features)
-    return evolve(schema, columns=columns, features=features)
+    return evolve(schema, columns=columns, features=features, inferred_from=None)
 
 
 def _copied(column: Column) -> Column:

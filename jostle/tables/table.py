@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +19,7 @@ from jostle.tables.census import Census, notes
 from jostle.tables.columns import PUBLIC, Numeric
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
-from jostle.tables.provenance import Provenance, reference
+from jostle.tables.origins import RowOrigin
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["Table"]
@@ -32,14 +32,13 @@ class Table:
     owner alone.
     """
 
-    __slots__ = ("__weakref__", "_census", "_made_of", "_source", "origin")
+    __slots__ = ("__weakref__", "_census", "_source", "origin")
 
     def __init__(
         self,
         source: RowSource,
         census: Callable[[], Census] | None = None,
-        origin: Path | None = None,
-        made_of: object = None,
+        made_of: Iterable[object] = (),
     ) -> None:
         given: object = source
         if not hasattr(given, "tally"):
@@ -49,9 +48,8 @@ class Table:
             )
         self._source = source
         self._census = census
-        self._made_of = None if made_of is None else reference(made_of)
-        self.origin = origin
-        """The file that it was read from, if it was."""
+        self.origin = RowOrigin.of(source, *made_of)
+        """Where its rows came from, by which they are known again without a look at them."""
 
     @property
     def schema(self) -> Schema:
@@ -72,11 +70,6 @@ class Table:
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
         return notes(census, kept, labels, self.schema)
 
-    @property
-    def provenance(self) -> Provenance:
-        """The provenance of its rows, by which they can be known again without a look at them."""
-        return Provenance.of((self._source, self._made_of and self._made_of()), self.origin)
-
     @classmethod
     @called_as("Table.from_frame(frame, schema)", why=PUBLIC)
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
@@ -92,9 +85,9 @@ class Table:
         _check_schema(schema)
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
-            return cls(pieces, pieces.census, made_of=frame)
+            return cls(pieces, pieces.census, [frame])
         census = Census()
-        return cls(frames.frame_source(frame, schema, census), lambda: census, made_of=frame)
+        return cls(frames.frame_source(frame, schema, census), lambda: census, [frame])
 
     @classmethod
     @called_as("Table.from_features(X, y, schema)", why=PUBLIC)
@@ -116,7 +109,7 @@ class Table:
             return cls.from_matrix(features, joined_labels(labels, schema), schema)
         census = Census()
         source = frames.frame_source(joined(features, labels, schema), schema, census)
-        return cls(source, lambda: census, made_of=features)
+        return cls(source, lambda: census, [features, labels])
 
     @classmethod
     @called_as('Table.read("rows.csv", schema)', why=PUBLIC)
@@ -143,14 +136,14 @@ class Table:
         place = given_path(path, TableError)
         if isinstance(engine, str) and engine.startswith("dask://"):
             pieces = dask_source.connect(engine, place, schema)
-            return cls(pieces, pieces.census, place.absolute())
+            return cls(pieces, pieces.census, [place])
         if not isinstance(engine, str) or engine != "threads":
             raise TableError(f"there is no engine {shown(engine)}", fix='engine="threads" or "dask://HOST:PORT"')
         source = readers.open_file(place, schema)
         if given_flag(stream, "stream", error=TableError):
-            return cls(source, source.census, place.absolute())
+            return cls(source, source.census, [place])
         census = Census()
-        return cls(readers.in_memory(source, census), lambda: census, place.absolute())
+        return cls(readers.in_memory(source, census), lambda: census, [place])
 
     @classmethod
     def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:
@@ -168,7 +161,7 @@ class Table:
         """
         _check_schema(schema)
         census = Census()
-        return cls(frames.matrix_source(matrix, frame, schema, census), lambda: census, made_of=matrix)
+        return cls(frames.matrix_source(matrix, frame, schema, census), lambda: census, [matrix, frame])
 
     @classmethod
     def from_grid(cls, counts: ArrayLike, *, neighbours: Neighbours = "add_remove", rows: int | None = None) -> Table:
@@ -192,7 +185,7 @@ class Table:
             rows=rows,
         )
         identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
-        return cls(MemorySource.of_grid(grid, schema, identity), made_of=counts)
+        return cls(MemorySource.of_grid(grid, schema, identity), made_of=[counts])
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"

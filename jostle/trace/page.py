@@ -61,20 +61,21 @@ class Segment:
 
 
 def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment, ...]:
-    """The spendings of a promise, in order, and what is left: they add up to the promise.
+    """The spendings of a promise, in order, and what is left: they add up to the promise, as it was raised meanwhile.
 
     What was spent between two charges without one of its own is that of parts, charged for together, or of other runs.
     """
     if opened is None or opened.promise is None:
         return ()
     found: list[Segment] = []
-    spent, allotted, parts = Fraction(0), set[str](), False
+    promise, spent, allotted, parts = opened.promise, Fraction(0), set[str](), False
     for record in records:
         if not isinstance(record, Charged) or any(record.site.startswith(f"{site}/") for site in allotted):
             continue
-        if record.left is None or record.spent + record.left != opened.promise:
+        if record.left is None or record.spent + record.left < promise:
             parts = True
             continue
+        promise = record.spent + record.left  # a part has less
         if record.mechanism == "Allotment":
             allotted.add(record.site)
         between = record.spent - record.epsilon - spent
@@ -83,7 +84,7 @@ def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment,
         found.append(Segment(record.site, record.epsilon, "charge"))
         spent, parts = record.spent, False
     left = "left, but for what parts have spent since" if parts else "left"
-    return (*found, Segment(left, opened.promise - spent, "left"))
+    return (*found, Segment(left, promise - spent, "left"))
 
 
 def whole_page(records: Sequence[Record], *, title: str, answer: str = "") -> str:
@@ -134,12 +135,14 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     table = f"a table of {count} column{'s' * (count != 1)}"
     amount = "no bound" if opened.promise is None else f"ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
-    head = f"{amount} under {opened.neighbours}, fixed before the run{kept}; {table}"
-    warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     found = segments(opened, run)
+    promise = sum((each.epsilon for each in found), Fraction(0))
+    raised = f" and raised to {show_amount(promise)} since" if opened.promise and promise > opened.promise else ""
+    head = f"{amount} under {opened.neighbours}, fixed before the run{raised}{kept}; {table}"
+    warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     bar, rows, shade = [], [], 0
     for each in found:
-        share = float(each.epsilon / opened.promise) if opened.promise else 0.0
+        share = float(each.epsilon / promise) if promise else 0.0
         kind = f"s{shade % 3}" if each.kind == "charge" else each.kind
         shade += each.kind == "charge"
         if each.epsilon:

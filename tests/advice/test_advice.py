@@ -28,7 +28,7 @@ from jostle.advice.kept import kept_expectations
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import AmountError, ChoiceError, OptionError
-from jostle.privacy.vault import vault_beside
+from jostle.tables.origins import vault_beside
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 PEOPLE = Schema({"age": Numeric(0, 100, bins=8), "ill": Categorical(["no", "yes"])}, label="ill")

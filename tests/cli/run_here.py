@@ -11,6 +11,7 @@ from small_tables import ROWS, SCHEMA
 
 from jostle.cli import main
 from jostle.privacy import opening
+from jostle.tables import origins
 
 __all__ = ["Done", "ran", "write_rows"]
 
@@ -27,6 +28,7 @@ class Done:
 def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
     """Return what a command did, as if in a process of its own: it knows no table that another one has opened."""
     monkeypatch.setattr(opening, "_registry", opening.make_registry())
+    monkeypatch.setattr(origins, "_private", origins.make_private_origins())
     monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
     monkeypatch.setenv("COLUMNS", "400")
     capsys.readouterr()

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +99,46 @@ def test_a_vault_may_be_elsewhere(run: Run, tmp_path: Path) -> None:
     assert run("run", "half.jst", *ROWS, "--epsilon", "1", "--vault", "v").status == 0
     assert spent("v") == (Fraction(1, 2), 1)
     assert not (tmp_path / "rows.csv.vault").exists()
+
+
+@pytest.mark.parametrize("elsewhere", [("--vault", "other"), ("--no-vault",)])
+def test_beside_a_vault_another_promise_is_made_with_a_reason_alone(run: Run, tmp_path: Path, elsewhere: Any) -> None:
+    """Five would be given away about people who were promised two, and nothing said so."""
+    assert run("run", "all.jst", *ROWS, "--epsilon", "2").status == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused = run("run", "all.jst", *ROWS, "--epsilon", "5", *elsewhere)
+    assert refused.status == 3
+    assert "rows.csv.vault" in refused.err
+    assert "--a-second-promise" in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+    asked = (*ROWS, "--epsilon", "5", *elsewhere, "--a-second-promise", "a study of its own")
+    assert run("run", "all.jst", *asked).status == 0
+    where = f"in {tmp_path / 'other'}" if "other" in elsewhere else "in no vault"
+    said = f"a second promise, epsilon 5, is kept {where}: a study of its own"
+    for words in (("vault", "show", "rows.csv.vault"), ("ledger", "show", "--vault", "rows.csv.vault")):
+        assert said in run(*words).out
+        assert json.loads(run(*words, "--json").out)["promises"][-1]["reason"] == said
+    if "other" in elsewhere:
+        assert f"beside that in {tmp_path / 'rows.csv.vault'}: a study of its own" in run("vault", "show", "other").out
+    assert spent() == (2, 2)
+
+
+def test_a_hard_link_to_the_data_has_their_vault(run: Run, tmp_path: Path) -> None:
+    assert run("run", "all.jst", *ROWS, "--epsilon", "1").status == 0
+    (tmp_path / "linked.csv").hardlink_to(tmp_path / "rows.csv")
+    assert run("run", "all.jst", "--data", "linked.csv", *ROWS[2:], "--epsilon", "1").status == 3
+    assert not (tmp_path / "linked.csv.vault").exists()
+
+
+def test_several_vaults_are_shown_one_after_the_other(run: Run) -> None:
+    for name, epsilon in (("one", "1"), ("other", "2")):
+        assert run("vault", "create", name, "--epsilon", epsilon).status == 0
+    assert run("run", "half.jst", *ROWS, "--vault", "one").status == 0
+    shown = run("ledger", "show", "--vault", "one", "--vault", "other")
+    assert shown.out.index("one: epsilon 0.5 of 1 spent") < shown.out.index("other: epsilon 0 of 2 spent")
+    facts = json.loads(run("ledger", "show", "--vault", "one", "--vault", "other", "--json").out)
+    assert [(each["vault"], each["left"]) for each in facts["vaults"]] == [("one", "1/2"), ("other", "2")]
 
 
 @pytest.mark.usefixtures("run")

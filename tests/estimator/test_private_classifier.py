@@ -33,7 +33,6 @@ from jostle.errors import (
     FewRowsWarning,
     OptionError,
     PrivateDataError,
-    ProbeError,
     SchemaError,
     TableError,
     UnpaidWarning,
@@ -240,9 +239,9 @@ def test_a_seed_is_for_public_rows() -> None:
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
     clf = PrivateClassifier("Majority", schema=SCHEMA, promise=1).fit(X, y)
-    with pytest.raises(ProbeError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PrivateClassifier("Majority", schema=SCHEMA, public=True).fit(X, y)
-    with pytest.raises(ProbeError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         clf.set_params(public=True).score(X, y)
     assert clf.score(*people(seed=1)) > 0
 
@@ -402,13 +401,15 @@ def test_a_table_that_was_opened_before_keeps_its_budget(tmp_path: Path) -> None
 
 def test_tables_of_other_columns_have_budgets_of_their_own_and_a_doubt_is_refused(tmp_path: Path) -> None:
     X, y = numbers()
-    for name in ("left", "right"):
+    for name, (rows, labels) in {"left": (X, y), "right": (X[:-1].copy(), y[:-1].copy())}.items():
         schema = Schema({name: Categorical([0, 1]), f"{name} label": Categorical([0, 1])}, label=f"{name} label")
-        PrivateClassifier("Majority", schema=schema, promise=1).fit(X, y)
+        PrivateClassifier("Majority", schema=schema, promise=1).fit(rows, labels)
+    with pytest.raises(BudgetError, match="0 is left"):  # which are the first ones under other names
+        PrivateClassifier("Majority", schema=schema).fit(X, y)
     both = Schema({"left": Categorical([0, 1]), "right": Categorical([0, 1]), "y": Categorical([0, 1])}, label="y")
     with pytest.raises(BudgetError, match="several budgets"):
-        PrivateClassifier("Majority", schema=both).fit(np.hstack([X, X]), y)
-    PrivateClassifier("Majority", schema=both, vault=tmp_path / "v", promise=1).fit(np.hstack([X, X]), y)
+        PrivateClassifier("Majority", schema=both).fit(np.hstack([X, X]), y.copy())
+    PrivateClassifier("Majority", schema=both, vault=tmp_path / "v", promise=1).fit(np.hstack([X, X]), y.copy())
 
 
 def test_a_score_is_noisy_and_what_it_says_is_what_its_noise_allows(tmp_path: Path) -> None:
@@ -435,11 +436,11 @@ def test_the_area_under_the_curve_is_a_private_score_too(tmp_path: Path) -> None
     account = clf.account()
     assert account is not None
     assert account.spent == 5 + 2 * Fraction(5, 4)
-    rows = X[:500].copy()
-    public = PrivateClassifier("NaiveBayes", 5, of_numbers(0, 1), scored_by="auc", public=True).fit(rows, y[:500])
-    assert (public.score(rows, y[:500]), public.score(rows, 1 - y[:500])) == (1, 0)
+    rows, labels = X[:500].copy(), y[:500].copy()
+    public = PrivateClassifier("NaiveBayes", 5, of_numbers(0, 1), scored_by="auc", public=True).fit(rows, labels)
+    assert (public.score(rows, labels), public.score(rows, 1 - labels)) == (1, 0)
     with pytest.raises(OptionError, match="scored_by is 'f1'"):
-        public.set_params(scored_by="f1").score(rows, y[:500])
+        public.set_params(scored_by="f1").score(rows, labels)
 
 
 def test_what_is_to_score_well_by_the_area_is_chosen_for_it(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jostle import Categorical, Numeric, Schema, SparseFeatures
-from jostle.errors import BudgetError, OptionError, PrivateDataError, ProbeError, SchemaError, TableError
+from jostle.errors import BudgetError, OptionError, PrivateDataError, SchemaError, TableError
 from jostle.privacy.vault import FileVault
 from jostle.sklearn import PrivateClassifier, PrivateFeatureSelector, PrivateFolds
 
@@ -150,7 +150,7 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
 def test_what_was_private_is_not_public_afterwards() -> None:
     X, y = people()
     PrivateFeatureSelector(schema=SCHEMA, promise=1).fit(X, y)
-    with pytest.raises(ProbeError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         PrivateFeatureSelector(schema=SCHEMA, public=True).fit(X, y)
 
 

@@ -36,7 +36,15 @@ from some_expressions import (
 
 import jostle
 from jostle import Probe, Schema, Table
-from jostle.errors import BudgetError, ExpressionError, JostleError, ProbeError, SchemaError, TableError
+from jostle.errors import (
+    BudgetError,
+    ExpressionError,
+    JostleError,
+    PrivateDataError,
+    ProbeError,
+    SchemaError,
+    TableError,
+)
 from jostle.privacy.aggregates import Deviation
 from jostle.privacy.events import Laplace
 from jostle.privacy.exact_arrays import Numbers, joined
@@ -476,7 +484,7 @@ def test_raw_numbers_are_for_public_tables_only() -> None:
     with pytest.raises(ExpressionError, match="Own is not a known kind"):
         raw(secret, [Own()])
     jostle.protect(secret, epsilon=1)
-    with pytest.raises(ProbeError, match="was opened as private, and is not looked at without noise"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         raw(secret, [rows()])
 
 

@@ -16,9 +16,11 @@ from openings import people, protected, schema, table
 from processes import LIMIT, started
 
 import jostle
-from jostle.errors import BudgetError, ProbeError, SchemaError, TableError, VaultError
+from jostle import Table
+from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
 from jostle.privacy import opening
 from jostle.privacy.vault import FileVault
+from jostle.trace.page import segments, whole_page
 from jostle.trace.records import Opened, Trace, read_trace
 
 
@@ -134,6 +136,138 @@ def test_two_probes_share_what_is_left() -> None:
         protected("0.1")
 
 
+NUMBERS = np.random.default_rng(4).integers(0, 9, (80, 2))
+
+
+def of_numbers(columns: dict[str, Any], bins: int = 9) -> Table:
+    """Return a table of columns of numbers."""
+    return Table.from_frame(columns, jostle.Schema({name: jostle.Numeric(0, 9, bins=bins) for name in columns}))
+
+
+SAME = {
+    "the same array under other names": lambda: {"p": NUMBERS[:, 0], "q": NUMBERS[:, 1]},
+    "a part of it": lambda: {"p": NUMBERS[:40, 0]},
+    "a copy under other names": lambda: {"p": NUMBERS[:, 0].copy(), "q": NUMBERS[:, 1].copy()},
+    "floats in another order": lambda: {"q": NUMBERS[:, 1].astype(float), "p": NUMBERS[:, 0].astype(float)},
+    "lists": lambda: {"a": NUMBERS[:, 0].tolist(), "b": NUMBERS[:, 1].tolist()},
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_the_same_data_have_the_account_they_have(way: str, tmp_path: Path) -> None:
+    first = of_numbers({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1]})
+    jostle.protect(first, epsilon=1).count("0.75")
+    again = of_numbers(SAME[way](), bins=3)
+    assert jostle.protect(again).left == Fraction(1, 4)
+    with pytest.raises(BudgetError, match="already kept in this process"):
+        jostle.protect(again, epsilon=1, vault=tmp_path / "other.vault")
+    assert not (tmp_path / "other.vault").exists()
+
+
+def test_a_hard_link_in_another_folder_has_the_account_of_the_file(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "other.csv").hardlink_to(tmp_path / "people.csv")
+    jostle.protect(Table.read(tmp_path / "people.csv", schema()), epsilon=1).count("0.75")
+    (tmp_path / "people.csv").write_text((tmp_path / "people.csv").read_text() + "3,north,no\n")
+    assert jostle.protect(Table.read(tmp_path / "folder" / "other.csv", schema())).left == Fraction(1, 4)
+
+
+def test_the_vault_beside_a_file_pays_whoever_opens_it(tmp_path: Path) -> None:
+    """As `jostle run` left it there; and beside it, another promise is one that somebody answers for."""
+    path, beside = tmp_path / "people.csv", FileVault(tmp_path / "people.csv.vault")
+    people().to_csv(path, index=False)
+    (tmp_path / "linked.csv").hardlink_to(path)
+    beside.create(Fraction(2), "add_remove", schema().names)
+    for name in ("people.csv", "linked.csv"):
+        jostle.protect(Table.read(tmp_path / name, schema())).count("0.5")
+    assert beside.account().spent == 1
+    read = Table.read(path, schema())
+    with pytest.raises(BudgetError, match=r"already kept in .*people\.csv\.vault(?s:.*)second_promise="):
+        jostle.protect(read, epsilon=5, vault=tmp_path / "other.vault")
+    with pytest.raises(VaultError, match="there is no reason for a second promise"):
+        jostle.protect(read, epsilon=5, vault=tmp_path / "other.vault", second_promise=" ")
+    assert not (tmp_path / "other.vault").exists()
+
+
+def test_a_second_promise_stands_in_both_vaults(tmp_path: Path) -> None:
+    one, other = FileVault(tmp_path / "one.vault"), FileVault(tmp_path / "other.vault")
+    jostle.protect(table(), epsilon=2, vault=one.path)
+    for _ in range(2):
+        jostle.protect(table(), epsilon=5, vault=other.path, second_promise="a study of its own").count(1)
+    assert [(each.epsilon, each.reason) for each in one.promises()][1:] == [
+        (2, f"a second promise, epsilon 5, is kept in {other.path}: a study of its own")
+    ]
+    assert [(each.epsilon, each.reason) for each in other.promises()][1:] == [
+        (5, f"a second promise, beside that in {one.path}: a study of its own")
+    ]
+    assert (one.account().spent, other.account().spent) == (0, 2)
+    assert jostle.protect(table(), vault=one.path).left == 2  # named, each is found again without another reason
+    assert jostle.protect(table(), vault=other.path).left == 3
+    with pytest.raises(BudgetError, match="nothing says which of them pays"):
+        jostle.protect(table())
+    one.raise_promise(Fraction(3), "and more")
+    assert one.account().promise == 3
+
+
+def test_a_second_promise_that_nobody_remembers_is_one_each_time(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "one.vault")
+    jostle.protect(table(), epsilon=1, vault=vault.path).count(1)
+    for _ in range(2):
+        assert jostle.protect(table(), epsilon=1, second_promise="to try it out").left == 1
+    said = "a second promise, epsilon 1, is kept in no vault: to try it out"
+    assert [each.reason for each in vault.promises()][1:] == [said, said]
+
+
+def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "people.vault")
+    jostle.protect(table(), epsilon=2, vault=vault.path).count("0.5")
+    whole, own = jostle.protect(table()), jostle.protect(table(), epsilon=1)
+    whole.count("1.25")
+    vault.raise_promise(Fraction(4), "a second wave")
+
+    assert (whole.promise, whole.left) == (Fraction("3.5"), Fraction("2.25"))
+    assert (own.promise, own.left) == (1, 1)
+    whole.count("1.2")  # more than was left before
+    with pytest.raises(
+        BudgetError, match=r"asks for epsilon 1.04, but 1 is left(?s:.*)open the table again"
+    ) as refusal:
+        own.count("1.04")
+    assert "without epsilon" in (refusal.value.fix or "")
+    own.count(1)
+    with pytest.raises(BudgetError, match=r"0.05 is left in .*people\.vault"):
+        whole.count("0.1")
+    assert vault.account().left == Fraction("0.05")
+
+
+def test_the_page_of_a_trace_adds_up_to_the_promise_that_was_raised(tmp_path: Path) -> None:
+    vault, trace = FileVault(tmp_path / "people.vault"), Trace()
+    vault.create(Fraction(1), "add_remove")
+    db = jostle.protect(table(), vault=vault.path, trace=trace)
+    db.count("0.5")
+    vault.raise_promise(Fraction(3), "a second wave")
+    db.count(2)
+    opened, *records = trace.records
+    assert isinstance(opened, Opened)
+    assert [(each.kind, each.epsilon) for each in segments(opened, records)] == [
+        ("charge", Fraction(1, 2)),
+        ("charge", 2),
+        ("left", Fraction(1, 2)),
+    ]
+    assert "fixed before the run and raised to 3 since" in whole_page(trace.records, title="people")
+
+
+def test_a_session_whose_promise_is_raised_asks_before_it_refuses(tmp_path: Path) -> None:
+    vault = FileVault(tmp_path / "people.vault")
+    vault.create(Fraction(1), "add_remove")
+    db = jostle.protect(table(), vault=vault.path)
+    with pytest.raises(BudgetError, match=r"but 1 is left(?s:.*)jostle vault raise"):
+        db.count(2)
+    vault.raise_promise(Fraction(2), "a second wave")
+    db.count(2)
+    assert vault.account().left == 0
+
+
 def test_tables_of_which_no_row_is_left_have_a_budget_each(tmp_path: Path) -> None:
     """Labels are missing throughout, in one as in the other: as the schema reads them, they are the same."""
     unlabelled = [people(rows).assign(smokes=None) for rows in (20, 30)]
@@ -158,10 +292,11 @@ def test_a_relation_is_not_changed_from_one_opening_to_the_next() -> None:
 
 
 def test_a_schema_read_off_the_table_itself_is_refused() -> None:
-    inferred = jostle.Schema.infer_public(people(), label="smokes")
+    frame = people()
+    inferred = jostle.Schema.infer_public(frame, label="smokes")
 
     with pytest.raises(SchemaError, match="read off this same table"):
-        jostle.protect(jostle.Table.from_frame(people(), inferred), epsilon=1)
+        jostle.protect(jostle.Table.from_frame(frame, inferred), epsilon=1)
     jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
 
 
@@ -186,9 +321,9 @@ def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
         jostle.protect(each, epsilon=1)
     again = [*private, jostle.Table.from_frame(frame, schema("replace_one")), jostle.Table.from_grid(counts)]
     for each in again:
-        with pytest.raises(ProbeError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             jostle.rehearse(each)
-    jostle.rehearse(jostle.Table.from_frame(frame.copy(), schema()))
+    jostle.rehearse(jostle.Table.from_frame(people(), schema()))
     jostle.rehearse(jostle.Table.from_grid(counts.copy()))
 
 
@@ -200,9 +335,9 @@ def test_a_file_that_was_opened_as_private_is_not_rehearsed_on(tmp_path: Path, s
     (tmp_path / "copied.csv").write_bytes((tmp_path / "people.csv").read_bytes())
     jostle.protect(jostle.Table.read(tmp_path / "people.csv", schema(), stream=streams[0]), epsilon=1)
     for name in ("people", "linked", "pointed"):
-        with pytest.raises(ProbeError, match="opened as private"):
+        with pytest.raises(PrivateDataError, match="given as private"):
             jostle.rehearse(jostle.Table.read(tmp_path / f"{name}.csv", schema(), stream=streams[1]))
-    jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))  # jostle run looks for copies beforehand
+    jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))
 
 
 def test_rows_are_not_kept_for_the_sake_of_knowing_them_again() -> None:
@@ -265,6 +400,6 @@ def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
 
 def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
     protected()
-    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "knows", "open"}
+    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "check", "open"}
     anywhere = opening._registry.account(opening.Where())
     assert anywhere is None, "an account is that of a file, or of tables with columns of given names"

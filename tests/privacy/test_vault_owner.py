@@ -16,9 +16,10 @@ from processes import started
 
 import jostle
 from jostle.errors import BudgetError, VaultError
-from jostle.privacy.vault import FileVault, vault_beside
+from jostle.privacy.vault import FileVault
 from jostle.privacy.vault_file import writing
 from jostle.tables.fingerprint import Fingerprint
+from jostle.tables.origins import vault_beside
 
 TENTH = Fraction(1, 10)
 OWNER_ALONE = 0o600
@@ -60,8 +61,7 @@ def everything(path: Path) -> list[tuple[object, ...]]:
 
 def test_a_vault_says_the_same_of_tables_that_differ_in_a_row(tmp_path: Path) -> None:
     """Once it held salted hashes of the rows, and the salt: who knew all rows but one tried until they fitted."""
-    rows = people()
-    tables = {"all": rows, "one less": rows.iloc[:-1], "another": pd.concat([rows.iloc[:-1], people(1, seed=3)])}
+    tables = {"all": people(), "one less": people().iloc[:-1], "another": pd.concat([people().iloc[:-1], people(1, 3)])}
     for name, frame in tables.items():
         db = jostle.protect(
             jostle.Table.from_frame(frame, schema()), epsilon=1, vault=tmp_path / f"{name.replace(' ', '-')}.vault"
@@ -272,7 +272,7 @@ def test_the_vault_of_a_data_file_is_beside_it_under_any_name_of_the_file(tmp_pa
     link.symlink_to(data)
 
     assert vault_beside(data) == vault_beside(link) == tmp_path / "survey.csv.vault"
-    assert vault_beside(os.path.relpath(data)) == tmp_path / "survey.csv.vault"
+    assert vault_beside(Path(os.path.relpath(data))) == tmp_path / "survey.csv.vault"
 
 
 PAYING = """

@@ -18,7 +18,6 @@ from some_tables import SMALL, letters, small_frame, source_of, tally
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, SchemaError
-from jostle.tables.fingerprint import fingerprint
 from jostle.tables.kernels import Counts
 
 
@@ -128,17 +127,6 @@ def test_files_and_frames_give_the_same_schema(tmp_path: Path) -> None:
             assert tally(Table.read(path, schema), Counts.of("f")) == [10, 10]
 
 
-def test_the_mark_of_the_data_is_kept() -> None:
-    frame = small_frame()
-    schema = infer(frame)
-    again = Table.from_frame(frame[::-1], schema)
-    other = Table.from_frame(frame[1:], schema)
-
-    assert schema.inferred_from == fingerprint(source_of(again)).public_mark
-    assert schema.inferred_from != fingerprint(source_of(other)).public_mark
-    assert Schema.from_toml(schema.to_toml()).inferred_from == schema.inferred_from
-
-
 # What is refused
 
 
@@ -150,15 +138,6 @@ def test_a_probe_is_not_read() -> None:
             SchemaError, match=f"a schema is not read off a {type(private).__name__}, which may be priv"
         ):
             infer(private)
-
-
-def test_a_table_is_not_protected_under_a_schema_read_off_it() -> None:
-    schema = infer(small_frame(), label="ill")
-
-    with pytest.raises(SchemaError, match="the schema was read off this same table"):
-        jostle.protect(Table.from_frame(small_frame()[::-1], schema), epsilon=1)
-    with pytest.raises(SchemaError, match="the schema was read off this same table"):
-        jostle.protect(Table.from_frame(small_frame(), Schema.from_toml(schema.to_toml())), epsilon=1)
 
 
 @pytest.mark.parametrize(

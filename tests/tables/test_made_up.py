@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from jostle import Categorical, Numeric, Schema, Table, options, rehearse
 from jostle.errors import PrivateDataError, TableError
-from jostle.privacy.vault import vault_beside
 from jostle.tables.features import SparseFeatures
 from jostle.tables.made_up import made_up, write_made_up
+from jostle.tables.origins import vault_beside
 
 SCHEMA = Schema(
     {

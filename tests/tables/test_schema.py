@@ -325,7 +325,7 @@ BAD_TOML = [
     ),
     (
         'inferred_from = 3\n[columns.a]\nkind = "numeric"\nlow = 0\nhigh = 1',
-        "inferred_from is 3, not a text\n  fix: leave inferred_from out",
+        "inferred_from is 3, not a path\n  fix: leave inferred_from out",
     ),
     ("columns = 3", "the schema has no [columns.NAME] tables\n  fix: jostle schema infer PUBLIC.csv"),
     ("[columns]\na = 3", 'column \'a\' has no kind\n  fix: kind = "categorical" or kind = "numeric"'),

@@ -15,7 +15,7 @@ from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, 
 from jostle.choice.learning.workers import in_processes
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.specs import GridSpec, TableSpec
-from jostle.errors import ChoiceError, ExpressionError, ProbeError
+from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
 from jostle.privacy.expressions import cells, sensitivity
 from jostle.privacy.measurements import noise_variance
 from jostle.tables.schema import Schema
@@ -137,7 +137,7 @@ def test_one_name_for_two_metafeatures_is_refused() -> None:
 
 def test_a_private_table_is_not_read_without_noise() -> None:
     jostle.protect(INSTANCE.table, epsilon=1)
-    with pytest.raises(ProbeError, match="opened as private"):
+    with pytest.raises(PrivateDataError, match="given as private"):
         read_raw([size], INSTANCE.table)
 
 
