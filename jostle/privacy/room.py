@@ -14,11 +14,12 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.privacy.amounts import recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Reserved, price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
-from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.ledger import INSIDE_BITS, Charge, Ledger
 from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
@@ -258,7 +259,7 @@ class Room:
         It may spend what was charged for it, to the last digit.
         """
         neighbours, trace = self.ledger.neighbours, Trace()
-        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
+        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours, most_bits=INSIDE_BITS)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
         inner = evolve(inner, public=public, chains=Chains())  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
@@ -351,7 +352,7 @@ class Room:
         except (BudgetError, VaultError) as refusal:
             self.trace.add(Refused(site, refusal.title))
             raise
-        self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
+        self.trace.add(Charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger.spent, self.ledger.left))
         return result
 
     def note_choice(self, choice: Chosen) -> None:
