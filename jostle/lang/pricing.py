@@ -13,6 +13,7 @@ from jostle.errors import Diagnostic, Label, Span
 from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
 from jostle.lang.builtins import BUILTINS, EPSILON
+from jostle.lang.extents import held, measured
 from jostle.lang.library import library_options
 from jostle.lang.pricing_lists import seen_by
 from jostle.lang.pricing_values import (
@@ -31,6 +32,7 @@ from jostle.lang.pricing_values import (
     private_in,
 )
 from jostle.lang.scopes import defined_in, symbols, target_names
+from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -79,7 +81,7 @@ class Pricer:
             self.globals[name] = _defined_at_top(name, definition)
         try:
             self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
-        except Unpriceable:
+        except (Unpriceable, Stop):
             for name, _, definition in defined_in(self.module.body):
                 self.globals[name] = _defined_at_top(name, definition)
         self.root = PartedAccount()
@@ -201,7 +203,9 @@ class Pricer:
         from jostle.lang.pricing_expressions import value_of  # noqa: PLC0415 - its rules go through expressions
 
         self.step()
-        found = value_of(self, node, names)
+        found = held(value_of(self, node, names))
+        if measured(found).size > MOST_STEPS:
+            raise Unpriceable("its values are too large to be gone through")
         self.note(node.span, found)
         return found
 
