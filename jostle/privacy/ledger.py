@@ -18,7 +18,7 @@ that leaves or enters: the sensitivities used under replace_one cover this as we
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Protocol
@@ -102,6 +102,7 @@ class Ledger:
         payer: Payer | None = None,
         turn: _Turn | None = None,
         most_bits: int = RECORDED_BITS,
+        opening: Callable[[], object] | None = None,
     ) -> None:
         self._promise = None if promise is None else fresh(promise)
         self.neighbours: Neighbours = neighbours
@@ -110,6 +111,8 @@ class Ledger:
         self._turn = turn or _Turn()
         self._most_bits = most_bits
         """Of amounts and totals: of an allotment's more than of what it is recorded in, which is divided in it."""
+        self._opening = opening
+        """What pays for all of it, before anything is paid out of it; None once that is done."""
         self._spent = Fraction(0)
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
@@ -201,6 +204,7 @@ class Ledger:
         """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
         with self._turn.lock:
             after = self._check(amount, site, held)
+            self.open()
             if self._payer is not None:
                 # What is rounded up here is paid there: no account above has less.
                 self._payer.pay(after - self._spent, site)
@@ -209,6 +213,22 @@ class Ledger:
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
         return Ledger(self.charge(Allotment(epsilon), site), self.neighbours, most_bits=INSIDE_BITS)
+
+    def earmark(self, epsilon: Fraction, site: str, opening: Callable[[], object]) -> Ledger:
+        """As `allot`, but *opening*, which charges it here, is done once something is to be paid out of it.
+
+        So whatever is refused before costs nothing. Nothing is held back for it meanwhile.
+        """
+        with self._turn.taken():
+            self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
+        return Ledger(epsilon, self.neighbours, most_bits=INSIDE_BITS, opening=opening)
+
+    def open(self) -> None:
+        """Pay for what was earmarked, if that was not done."""
+        with self._turn.lock:
+            if self._opening is not None:
+                self._opening()  # who is interrupted after this pays twice, and not never
+                self._opening = None
 
     def reserve(self, epsilon: Fraction, site: str) -> Ledger:
         """Hold a budget back; return the ledger that may spend up to it, paid here as it is spent, until it settles."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
 from jostle.privacy.amounts import recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
-from jostle.privacy.events import Reserved, price
+from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import INSIDE_BITS, Charge, Ledger
@@ -63,6 +63,8 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "refine": (whole, positive, text),
         "select": (SELECTIONS, positive, text),
         "allot": (positive, text),
+        "earmark": (positive, text),
+        "open": (),
         "reserve": (positive, text),
         "settle": (),
         "narrowed": (name, wholes),
@@ -206,6 +208,7 @@ class Room:
         for each in mechanism.scales(self.schema, epsilon):
             check_scale(each)
         site = self.site(site)
+        self.source.ready()
         line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
         answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, shortened(released)), released)
@@ -222,6 +225,7 @@ class Room:
         selection.check(public := self._told(), each)
         event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
+        self.source.ready()
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
         failed = False
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
@@ -306,17 +310,27 @@ class Room:
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
+    def earmark(self, epsilon: Fraction, site: str) -> Room:
+        """A room as `allot` gives, whose budget is spent here, at once and whole, with the first charge inside."""
+        site = self.site(site)
+
+        def opening() -> None:
+            self._spend(lambda: self.ledger.charge(Allotment(epsilon), site), site, Allotment.__name__, epsilon)
+
+        ledger = self._or_note(lambda: self.ledger.earmark(epsilon, site, opening), site)
+        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+
+    def open(self) -> None:
+        """Spend what was earmarked, if nothing was asked that did."""
+        self.ledger.open()
+
     def _released_so_far(self) -> tuple[Measurement, ...]:
         return (*self.before, *self.released)
 
     def reserve(self, epsilon: Fraction, site: str) -> Room:
         """A room on the same rows that may spend up to a budget, which is held back here until it settles."""
         site = self.site(site)
-        try:
-            ledger = self.ledger.reserve(epsilon, site)
-        except BudgetError as refusal:
-            self.trace.add(Refused(site, refusal.title))
-            raise
+        ledger = self._or_note(lambda: self.ledger.reserve(epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
     def settle(self) -> None:
@@ -347,13 +361,17 @@ class Room:
 
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
+        result = self._or_note(charge, site)
+        self.trace.add(Charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger.spent, self.ledger.left))
+        return result
+
+    def _or_note(self, charge: Callable[[], Result], site: str) -> Result:
+        """Charge something, or note that it was refused."""
         try:
-            result = charge()
+            return charge()
         except (BudgetError, VaultError) as refusal:
             self.trace.add(Refused(site, refusal.title))
             raise
-        self.trace.add(Charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger.spent, self.ledger.left))
-        return result
 
     def note_choice(self, choice: Chosen) -> None:
         """Leave a record of a choice in the trace. Nothing in here is looked at for it."""
