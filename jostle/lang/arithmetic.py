@@ -8,7 +8,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from jostle.lang.stops import Stop
+from jostle.lang.extents import held, small_enough
+from jostle.lang.stops import Stop, too_large
 from jostle.lang.values import KnownAttribute, Leaf, Private, PrivateNumber, TreeNode, common, numbered
 from jostle.privacy.amounts import exact
 
@@ -188,7 +189,7 @@ def _of_numbers(
         if type(found) is int and -SHORT < found < SHORT:
             return found
         if type(found) is float and not math.isfinite(found):
-            raise Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
+            raise too_large()
         return plain_number(found)
 
     return operate
@@ -196,9 +197,11 @@ def _of_numbers(
 
 def _joined(left: Any, right: Any) -> Any:
     """Lists or texts one after the other."""
-    if isinstance(left, list | range) and isinstance(right, list | range):
-        return [*left, *right]
-    return left + right if isinstance(left, str) and isinstance(right, str) else None
+    listed = isinstance(left, list | range) and isinstance(right, list | range)
+    if not listed and not (isinstance(left, str) and isinstance(right, str)):
+        return None
+    small_enough(len(left) + len(right))
+    return held([*left, *right]) if listed else left + right
 
 
 def _without(left: Any, right: Any) -> Any:
@@ -211,7 +214,7 @@ def _without(left: Any, right: Any) -> Any:
 
 def _union(left: Any, right: Any) -> Any:
     if isinstance(left, list | range) and isinstance(right, list | range):
-        return [*left, *(item for item in right if item not in left)]
+        return held([*left, *(item for item in right if item not in left)])
     if hasattr(left, "databases") and hasattr(right, "databases"):
         return left | right
     raise _wrong_kind("one side of |", left)

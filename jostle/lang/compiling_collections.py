@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
@@ -11,6 +12,7 @@ from jostle.errors import Span
 from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.asked_once import KEEPING
+from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.frames import Frame
 from jostle.lang.functions import bound
 from jostle.lang.plain_operations import PLAIN
@@ -33,16 +35,16 @@ def listed(compiler: Compiler, node: nodes.List | nodes.Set | nodes.Tuple, scope
     """A step that puts values together as written."""
     parts = [compiler.expression(item, scope) for item in node.items]
     if isinstance(node, nodes.Tuple):
-        return lambda frame: tuple([part(frame) for part in parts])
+        return compiler.guarded(lambda frame: held(tuple([part(frame) for part in parts])), node.span)
     if isinstance(node, nodes.Set):
-        return compiler.guarded(lambda frame: _distinct([part(frame) for part in parts]), node.span)
-    return lambda frame: [part(frame) for part in parts]
+        return compiler.guarded(lambda frame: held(_distinct([part(frame) for part in parts])), node.span)
+    return compiler.guarded(lambda frame: held([part(frame) for part in parts]), node.span)
 
 
 def dictionary(compiler: Compiler, node: nodes.Dict, scope: Scope) -> Go:
     """A step that makes a dictionary as written."""
     entries = [(_key(compiler, entry.key, scope), compiler.expression(entry.value, scope)) for entry in node.entries]
-    return lambda frame: {key(frame): value(frame) for key, value in entries}
+    return compiler.guarded(lambda frame: held({key(frame): value(frame) for key, value in entries}), node.span)
 
 
 def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
@@ -65,7 +67,8 @@ def _key(compiler: Compiler, node: nodes.ExpressionNode, scope: Scope) -> Go:
 def comprehension(compiler: Compiler, node: Comprehension, scope: Scope) -> Go:
     """A step that makes a list, a set or a dictionary of what an expression gives, again and again."""
     kept: list[str] = []
-    run = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
+    rounds = _rounds_of(compiler, node, scope, scope.in_rounds(kept))
+    run = compiler.guarded(lambda frame: held(rounds(frame)), node.span)
     if not kept:
         return run
 
@@ -156,7 +159,7 @@ def _by_item(compiler: Compiler, iterated: Go, slot: str, value: Go, span: Span)
 
 def _elements(clauses: Sequence[_Clause], slot: str | None, element: Go) -> Go:
     if slot is None:
-        return lambda frame: [element(frame) for _ in _rounds(frame, clauses)]
+        return lambda frame: [element(frame) for _ in islice(_rounds(frame, clauses), MOST_ITEMS + 1)]
     iterated = clauses[0].listed
 
     def elements(frame: Frame) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from jostle.lang.arithmetic import fraction, kind_of
 from jostle.lang.buying import noisy_count, noisy_max
+from jostle.lang.extents import held
 from jostle.lang.frames import Frame
 from jostle.lang.listing import items
 from jostle.lang.plain_operations import PLAIN
@@ -31,7 +32,7 @@ def _print(frame: Frame, site: str, *values: Any) -> None:  # noqa: ARG001 - as 
 
 
 def _map(frame: Frame, site: str, function: Any, items_: Any) -> list[Any]:
-    return [frame.program.call(frame, site, function, [item]) for item in items(items_)]
+    return held([frame.program.call(frame, site, function, [item]) for item in items(items_)])  # type: ignore[no-any-return]
 
 
 def _public(frame: Frame, site: str, path: Any) -> Any:  # noqa: ARG001 - as called

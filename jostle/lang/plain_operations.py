@@ -12,6 +12,7 @@ from typing import Any
 
 from jostle.lang.aggregating import aggregate, best
 from jostle.lang.arithmetic import is_number, kind_of, plain_number
+from jostle.lang.extents import MOST_ITEMS, held
 from jostle.lang.listing import items, number, truth
 from jostle.lang.stops import Stop
 from jostle.lang.tree_values import pruned
@@ -30,9 +31,6 @@ from jostle.privacy.expressions import rows
 __all__ = ["NUMERIC", "PLAIN"]
 
 Operation = Callable[..., Any]
-MOST_ITEMS = 10_000_000
-
-
 # Single values
 
 
@@ -106,7 +104,7 @@ def _sorted(xs: Any) -> list[Any]:
 
 
 def _zip(*lists: Any) -> list[Any]:
-    return [tuple(each) for each in zip(*(items(each) for each in lists), strict=False)]
+    return held([tuple(each) for each in zip(*(items(each) for each in lists), strict=False)])  # type: ignore[no-any-return]
 
 
 # Trees, scores and the rest

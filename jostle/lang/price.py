@@ -22,6 +22,7 @@ from jostle.lang.accounts import UNBOUNDED, Amount
 from jostle.lang.deep import TooDeepError, deep_enough
 from jostle.lang.pricing import Pricer, Unpriceable
 from jostle.lang.roots import Root, reached_from, roots
+from jostle.lang.stops import Stop
 from jostle.lang.tables_used import table_parameters
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ def price_of(
             amount = pricer.price(root.definition, root.tables)
     except Unpriceable as reason:
         price = Price(root.name, UNBOUNDED, str(reason))
+    except Stop as refusal:
+        price = Price(root.name, UNBOUNDED, f"there is {refusal.title}")
     except TooDeepError:
         price = Price(root.name, UNBOUNDED, "it calls itself very deep")
     else:

@@ -14,6 +14,7 @@ from jostle.lang import nodes
 from jostle.lang.accounts import NONE, Amount, PartedAccount
 from jostle.lang.builtins import BUILTINS, EPSILON
 from jostle.lang.deep import Levels, TooDeepError
+from jostle.lang.extents import held, measured
 from jostle.lang.library import library_options
 from jostle.lang.pricing_lists import seen_by
 from jostle.lang.pricing_values import (
@@ -32,6 +33,7 @@ from jostle.lang.pricing_values import (
     private_in,
 )
 from jostle.lang.scopes import defined_in, symbols, target_names
+from jostle.lang.stops import Stop
 
 if TYPE_CHECKING:
     from jostle.tables.schema import Schema
@@ -81,7 +83,7 @@ class Pricer:
             self.globals[name] = _defined_at_top(name, definition)
         try:
             self.run([each for each in self.module.body if not isinstance(each, DEFINITIONS)], self.globals)
-        except (Unpriceable, TooDeepError):
+        except (Unpriceable, TooDeepError, Stop):
             for name, _, definition in defined_in(self.module.body):
                 self.globals[name] = _defined_at_top(name, definition)
         self.root = PartedAccount()
@@ -204,7 +206,9 @@ class Pricer:
 
         self.step()
         with self.levels:
-            found = value_of(self, node, names)
+            found = held(value_of(self, node, names))
+        if measured(found).size > MOST_STEPS:
+            raise Unpriceable("its values are too large to be gone through")
         self.note(node.span, found)
         return found
 

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from jostle.lang import nodes
 from jostle.lang.accounts import UNBOUNDED, Amount, PartedAccount
+from jostle.lang.extents import Extent, together
 
 if TYPE_CHECKING:
     from jostle.lang.value_names import Axis
@@ -64,6 +65,11 @@ class Unknown:
     """The loop that made them, if each of its rounds made one or none, and each round was about another value."""
     kind: str = ""
     """What it is, for people, where that is known."""
+    extent: Extent = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is too deep."""
+        object.__setattr__(self, "extent", together((self.item,)))
 
     @property
     def single(self) -> Any:
@@ -76,6 +82,11 @@ class Some:
     """A list that has some of these, in this order: which of them, is not known."""
 
     items: tuple[Any, ...]
+    extent: Extent = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is too deep."""
+        object.__setattr__(self, "extent", together(self.items))
 
 
 @frozen
@@ -88,6 +99,11 @@ class Mapped:
     """What is known of each of its values, in terms of the loop that made the keys."""
     known: dict[Any, Any] | None = field(default=None, eq=False)
     """Its values, where all the keys that it may have are known."""
+    extent: Extent = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is too deep."""
+        object.__setattr__(self, "extent", together((self.keys, self.item, self.known)))
 
 
 @frozen
@@ -241,7 +257,7 @@ def combined(values: Sequence[Any]) -> Bought:
     """A private value computed from others."""
     private = [each for value in values for each in private_in(value)]
     databases: frozenset[int] = frozenset().union(*map(_databases_of, private))
-    accounts = tuple(account for each in private for account in accounts_of(each))
+    accounts = tuple({id(account): account for each in private for account in accounts_of(each)}.values())
     return Bought(accounts, databases, exact=all(each.exact for each in private))
 
 

@@ -7,7 +7,7 @@ from traceback import extract_tb
 
 from jostle.errors import BudgetError, Diagnostic, JostleError, ProgramError, Source, Span, said_by
 
-__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "placed"]
+__all__ = ["BROKEN_OFF", "MISTAKES", "RefusedProgramError", "Stop", "broken_off", "placed", "too_large"]
 
 BROKEN_OFF = "J902"
 """Of what goes wrong inside of Jostle itself."""
@@ -61,8 +61,21 @@ def placed(mistake: Exception, source: Source, span: Span) -> ProgramError:
         return placed(Stop("J502", "this is too large", "there is no memory for it", "use less"), source, span)
     if not isinstance(mistake, ArithmeticError):
         return placed(broken_off(mistake, "this"), source, span)
-    why = "numbers are exact where they can be, and of ordinary size"
-    return placed(Stop("J502", f"this has no value: {mistake}", why, "check it beforehand"), source, span)
+    return placed(_without_value(mistake), source, span)
+
+
+def too_large() -> Stop:
+    """A refusal of a number that is too large."""
+    return Stop("J502", "a number too large", "it is more than 1e308", "use smaller numbers, or logarithms")
+
+
+def _without_value(mistake: ArithmeticError) -> Stop:
+    """A refusal of what cannot be computed, in our words: Python's are about how it computes."""
+    if isinstance(mistake, OverflowError):
+        return too_large()
+    if isinstance(mistake, ZeroDivisionError):
+        return Stop("J502", "a division by 0", "it has no value", "test for 0 first")
+    return Stop("J502", "this has no value", "numbers are exact where they can be, and of ordinary size", "test first")
 
 
 def _one_line(text: str) -> str:

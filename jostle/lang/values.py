@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol
 
 from attrs import evolve, field, frozen
 
+from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import Axis, code_called, first_of
 from jostle.privacy.expressions import Expression, one_rule
@@ -280,6 +281,11 @@ class Leaf:
     size: Any = None
     votes: Mapping[Any, Any] | None = field(default=None, eq=False)
     """How many rows of each class there are, as far as was bought."""
+    extent: Extent = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is too deep."""
+        object.__setattr__(self, "extent", together((self.pred, self.size, self.votes)))
 
 
 @frozen
@@ -288,6 +294,11 @@ class TreeNode:
 
     att: KnownAttribute
     children: Mapping[Any, Any] = field(eq=False)
+    extent: Extent = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is too deep."""
+        object.__setattr__(self, "extent", measured(self.children))
 
 
 @frozen

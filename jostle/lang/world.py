@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from attrs import evolve, frozen
 
@@ -16,7 +17,11 @@ MOST_DEPTH = 5
 """Lists in lists; deeper ones are taken for what is in them."""
 
 
-@frozen
+MOST_KNOWN = 1 << 14
+"""Facts that are kept, so that the same ones are one object: then they are compared and joined without going deeper."""
+
+
+@frozen(cache_hash=True)
 class World:
     """What a value may be, on some way through the program."""
 
@@ -56,6 +61,7 @@ class World:
         """The facts known of an item."""
         return PUBLIC if self.keyed or self.inside is None else self.inside
 
+    @lru_cache(maxsize=MOST_KNOWN)  # noqa: B019 - they are few, and no bigger than programs
     def join(self, other: World) -> World:
         """The facts that hold of either."""
         if other in (self, NOTHING):
@@ -74,13 +80,15 @@ class World:
         if functions and not (self.functions and other.functions):
             # The other one may be a function as well, one that was lost sight of.
             functions |= UNKNOWN
-        return World(
-            self.kinds | other.kinds,
-            inside,
-            items,
-            self.keyed and other.keyed,
-            functions,
-            self.written or other.written,
+        return _one(
+            World(
+                self.kinds | other.kinds,
+                inside,
+                items,
+                self.keyed and other.keyed,
+                functions,
+                self.written or other.written,
+            )
         )
 
     def depth(self) -> int:
@@ -93,9 +101,15 @@ NOTHING = World()
 PUBLIC = World(frozenset({"public"}))
 
 
+@lru_cache(maxsize=MOST_KNOWN)
+def _one(world: World) -> World:
+    """The one object that stands for these facts."""
+    return world
+
+
 def private(kind: str) -> World:
     """A private value of a kind."""
-    return World(frozenset({kind}))
+    return _one(World(frozenset({kind})))
 
 
 def function(*names: str) -> World:
@@ -122,13 +136,13 @@ def container(items: Iterable[World], *, fixed: bool = False) -> World:
     inside = joined(given)
     if inside.depth() >= MOST_DEPTH:
         kinds = _all_kinds(inside)
-        return World(frozenset({"public"}), World(kinds or frozenset({"public"})))
-    return World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None)
+        return _one(World(frozenset({"public"}), _one(World(kinds or frozenset({"public"})))))
+    return _one(World(frozenset({"public"}), None if inside == NOTHING else inside, given if fixed and given else None))
 
 
 def mapping(values: Iterable[World]) -> World:
     """A dictionary with such values."""
-    return evolve(container(values), keyed=True)
+    return _one(evolve(container(values), keyed=True))
 
 
 def _all_kinds(world: World) -> frozenset[str]:

@@ -18,7 +18,7 @@ from attrs import fields
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
-from jostle.privacy.events import Allotment, Event, Reserved, price
+from jostle.privacy.events import Allotment, Event, Reserved, least, price
 from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
 from jostle.progress import stage
@@ -89,16 +89,16 @@ class Option(ABC, Generic[Answer]):
     def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - as above
         """The reason why nothing can come of so little budget, or None: it is refused then, before anything is charged.
 
-        It is so for any Option where noise on a single count is of a trillion rows: with the shares of it that Options
-        work with, more would be wanted than is drawn, which would show after it was charged.
+        It is so for any Option where noise on a single count is of a trillion rows, with the least share of it that the
+        Option declares: more would be wanted than is drawn, which would show after others were charged.
 
         Args:
             schema: of the table.
             epsilon: what a run may spend.
             rows: how many there are, as far as that is known.
         """
-        if epsilon * WIDEST_NOISE < 1:
-            return f"at epsilon {show_amount(epsilon)} noise is wider than any table has rows"
+        if (share := least(self.cost(schema, epsilon)) or epsilon) * WIDEST_NOISE < 1:
+            return f"at epsilon {show_amount(share)} noise is wider than any table has rows"
         return None
 
     def refuse_hopeless(self, db: Probe, epsilon: Amount) -> None:
@@ -167,10 +167,13 @@ class Option(ABC, Generic[Answer]):
                 why="this is a mistake of Jostle's, and nothing was asked of the data",
                 fix="please report it, with the schema",
             )
-        allotted = (db.reserve if self.settles else db.allot)(budget, site=site or self.name)
+        # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
+        allotted = (db.reserve if self.settles else db.earmark)(budget, site=site or self.name)
         try:
             with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
+            if not self.settles:
+                allotted.open()
         except SystemExit:  # what it ends with is not shown: its own code would run, where the owner's does
             raise OptionError(
                 f"{self.name} ends the process",

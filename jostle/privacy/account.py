@@ -12,7 +12,7 @@ from fractions import Fraction
 from attrs import evolve, frozen
 
 from jostle.errors import BudgetError, VaultError
-from jostle.privacy.amounts import recordable, show_amount
+from jostle.privacy.amounts import left_of, recorded, show_amount, too_long
 
 __all__ = ["Account", "no_promise"]
 
@@ -28,7 +28,7 @@ class Account:
     @property
     def left(self) -> Fraction:
         """What may still be spent."""
-        return self.promise - self.spent
+        return left_of(self.promise, self.spent)
 
     def share(self, requested: Fraction | None, vault: str, raising: str) -> Fraction:
         """Epsilon for whoever opens the database: what is left, or less where less is *requested*.
@@ -61,7 +61,10 @@ class Account:
         asked = f"{site} asks for epsilon {show_amount(amount)}"
         if amount < 0:
             raise BudgetError(asked, why="what is spent is never given back", requested=amount)
-        if amount > self.left:
+        spent = recorded(self.spent + amount)
+        if spent > self.promise >= self.spent + amount:
+            raise too_long(site, self.left, self.promise)
+        if spent > self.promise:
             raise BudgetError(
                 f"{asked}, but {show_amount(self.left)} is left in {vault}",
                 why=f"{show_amount(self.spent)} of the promised epsilon {show_amount(self.promise)} is spent",
@@ -70,7 +73,7 @@ class Account:
                 left=self.left,
                 promise=self.promise,
             )
-        return evolve(self, spent=recordable(self.spent + amount, f"what is spent in all, with {site},"))
+        return evolve(self, spent=spent)
 
     def raised(self, promise: Fraction, vault: str) -> Account:
         """Account with a larger promise; refuse any other."""

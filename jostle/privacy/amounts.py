@@ -1,14 +1,29 @@
-"""Exact amounts of budget: rational numbers, read the way they are written."""
+"""Exact amounts of budget: rational numbers, read the way they are written.
+
+Sums of them are exact: three thirds are 1. Only a total that is too long to be written down is rounded, and upwards, to
+a multiple of 2**-60: no more is spent than is recorded, and whatever was spent, more can be added.
+"""
 
 from __future__ import annotations
 
+import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from jostle.errors import AmountError
+from jostle.errors import AmountError, BudgetError
 
-__all__ = ["Amount", "epsilon_amount", "exact", "recordable", "show_amount"]
+__all__ = [
+    "RECORDED_BITS",
+    "Amount",
+    "epsilon_amount",
+    "exact",
+    "left_of",
+    "recordable",
+    "recorded",
+    "show_amount",
+    "too_long",
+]
 
 Amount = Fraction | Decimal | int | float | str
 """What a person may write for a number: 1, 0.1, "1/3", Fraction(1, 3), Decimal("0.1"), and numpy's numbers."""
@@ -16,7 +31,10 @@ Amount = Fraction | Decimal | int | float | str
 MOST_BITS = 1 << 16
 """Length of the longest numerator or denominator read: with longer ones, one sum would take seconds."""
 RECORDED_BITS = 4096
-"""Length of the longest one that is recorded: Python turns no more than 4,300 digits into text."""
+"""Length of the longest one that is recorded: Python turns no more than 4,300 digits into text, and a difference of two
+is as long as both."""
+STEPS_TO_ONE = 1 << 60
+"""Totals that are too long are rounded up to a step."""
 LARGEST_EPSILON = 1 << 64
 MOST_CHARACTERS = 10_000
 MOST_EXPONENT_DIGITS = 4
@@ -42,14 +60,14 @@ def exact(value: Amount, name: str) -> Fraction:
         # Python's own whole numbers: left as they are, numpy's would overflow.
         number = Fraction(int(parts[0]), int(parts[1]))
         if _bits(number) > MOST_BITS:
-            raise _too_long(name)
+            raise _no_number(name)
         return number
     # numpy's doubles are floats too, but their own repr names their type.
     text = float.__repr__(given) if isinstance(given, float) else _text(given)
     if not isinstance(given, str) and text.lower().lstrip("+-") in NOT_FINITE:
         raise AmountError(f"{name} is {text}, not a finite number", fix=_example(name))
     if len(text) > MOST_CHARACTERS or len(text.lower().partition("e")[2].strip().lstrip("+-")) > MOST_EXPONENT_DIGITS:
-        raise _too_long(name)
+        raise _no_number(name)
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -74,15 +92,51 @@ def epsilon_amount(value: Amount, name: str = "epsilon") -> Fraction:
     return amount
 
 
-def recordable(amount: Fraction, name: str) -> Fraction:
+def recordable(amount: Fraction, name: str, most_bits: int = RECORDED_BITS) -> Fraction:
     """*amount* if it can be written down; refuse it otherwise."""
-    if _bits(amount) > RECORDED_BITS:
+    if _bits(amount) > most_bits:
         raise AmountError(
-            f"{name} is a fraction of more than {RECORDED_BITS} bits",
+            f"{name} is a fraction of more than {most_bits} bits",
             why="amounts are recorded exactly, and this one could not be written down",
             fix="use amounts with fewer digits",
         )
     return amount
+
+
+def recorded(total: Fraction, most_bits: int = RECORDED_BITS) -> Fraction:
+    """*total* as it is recorded: itself, or where it is too long for that, rounded up."""
+    if _bits(total) <= most_bits:
+        return total
+    return recordable(_rounded_up(total), "what is spent in all", most_bits)
+
+
+def left_of(
+    promise: Fraction, spent: Fraction, held: Fraction = Fraction(0), most_bits: int = RECORDED_BITS
+) -> Fraction:
+    """What may still be spent, of which all can be asked for: what is exactly left, or a little less if that is long.
+
+    >>> left_of(Fraction(1), Fraction(1, 3)), left_of(Fraction(1), Fraction(1, 3**2584)) == 1 - Fraction(1, 3**2584)
+    (Fraction(2, 3), True)
+    """
+    left = promise - spent - held
+    if max(_bits(left), _bits(promise - held)) <= most_bits:
+        return left
+    return max(Fraction(0), -_rounded_up(held + _rounded_up(spent) - promise))
+
+
+def too_long(site: str, left: Fraction, promise: Fraction) -> BudgetError:
+    """The refusal of an amount that is left, where the total with it is too long, and rounded up passes the promise."""
+    return BudgetError(
+        f"{site} asks for an epsilon whose sum with what is spent is a fraction of more than {RECORDED_BITS} bits",
+        why="it is recorded rounded up to a multiple of 2**-60, which is more than was promised",
+        fix=f"an epsilon of fewer digits, or all of the {show_amount(left)} that is left",
+        left=left,
+        promise=promise,
+    )
+
+
+def _rounded_up(amount: Fraction) -> Fraction:
+    return Fraction(math.ceil(amount * STEPS_TO_ONE), STEPS_TO_ONE)
 
 
 def _text(given: object) -> str:
@@ -97,7 +151,7 @@ def _example(name: str) -> str:
     return f'{name}=0.1, or {name}="1/3"'
 
 
-def _too_long(name: str) -> AmountError:
+def _no_number(name: str) -> AmountError:
     return AmountError(
         f"{name} is a number with too many digits, or too large or small a power of ten",
         why="amounts are kept exactly",

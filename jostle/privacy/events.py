@@ -35,6 +35,7 @@ __all__ = [
     "dearest",
     "disjoint",
     "in_turn",
+    "least",
     "price",
 ]
 
@@ -189,6 +190,21 @@ def price(event: Event, neighbours: Neighbours) -> Fraction:
         why=EVENTS.why,
         fix=f"one of {', '.join(known.__name__ for known in EVENTS)}",
     )
+
+
+def least(event: Event) -> Fraction | None:
+    """The least epsilon of all mechanisms in an event; None where there is none.
+
+    >>> least(in_turn([Laplace("0.1"), Repeated(PermuteAndFlip("0.02"), 5)]))
+    Fraction(1, 50)
+    """
+    if isinstance(event, InTurn | Disjoint | Reserved):
+        return min((each for each in map(least, event.events) if each is not None), default=None)
+    if isinstance(event, Repeated):
+        return least(event.event) if event.times else None
+    if isinstance(event, Selected):
+        return least(event.candidate)
+    return event.levels[0] if isinstance(event, Refined) else getattr(event, "epsilon", None)
 
 
 def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:

@@ -26,11 +26,14 @@ from typing import Protocol
 from attrs import frozen
 
 from jostle.errors import BudgetError
-from jostle.privacy.amounts import recordable, show_amount
+from jostle.privacy.amounts import RECORDED_BITS, left_of, recordable, recorded, show_amount, too_long
 from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price
 from jostle.tables.schema import Neighbours
 
-__all__ = ["Charge", "Ledger", "Payer", "fresh"]
+__all__ = ["INSIDE_BITS", "Charge", "Ledger", "Payer", "fresh"]
+
+INSIDE_BITS = 2 * RECORDED_BITS
+"""Of amounts inside an allotment: whatever budget was recorded, its shares are added up without rounding."""
 
 
 class Payer(Protocol):
@@ -100,6 +103,8 @@ class Ledger:
         turn: _Turn | None = None,
         raised: Callable[[], Fraction] | None = None,
         grows: bool = True,
+        most_bits: int = RECORDED_BITS,
+        opening: Callable[[], object] | None = None,
     ) -> None:
         self._opened = promise
         self._raised = raised
@@ -111,6 +116,10 @@ class Ledger:
         self._payer = payer
         # One for a whole tree of ledgers: a charge to a part and to all above it is a single step.
         self._turn = turn or _Turn()
+        self._most_bits = most_bits
+        """Of amounts and totals: of an allotment's more than of what it is recorded in, which is divided in it."""
+        self._opening = opening
+        """What pays for all of it, before anything is paid out of it; None once that is done."""
         self._spent = Fraction(0)
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
@@ -131,7 +140,7 @@ class Ledger:
     @property
     def left(self) -> Fraction | None:
         """The budget that may still be spent; None for an odometer."""
-        return None if self._promise is None else self._promise - self._spent - self._held
+        return None if self._promise is None else left_of(self._promise, self._spent, self._held, self._most_bits)
 
     @property
     def _held(self) -> Fraction:
@@ -150,7 +159,7 @@ class Ledger:
 
     @property
     def event(self) -> Event:
-        """All that happened as one event, whose price is what was spent."""
+        """All that happened as one event, whose price is what was spent, but for what totals were rounded up."""
         with self._turn.lock:
             return in_turn(copied(item.event) for item in self._items)
 
@@ -195,25 +204,44 @@ class Ledger:
     def _line(self, event: Event, site: str) -> Charge:
         price(event, self.neighbours)  # refuses what is unknown
         event = copied(event)
-        return Charge(site, event, price(event, self.neighbours))
+        cost = price(event, self.neighbours)
+        return Charge(site, event, recordable(cost, f"what {site} asks for", self._most_bits))
 
     def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
         """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
         with self._turn.lock:
-            self._check(amount, site, held)
+            after = self._check(amount, site, held)
+            self.open()
             if self._payer is not None:
-                self._payer.pay(amount, site)
-            self._spent += amount
+                # What is rounded up here is paid there: no account above has less.
+                self._payer.pay(after - self._spent, site)
+            self._spent = after
 
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
-        return Ledger(self.charge(Allotment(epsilon), site), self.neighbours)
+        return Ledger(self.charge(Allotment(epsilon), site), self.neighbours, most_bits=INSIDE_BITS)
+
+    def earmark(self, epsilon: Fraction, site: str, opening: Callable[[], object]) -> Ledger:
+        """As `allot`, but *opening*, which charges it here, is done once something is to be paid out of it.
+
+        So whatever is refused before costs nothing. Nothing is held back for it meanwhile.
+        """
+        with self._turn.taken():
+            self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
+        return Ledger(epsilon, self.neighbours, most_bits=INSIDE_BITS, opening=opening)
+
+    def open(self) -> None:
+        """Pay for what was earmarked, if that was not done."""
+        with self._turn.lock:
+            if self._opening is not None:
+                self._opening()  # who is interrupted after this pays twice, and not never
+                self._opening = None
 
     def reserve(self, epsilon: Fraction, site: str) -> Ledger:
         """Hold a budget back; return the ledger that may spend up to it, paid here as it is spent, until it settles."""
         reservation = _Reservation(self, epsilon)
         with self._turn.taken():
-            self._check(epsilon, site)
+            self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
             self._reserved.append(reservation)
             self._items.append(reservation)
         return reservation.ledger
@@ -243,18 +271,22 @@ class Ledger:
         if self._grows and self._raised is not None and self._opened is not None:
             self._promise = self._opened + self._raised()
 
-    def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> None:
+    def _check(self, amount: Fraction, site: str, held: Fraction = Fraction(0)) -> Fraction:
+        """What is spent with this in all, as it is recorded; refuse what would pass the promise."""
         if amount < 0:
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}",
                 why="what is spent is never given back",
                 requested=amount,
             )
-        after, kept = self._spent + amount, self._held - held
+        exact, kept = self._spent + amount, self._held - held
+        after = recorded(exact, self._most_bits)
         if self._promise is not None and after + kept > self._promise:
             self.look_up()
         if self._promise is not None and after + kept > self._promise:
-            left = self._promise - self._spent - kept
+            left = left_of(self._promise, self._spent, kept, self._most_bits)
+            if exact + kept <= self._promise:
+                raise too_long(site, left, self._promise)
             raise BudgetError(
                 f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
                 why=f"what was reserved is settled, at epsilon {show_amount(self._promise)}"
@@ -269,7 +301,7 @@ class Ledger:
                 left=left,
                 promise=self._promise,
             )
-        recordable(after, f"what is spent in all, with {site},")
+        return after
 
 
 class _Group:
@@ -284,7 +316,8 @@ class _Group:
         self._dearest: tuple[int, ...] = ()
         self._cost = Fraction(0)
         self.parts = tuple(
-            Ledger(None, above.neighbours, payer=_Part(self, index), turn=turn) for index in range(count)
+            Ledger(None, above.neighbours, payer=_Part(self, index), turn=turn, most_bits=above._most_bits)  # noqa: SLF001 - one tree
+            for index in range(count)
         )
 
     @property
@@ -321,7 +354,7 @@ class _Reservation:
     def __init__(self, above: Ledger, at_most: Fraction) -> None:
         self.above = above
         self._at_most = fresh(at_most)
-        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=above._turn)  # noqa: SLF001 - one tree
+        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=above._turn, most_bits=INSIDE_BITS)  # noqa: SLF001 - one tree
         self.parts = (self.ledger,)
 
     @property

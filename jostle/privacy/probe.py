@@ -354,6 +354,21 @@ class Probe:
         """
         return Probe(self._ask("allot", epsilon_amount(epsilon), site))
 
+    def earmark(self, epsilon: Amount, *, site: str = "earmarked") -> Probe:
+        """A probe as `allot` gives, whose budget is spent here, at once and whole, with its first charge.
+
+        What is refused before that costs nothing.
+
+        Args:
+            epsilon: the new budget, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return Probe(self._ask("earmark", epsilon_amount(epsilon), site))
+
+    def open(self) -> None:
+        """Spend what was earmarked, where nothing was asked that did."""
+        self._ask("open")
+
     def reserve(self, epsilon: Amount, *, site: str = "reserved") -> Probe:
         """A probe on the same rows that may spend up to a budget: held back here, and charged as it is spent.
 

@@ -14,11 +14,12 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
+from jostle.privacy.amounts import recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
-from jostle.privacy.events import Reserved, price
+from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
-from jostle.privacy.ledger import Charge, Ledger
+from jostle.privacy.ledger import INSIDE_BITS, Charge, Ledger
 from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
@@ -63,6 +64,8 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "refine": (whole, positive, text),
         "select": (SELECTIONS, positive, text),
         "allot": (positive, text),
+        "earmark": (positive, text),
+        "open": (),
         "reserve": (positive, text),
         "settle": (),
         "narrowed": (name, wholes),
@@ -206,6 +209,7 @@ class Room:
         for each in mechanism.scales(self.schema, epsilon):
             check_scale(each)
         site = self.site(site)
+        self.source.ready()
         line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
         answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
         unit = answer.unit if isinstance(answer, NoisyNumbers) else None
@@ -224,6 +228,7 @@ class Room:
         selection.check(public := self._told(), each)
         event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
+        self.source.ready()
         self._spend(lambda: self.ledger.charge(event, site), site, type(event).__name__, cost)
         failed = False
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
@@ -261,7 +266,7 @@ class Room:
         It may spend what was charged for it, to the last digit.
         """
         neighbours, trace = self.ledger.neighbours, Trace()
-        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours)
+        ledger = Ledger(price(selection.candidate(each), neighbours), neighbours, most_bits=INSIDE_BITS)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
         inner = evolve(inner, public=public, chains=Chains())  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
@@ -308,17 +313,27 @@ class Room:
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
+    def earmark(self, epsilon: Fraction, site: str) -> Room:
+        """A room as `allot` gives, whose budget is spent here, at once and whole, with the first charge inside."""
+        site = self.site(site)
+
+        def opening() -> None:
+            self._spend(lambda: self.ledger.charge(Allotment(epsilon), site), site, Allotment.__name__, epsilon)
+
+        ledger = self._or_note(lambda: self.ledger.earmark(epsilon, site, opening), site)
+        return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+
+    def open(self) -> None:
+        """Spend what was earmarked, if nothing was asked that did."""
+        self.ledger.open()
+
     def _released_so_far(self) -> tuple[Measurement, ...]:
         return (*self.before, *self.released)
 
     def reserve(self, epsilon: Fraction, site: str) -> Room:
         """A room on the same rows that may spend up to a budget, which is held back here until it settles."""
         site = self.site(site)
-        try:
-            ledger = self.ledger.reserve(epsilon, site)
-        except BudgetError as refusal:
-            self.trace.add(Refused(site, refusal.title))
-            raise
+        ledger = self._or_note(lambda: self.ledger.reserve(epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
     def settle(self) -> None:
@@ -349,13 +364,17 @@ class Room:
 
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
+        result = self._or_note(charge, site)
+        self.trace.add(Charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger.spent, self.ledger.left))
+        return result
+
+    def _or_note(self, charge: Callable[[], Result], site: str) -> Result:
+        """Charge something, or note that it was refused."""
         try:
-            result = charge()
+            return charge()
         except (BudgetError, VaultError) as refusal:
             self.trace.add(Refused(site, refusal.title))
             raise
-        self.trace.add(Charged(site, kind, epsilon, self.ledger.spent, self.ledger.left))
-        return result
 
     def note(self, record: Chosen | Stated) -> None:
         """Leave a record of whoever asks in the trace. Nothing in here is looked at for it."""

@@ -179,7 +179,7 @@ class FileVault:
             book = Book(connection)
             account, _ = self._look(book)
             after = account.charged(amount, site, self.name, self.raising)
-            book.charge(after, amount, site)
+            book.charge(after, after.spent - account.spent, site)
         self._least = max(self._least, after.spent)
 
     def promised(self) -> Fraction:

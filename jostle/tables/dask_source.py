@@ -35,6 +35,11 @@ PIECE_ROWS = 1 << 19
 PATIENCE = "10s"
 """How long to wait for a scheduler."""
 
+WORKERS_PATIENCE = 60
+"""Seconds to wait for a worker where there is none: some clusters start them when they are wanted."""
+LOOK = 10
+"""Seconds after which it is looked whether there are workers still."""
+
 WAY_OUT = "see that every worker can read the rows, and that a frame's parts have the types that it says: part.astype"
 """What to do about any failure on a worker."""
 
@@ -75,6 +80,12 @@ class DaskSource:
         self._check_same(hashes)
         return merge([nothing, tally])
 
+    def ready(self) -> None:
+        """Refuse a cluster without workers, after some patience: what is asked of it would wait for them for ever."""
+        client = self.client or _current_client()
+        if client is not None and _answers(client):
+            _check_workers(client)
+
     def _check_same(self, hashes: Partial) -> None:
         """Refuse rows that are others than at first: one in another part by now, or piece, could count twice."""
         mark = np.asarray(hashes).tobytes()
@@ -97,12 +108,16 @@ class DaskSource:
         if not self.pieces:
             return None
         client = self.client or _current_client()
+        if client is not None and _answers(client):
+            _check_workers(client)
         try:
             found = (
                 self._asked_here(ask, question, add)
                 if client is None
                 else self._asked_there(client, ask, question, add)
             )
+        except NoWorkersError:
+            raise
         except Exception:  # noqa: BLE001 - raised where the rows come from: it may quote them
             found = None
         if found is not None:
@@ -130,7 +145,7 @@ class DaskSource:
         if not self.kept:
             self.kept.append(_encoded_there(client, self.pieces, self.blocks, self.schema))
         found = client.map(ask, self.kept[0], question=question, pure=False)
-        return _added(found, lambda some: client.submit(add, some, pure=False)).result()
+        return _result(client, _added(found, lambda some: client.submit(add, some, pure=False)))
 
 
 def _encoded_there(client: Any, pieces: Iterable[Any], blocks: Callable[..., Iterator[Block]], schema: Schema) -> Any:
@@ -160,6 +175,32 @@ def _current_client() -> Any:
 
 def _answers(client: Any) -> bool:
     return bool(client.status == "running")
+
+
+class NoWorkersError(TableError):
+    """A cluster has nobody who works."""
+
+
+def _check_workers(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_PATIENCE)
+    except TimeoutError:
+        raise NoWorkersError(
+            "the Dask cluster has no workers",
+            why=f"rows are read and tallied by them, and none came within {WORKERS_PATIENCE} seconds",
+            fix="start one: dask worker HOST:PORT, with the scheduler's address",
+        ) from None
+
+
+def _result(client: Any, future: Any) -> Any:
+    """What workers find, as long as there are any."""
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            if future.done():
+                raise
+            _check_workers(client)
 
 
 def dask_source(frame: Any, schema: Schema) -> DaskSource:

@@ -36,6 +36,9 @@ class RowSource(Protocol):
     def identity(self) -> bytes:
         """A hash of the data as they came, before any schema: as private as they are."""
 
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked: before anything is charged."""
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
 
@@ -108,6 +111,9 @@ class MemorySource:
         }
         return cls(schema, columns, len(occupied[0]), counts[occupied], identity)
 
+    def ready(self) -> None:
+        """Memory always is."""
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
         return tally_blocks(self._blocks(), self.schema, kernel, where)
@@ -135,6 +141,10 @@ class NarrowedSource:
     def identity(self) -> bytes:
         """The identity of the rows: they are the same data."""
         return self.rows.identity
+
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions, read by the narrower schema."""

@@ -53,6 +53,10 @@ class PortionSource:
         """The identity of the whole: the portion is made of the same data."""
         return self.rows.identity
 
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of the portion's rows that meet the conditions."""
         if isinstance(kernel, SparseKernel):

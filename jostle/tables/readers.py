@@ -54,6 +54,9 @@ class FileSource:
     seen: list[bytes] = field(factory=list)
     """Once they were tallied, a hash of all rows: what a file is like can stay while others are written into it."""
 
+    def ready(self) -> None:
+        """A file is looked at when it is read."""
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
         if self.opened is None:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import pytest
 from processes import LIMIT, ran, started
 from small_tables import SCHEMA
+from test_deep_values import DOUBLING
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
 
@@ -125,6 +126,14 @@ def test_a_session(editor: Editor) -> None:
 
     editor.tell("textDocument/didClose", textDocument={"uri": URI})
     assert editor.mistakes() == []
+
+
+@pytest.mark.parametrize("name", DOUBLING)
+def test_what_doubles_with_every_line_is_answered(editor: Editor, name: str) -> None:
+    """It hung, as each line took twice as long as the one before."""
+    text = DOUBLING[name]
+    assert not [each for each in editor.open(text) if each["code"].startswith("J9")]
+    editor.ask("textDocument/hover", **at(text.count("\n") - 1, 11))
 
 
 def test_columns_are_counted_as_editors_do(editor: Editor) -> None:

@@ -14,7 +14,7 @@ from tables_of_labels import arrow, correlated, schema_of, table_of
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
-from jostle.errors import BudgetError, OptionError
+from jostle.errors import BudgetError, JostleError, OptionError
 from jostle.options import Option, get, names
 from jostle.options.evaluation.scorers import scorer_of
 from jostle.privacy.amounts import Amount
@@ -27,6 +27,7 @@ from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.evaluation.instances import SCORE, scored_table
 from jostle.tasks.publishing import Published
 from jostle.tasks.ranges.metafeatures import groups_of
+from jostle.tasks.ranges.workload import Workload
 from jostle.tasks.selection import SelectedFeatures
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))
@@ -124,6 +125,63 @@ def test_too_little_for_any_noise_is_refused_before_it_is_charged(name: str, rel
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", EVERYONE)
+def test_a_run_is_refused_before_anything_is_charged_or_answers_for_its_cost(name: str, relation: Neighbours) -> None:
+    """However little there is to spend, and however long the fraction: what goes wrong after a charge is paid for."""
+    option: Any = get(name)
+    long = Fraction(3**2583 + 1, 3**2584), Fraction(1, 2) + Fraction(1, 3**2000), Fraction(1, 3**2585)
+    for table in tables(option, relation):
+        for epsilon in (*(Fraction(1, 2**power) for power in (20, 28, 32, 36, 38, 39)), *long):
+            db = jostle.rehearse(table, epsilon=1, seed=1)
+            try:
+                option(db, epsilon=epsilon)
+            except JostleError:
+                assert db.spent == 0, epsilon
+            else:
+                # Shares of a fraction that is as long as may be are longer, and where each is charged, rounded up.
+                rounded = Fraction(100, 2**60) if option.settles and epsilon in long else 0
+                assert paid(option, db.spent, epsilon + rounded), epsilon
+
+
+CHEAP = tuple(name for name in names("ranges") if name not in {"AHP", "DAWA", "RefinedTree", "ShrunkTree"})
+"""Options for grids that answer of large ones within a second."""
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("side", [1, 2, 3, 65_536, 65_537, pytest.param(2**17 + 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", names("ranges"))
+def test_grids_of_any_side_are_answered_or_refused_before_anything_is_charged(
+    name: str, side: int, relation: Neighbours
+) -> None:
+    if side > 3 and name not in CHEAP:
+        pytest.skip("it takes seconds on such grids")
+    option: Any = get(name)
+    db = jostle.rehearse(Table.from_grid(np.arange(side) % 5, neighbours=relation), epsilon=1, seed=1)
+    try:
+        option(db, epsilon=1)
+    except OptionError:
+        assert db.spent == 0
+    else:
+        assert paid(option, db.spent, 1)
+
+
+@pytest.mark.parametrize("name", names("ranges"))
+def test_a_workload_of_slabs_of_one_cell_is_answered(name: str) -> None:
+    """It needs nothing of some levels of a wavelet, which are needed all the same for the cells."""
+    option: Any = get(name)
+    table = Table.from_grid(np.arange(512).reshape(8, 8, 8))
+    if option.refuses(table.schema):
+        return
+    places = np.arange(8)
+    slabs = Workload(
+        (8, 8, 8), np.stack([places, places * 0, places * 0], 1), np.stack([places + 1, *[places * 0 + 8] * 2], 1)
+    )
+    db = jostle.rehearse(table, epsilon=1, seed=1)
+    option(db, slabs, epsilon=1)
+    assert paid(option, db.spent, 1)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", EVERYONE)
 def test_what_is_spent_is_what_was_declared(name: str, relation: Neighbours) -> None:
     """Whether the number of rows is bought, declared, or known since somebody bought it and more before."""
     option = get(name)
@@ -180,8 +238,6 @@ def paid(option: Any, spent: Fraction, declared: Fraction | int) -> bool:
 
 
 def _workload(probe: jostle.Probe) -> Any:
-    from jostle.tasks.ranges.workload import Workload  # noqa: PLC0415 - used here alone
-
     return Workload.random_ranges(tuple(probe.schema[name].size for name in probe.schema.names))
 
 

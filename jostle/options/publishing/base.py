@@ -62,8 +62,10 @@ class Publisher(Option[Published]):
         """The reason why this cannot run on tables of this schema, or None."""
         return "the schema names no label" if schema.label is None else None
 
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:
         """The reason why nothing can come of so little budget: noise of millions of rows on each count; or None."""
+        if reason := super().hopeless(schema, epsilon, rows):
+            return reason
         if noise_scale(schema, epsilon) > MOST_NOISE:
             return f"epsilon {show_amount(epsilon)} is too little to count rows with"
         return None

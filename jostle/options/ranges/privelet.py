@@ -27,6 +27,9 @@ from jostle.tasks.ranges.workload import Workload
 
 __all__ = ["Privelet", "noisy_wavelet"]
 
+LEAST_LOAD = 1e-9
+"""Of the largest load of a level."""
+
 
 def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, site: str = "wavelet") -> Estimate:
     """The estimate of all columns' grid made of noisy Haar coefficients.
@@ -39,7 +42,9 @@ def noisy_wavelet(db: Probe, workload: Workload | None, epsilon: Fraction, *, si
     shape = grid_shape(schema)
     kernel = Haar(schema.names)
     sizes = kernel.sizes(schema)
-    shares = exact_shares(np.ones(len(sizes)) if workload is None else np.cbrt(level_loads(workload)))
+    loads = np.ones(len(sizes)) if workload is None else np.cbrt(level_loads(workload))
+    # A level that the workload does not need is told all the same, as the cells are made of all.
+    shares = exact_shares(np.maximum(loads, loads.max() * LEAST_LOAD))
     levels = db.perform(AddNoiseByLevel(kernel, shares), epsilon, site=site)
     cells = join_levels(levels, shape)
     for axis in range(cells.ndim):

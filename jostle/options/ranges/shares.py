@@ -32,6 +32,8 @@ PIECES = 4096
 """Shares are multiples of 1 / this."""
 LEAST_SHARE = 1 / 256
 """Smaller shares than this are given to the other levels."""
+LEAST_TOLD = 1e-150
+"""Its square is a double still."""
 SAMPLE = 64
 """Queries of a workload that the shares are worked out for."""
 SPIKED, EVEN = 2.0, 5.0
@@ -66,7 +68,7 @@ def best_shares(load: Floats, sizes: Floats) -> Floats:
     shares /= shares.sum(axis=1, keepdims=True)
     for _ in range(STEPS):
         told = np.cumsum((sizes * shares**2)[:, ::-1], axis=1)[:, ::-1]
-        pull = shares**2 * sizes * np.cumsum(gains / np.maximum(told, 1e-300) ** 2, axis=1)
+        pull = shares**2 * sizes * np.cumsum(gains / np.maximum(told, LEAST_TOLD) ** 2, axis=1)
         shares = np.sqrt(shares * pull / np.maximum(pull.sum(axis=1, keepdims=True), 1e-300))
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     shares[shares < LEAST_SHARE] = 0
@@ -77,11 +79,16 @@ def best_shares(load: Floats, sizes: Floats) -> Floats:
 
 
 def exact_shares(shares: Sequence[float] | Floats) -> tuple[Fraction, ...]:
-    """Exact shares near the given ones that add up to 1; 0 stays 0, any other is at least 1/4096."""
+    """Exact shares near the given ones that add up to 1; 0 stays 0, any other does not become 0."""
     wanted = np.asarray(shares, dtype=np.float64)
-    pieces = np.where(wanted > 0, np.maximum(1, np.floor(wanted / wanted.sum() * PIECES)), 0).astype(np.int64)
-    pieces[int(np.argmax(pieces))] += PIECES - int(pieces.sum())
-    return tuple(Fraction(int(piece), PIECES) for piece in pieces)
+    count = int(np.count_nonzero(wanted))
+    most = max(PIECES, 2 * count)
+    pieces = np.where(wanted > 0, np.maximum(1, np.floor(wanted / wanted.sum() * most)), 0).astype(np.int64)
+    if (more := most - int(pieces.sum())) < -(int(pieces.max()) // 2):  # too much for the largest share to make up for
+        pieces = np.where(wanted > 0, 1 + np.floor(wanted / wanted.sum() * (most - count)), 0).astype(np.int64)
+        more = most - int(pieces.sum())
+    pieces[int(np.argmax(pieces))] += more
+    return tuple(Fraction(int(piece), most) for piece in pieces)
 
 
 def tree_shares(tree: Tree, workload: Workload) -> tuple[Fraction, ...]:
