@@ -25,7 +25,7 @@ from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
 from jostle.sklearn.callers import SCORING, SHUFFLING, VALIDATION, calling, refuse, refuse_fitting, warn_of_folds
-from jostle.sklearn.labels import Labels, kind_of, labels_of
+from jostle.sklearn.labels import Labels, labels_of
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.schema import Schema
@@ -129,7 +129,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, in the type of the labels it was fitted with.
+        """The likeliest class of each row, as the schema declares it: a number, a truth or a text.
 
         Args:
             X: rows of attributes: a dataframe or an array.
@@ -248,6 +248,6 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         schema = self._schema_of(X)
         if not self._anybodys:
             warn_of_folds(schema.neighbours)
-        found = self._opened(X, y, schema), labels_of(schema, kind_of(y))
+        found = self._opened(X, y, schema), labels_of(schema)
         self._known_by(schema.attributes, X)
         return found
