@@ -46,9 +46,9 @@ MOST_CODED = 10
 """A column of numbers with at most so many different ones counts as categorical."""
 CODE_WIDTH = 8
 """Digits: amounts of so many are not all of the same number of them."""
-CODE_WORDS = frozenset(
-    "barcode code codes ean fips gtin iban id ids identifier imei insee isbn issn naics phone plz postal "
-    "postcode postcodes sic siren siret sku ssn tel telephone upc uuid zip zipcode zipcodes".split()
+CODE_WORDS = re.compile(
+    r"(^|[\W_\d])(barcode|codes?|ean|fips|gtin|iban|ids?|identifier|imei|insee|isbn|issn|naics|phone|plz|postal"
+    r"|postcodes?|sic|siren|siret|sku|ssn|tel|telephone|upc|uuid|zip|zipcodes?)($|[\W_\d])"
 )
 """Where they are in a column's name, its numbers are codes."""
 NOTHING: frozenset[str | None] = EMPTY | {None}
@@ -163,7 +163,7 @@ def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool
     if not (np.all(numbers >= 0) and np.all(numbers == np.floor(numbers))):
         return False
     humps = re.sub("(?<=[a-z])(?=[A-Z][a-z]*$)", " ", name)  # homeZip, but not locCodeAndComment
-    if CODE_WORDS & set(re.split(r"[\W_\d]+", humps.lower())):
+    if CODE_WORDS.search(humps.lower()):
         return True
     digits = [text for text in texts if re.fullmatch(r"\d+", text, re.ASCII)]
     widths = {len(text) for text in digits}

@@ -218,7 +218,7 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_not_declared(kind: pa.D
      ["2024-01-02", 20240102], ["0", "-0"], ["5e-1", 0.5]],
 )  # fmt: skip
 def test_values_that_are_the_same_are_not_both_declared(values: list[Any]) -> None:
-    with pytest.raises(SchemaError, match="is the same as|is declared twice"):
+    with pytest.raises(SchemaError, match=r"is the same as|is declared twice"):
         Categorical(values)
 
 
