@@ -1,7 +1,7 @@
 """Turn columns of values into columns of codes, one value at a time as far as anyone can tell.
 
-What a value becomes depends on that value and its column's declaration, whatever type it comes in. In particular nothing
-here raises because of what a cell holds: an error that one row can cause is an answer about that row.
+What a value becomes depends on that value and its column's declaration, whatever type it comes in. In particular
+nothing here raises because of what a cell holds: an error that one row can cause is an answer about that row.
 """
 
 from __future__ import annotations

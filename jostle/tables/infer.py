@@ -178,7 +178,8 @@ def _told_apart(texts: list[str]) -> list[str]:
     for text in texts:
         number, moment = number_in(text), moment_in(text)
         if not is_too_long(text) and number not in kept and moment not in kept:
-            kept.update({said: text for said in (number, moment) if said is not None} or {text: text})
+            said = [each for each in (number, moment) if each is not None] or [text]
+            kept.update(dict.fromkeys(said, text))
     return list(dict.fromkeys(kept.values()))
 
 
