@@ -56,7 +56,7 @@ def _plain_column(name: str, cells: Cells, *, is_label: bool) -> pa.Array:
             for place, text in zip(places.tolist(), as_texts(values).to_pylist(), strict=True):
                 written[place] = text
         return _plain_texts(pa.array(written, pa.large_string()), is_label=is_label)
-    check_readable(name, cells.type, numeric=False)
+    check_readable(name, cells.type)
     parts = [_decoded(plain(chunk)) for chunk in chunks(cells)]
     if parts and not is_label and all(is_number(part.type) for part in parts):
         return _numbers(np.concatenate([as_numbers(part) for part in parts]))

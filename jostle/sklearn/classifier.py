@@ -24,7 +24,7 @@ from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.sklearn.labels import Labels, kind_of, labels_of
+from jostle.sklearn.labels import Labels, labels_of
 from jostle.sklearn.private_rows import PrivateRows
 from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.frames import index_names
@@ -136,7 +136,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, in the type of the labels it was fitted with.
+        """The likeliest class of each row, as the schema declares it: a number, a truth or a text.
 
         Args:
             X: rows of attributes: a dataframe or an array.
@@ -280,7 +280,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
             rows = self._inferred(X, y, epsilon)
             return rows.db, Labels(rows.classes, label_codes({rows.label: rows.classes}, rows.db.schema))
         schema = self._schema_of(X)
-        found = self._opened(X, y, schema), labels_of(schema, kind_of(y))
+        found = self._opened(X, y, schema), labels_of(schema)
         self._known_by(schema.attributes, X)
         return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, shown
-from jostle.tables.values import as_texts, is_text
+from jostle.tables.values import as_texts, is_number, is_text, moment_in
 
 __all__ = ["UNITS", "Clock", "moment_of"]
 
@@ -42,10 +42,11 @@ def moment_of(name: str, given: object) -> datetime:
         given = given.astype("datetime64[us]").item()  # None for a date that is none
     if isinstance(given, date) and not isinstance(given, datetime):
         given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - as above
-    read = given if isinstance(given, datetime) else _read(given) if isinstance(given, str) else None
-    if read is None or math.isnan(read.year):  # pandas has a moment that is none
+    empty = isinstance(given, datetime) and math.isnan(given.year)  # pandas has a moment that is none
+    read = None if empty or not isinstance(given, datetime | str) else moment_in(str(given))
+    if read is None:
         raise SchemaError(f"{name} is {shown(given)}, not a date", fix=f'{name}="2024-12-31"')
-    return _at_greenwich(read).replace(microsecond=0)
+    return read.replace(microsecond=0)
 
 
 def _unit(given: str) -> str:
@@ -84,7 +85,7 @@ class Clock:
         """Units at which the cells lie, not-a-number where they say no time."""
         if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
             seconds = _whole_seconds(values)
-        elif is_text(values.type):
+        elif is_text(values.type) or is_number(values.type):
             distinct = as_texts(values).dictionary_encode()
             table = np.array([_seconds(text) for text in distinct.dictionary.to_pylist()] + [np.nan])
             seconds = table[distinct.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)]
@@ -106,21 +107,5 @@ def _whole_seconds(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _seconds(text: str | None) -> float:
-    read = None if text is None else _read(text)
-    return np.nan if read is None else (_at_greenwich(read) - EPOCH) / SECOND
-
-
-def _read(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-
-
-def _at_greenwich(moment: datetime) -> datetime:
-    if moment.tzinfo is None:
-        return moment
-    try:
-        return moment.astimezone(UTC).replace(tzinfo=None)
-    except OverflowError:  # in the first or last hours that there are
-        return moment.replace(tzinfo=None)
+    moment = None if text is None else moment_in(text)
+    return np.nan if moment is None else (moment - EPOCH) / SECOND

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
@@ -24,6 +24,7 @@ from jostle.given import made_as
 from jostle.tables.clock import Clock
 from jostle.tables.grain import Grain, finest_grain, grain_of
 from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
+from jostle.tables.values import EMPTY, moment_in, number_in, span_text
 from jostle.visible import steers
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Numeric",
     "OutsideNumeric",
     "check_text",
+    "is_too_long",
 ]
 
 OTHER = "(other)"
@@ -48,6 +50,8 @@ PUBLIC = "which values can occur is public knowledge, and is never read off priv
 OutsideCategorical = Literal["other", "drop"]
 OutsideNumeric = Literal["clamp", "other", "drop"]
 MissingPolicy = Literal["value", "outside"]
+MOST_EXACT = 2.0**53
+"""Below it, whole numbers and floats are the same numbers."""
 MOST_BINS = 2**30
 """With the extra values, codes fit 32 bits."""
 
@@ -67,6 +71,8 @@ def _text(value: object) -> str:
         return str.__str__(value)
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
+    if isinstance(value, timedelta | np.timedelta64):
+        return str(span_text(value))
     if isinstance(value, bytes) or hasattr(value, "__iter__"):
         raise SchemaError(f"the value {shown(value)} is not a single value", fix='values=["no", "yes"]')
     if isinstance(value, Real) and not isinstance(value, Integral):
@@ -122,15 +128,44 @@ def check_text(what: str, text: str) -> None:
         )
 
 
+def is_too_long(value: str) -> bool:
+    """Whether a value is a whole number of so many digits that floats do not tell it from the next one.
+
+    One that is written with an exponent has few of them: such as codes may look like, 15E30 say.
+    """
+    number = number_in(value)
+    return number is not None and MOST_EXACT <= abs(number) < math.inf and "e" not in value.lower()
+
+
+def _check_told_apart(values: tuple[str, ...]) -> None:
+    """Refuse numbers and moments of which cells may come in a type that does not tell them apart."""
+    known: dict[float | datetime, str] = {}
+    for value in values:
+        if is_too_long(value):
+            raise SchemaError(
+                f"the value {shown(value)} is a number of 2**53 or more",
+                why="one empty cell makes libraries hold all numbers as floats, which do not tell such ones apart",
+                fix="put a letter before each, here and in the data; of what tells rows apart, Identifier()",
+            )
+        for said in (number_in(value), moment_in(value)):
+            if said is not None and known.setdefault(said, value) is not value:
+                raise SchemaError(
+                    f"the value {shown(value)} is the same as {shown(known[said])}",
+                    why="libraries write one for the other: 1, 1.0, 01 and True are one number",
+                    fix="declare one of them; where they are not the same, put a letter before each, and in the data",
+                )
+
+
 @made_as('Categorical(["no", "yes"])', why=PUBLIC)
 @frozen
 class Categorical:
     """A column with a declared list of values.
 
-    A cell has a value if it is written the same or, failing that, is the same number: 1, 1.0 and "1.0" are.
+    A cell has a value if it is the same, however it is written and whatever type it comes in: 1, 1.0, "01" and True are
+    one number, "TRUE" and "true" one truth, "2024-01-02" and that day's midnight one moment.
 
     Raises:
-        SchemaError: there are no values, or two that stand for the same.
+        SchemaError: there are no values, or two that are the same.
     """
 
     values: tuple[str, ...] = field(converter=_texts)
@@ -153,11 +188,12 @@ class Categorical:
         _check_policy("outside", self.outside, OutsideCategorical)
         _check_policy("missing", self.missing, MissingPolicy)
         for value in self.values:
-            if not value:
+            if value in EMPTY:
                 raise SchemaError("an empty cell is declared as a value", fix='missing="value"')
             if value in {OTHER, MISSING}:
                 raise SchemaError(f"the value {shown(value)} is declared, but the name is taken by Jostle")
             check_text("the value", value)
+        _check_told_apart(self.values)
 
     @property
     def labels(self) -> tuple[str, ...]:

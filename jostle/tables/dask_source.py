@@ -21,7 +21,6 @@ from jostle.tables.engines import Partial, merge, tally_blocks
 from jostle.tables.fingerprint import RowHashes
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.kernels import DenseKernel, SparseKernel
-from jostle.tables.part_types import PartTypes
 from jostle.tables.readers import FileSource, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
 
@@ -40,7 +39,7 @@ WORKERS_PATIENCE = 60
 LOOK = 10
 """Seconds after which it is looked whether there are workers still."""
 
-WAY_OUT = "see that every worker can read the rows, and that a frame's parts have the types that it says: part.astype"
+WAY_OUT = "see that every worker can read the rows"
 """What to do about any failure on a worker."""
 
 _clients: dict[str, Any] = {}
@@ -208,10 +207,8 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
-    encode_frame(frame._meta, schema)  # noqa: SLF001 - the columns' types, without rows, to be refused here if at all
     pieces = tuple(frame[list(schema.sources)].to_delayed())
-    types = PartTypes.of(frame._meta, schema)  # noqa: SLF001 - as above
-    return DaskSource(schema, pieces, partial(_frame_blocks, types), tokenize(frame).encode())
+    return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
 
 
 def connect(address: str, path: Path, schema: Schema) -> DaskSource:
@@ -258,8 +255,7 @@ def _client(address: str) -> Any:
     return known
 
 
-def _frame_blocks(types: PartTypes, frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
-    types.check(frame, schema)
+def _frame_blocks(frame: Any, schema: Schema, census: Census | None = None) -> Iterator[Block]:
     yield encode_frame(frame, schema, census)
 
 

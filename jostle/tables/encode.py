@@ -1,17 +1,19 @@
 """Turn columns of values into columns of codes, one value at a time as far as anyone can tell.
 
-What a value becomes depends on that value, its column's type and its column's declaration. In particular nothing here
-raises because of what a cell holds: an error that one row can cause is an answer about that row.
+What a value becomes depends on that value and its column's declaration, whatever type it comes in. In particular
+nothing here raises because of what a cell holds: an error that one row can cause is an answer about that row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Codes, code_type
@@ -20,9 +22,21 @@ from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.features import Bits
 from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
-from jostle.tables.values import as_numbers, as_texts, by_type, check_readable, chunks, is_text, plain
+from jostle.tables.values import (
+    EMPTY,
+    as_numbers,
+    as_texts,
+    by_type,
+    chunks,
+    is_text,
+    moment_in,
+    number_in,
+    one_by_one,
+    plain,
+    same_however_written,
+)
 
-__all__ = ["Cells", "declared_numbers", "encode_block", "encode_column", "texts_of"]
+__all__ = ["Cells", "encode_block", "encode_column", "texts_of"]
 
 Cells: TypeAlias = pa.Array | pa.ChunkedArray | list[object]
 """A column of one type, or of Python objects each of its own."""
@@ -33,6 +47,8 @@ Signed = NDArray[np.int32]
 Coded = TypeVar("Coded", bound=np.integer[Any])
 
 DROPPED = -1
+SINGLE_DIGITS = 6
+"""A number of so few digits is found as the nearest float of 32 bits as well, which no other such number is."""
 WIDEST_TABLE = 1 << 10
 """Whole numbers no farther apart than this are looked up in a table."""
 
@@ -48,9 +64,9 @@ def encode_block(
     keep = np.ones(length, dtype=np.bool_)
     for name, column in schema.columns:
         if isinstance(column, Numeric):
-            marked, steps[name] = _encode_numbers(columns[name], column, name)
+            marked, steps[name] = _encode_numbers(columns[name], column)
         else:
-            marked = _encode_column(columns[name], column, name)
+            marked = _encode_column(columns[name], column)
         encoded[name] = codes = _unmarked(marked)
         here = codes != DROPPED
         keep &= here
@@ -62,61 +78,71 @@ def encode_block(
         census.dropped += length - int(np.count_nonzero(keep))
     if bits is None and schema.features is not None:
         texts = schema.features.column
-        bits = schema.features.bits_of(texts_of(columns[texts], texts))
+        bits = schema.features.bits_of(texts_of(columns[texts]))
     narrow = {name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}
     kept = {name: places for name, places in steps.items() if places is not None}
     block = Block(narrow, length, bits=bits, steps=kept)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 
-def texts_of(values: Cells, name: str) -> list[str | None]:
-    """Each cell as a text, None for an empty one."""
+def texts_of(values: Cells) -> list[str | None]:
+    """Each cell as a text, None for an empty one; numbers, truths and moments in one way, however they came."""
     if isinstance(values, list):
         found: list[str | None] = [None] * len(values)
         for places, cells in by_type(values):
-            for place, text in zip(places.tolist(), texts_of(cells, name), strict=True):
+            for place, text in zip(places.tolist(), texts_of(cells), strict=True):
                 found[place] = text
         return found
-    check_readable(name, values.type, numeric=False)
-    return [text for chunk in chunks(values) for text in _written(plain(chunk))]
+    return [text for chunk in _chunks(values) for text in _written(chunk)]
 
 
-def _written(values: pa.Array) -> list[str | None]:
+def _written(values: pa.Array | list[object]) -> list[str | None]:
+    if isinstance(values, list):
+        return texts_of(values)
     if not pa.types.is_dictionary(values.type):
-        texts: list[str | None] = as_texts(values).to_pylist()
-        return texts
+        return [same_however_written(text) for text in as_texts(values).to_pylist()]
     known = _written(plain(values.dictionary))
     return [None if place is None else known[place] for place in values.indices.to_pylist()]
 
 
-def encode_column(values: Cells, column: Column, name: str = "") -> Signed:
+def _chunks(values: pa.Array | pa.ChunkedArray) -> list[pa.Array | list[object]]:
+    """A column in parts: Arrow's arrays, or objects where it has no single values."""
+    parts = list(map(plain, chunks(values)))
+    return [part if objects is None else objects for part, objects in zip(parts, map(one_by_one, parts), strict=True)]
+
+
+def encode_column(values: Cells, column: Column) -> Signed:
     """The code of each value, -1 where its row is to be dropped."""
-    return _unmarked(_encode_column(values, column, name))
+    return _unmarked(_encode_column(values, column))
 
 
-def _encode_column(values: Cells, column: Column, name: str) -> Signed:
+def _encode_column(values: Cells, column: Column) -> Signed:
     """The codes, numbers that were moved being marked."""
     if isinstance(column, Numeric):
-        return _encode_numbers(values, column, name)[0]
+        return _encode_numbers(values, column)[0]
     if isinstance(values, list):
         codes = np.full(len(values), _or_dropped(column.missing_code), dtype=np.int32)
         for places, cells in by_type(values):
-            codes[places] = _encode_column(cells, column, name)
+            codes[places] = _encode(cells, column)
         return codes
-    check_readable(name, values.type, numeric=False)
-    encoded = [_encode(plain(chunk), column) for chunk in chunks(values)]
+    encoded = [
+        _encode_column(chunk, column) if isinstance(chunk, list) else _encode(chunk, column)
+        for chunk in _chunks(values)
+    ]
     return encoded[0] if len(encoded) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *encoded])
 
 
-def _encode_numbers(values: Cells, column: Numeric, name: str) -> tuple[Signed, Codes | None]:
+def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | None]:
     """The codes of numbers, those that were moved being marked, and their steps on the column's grain."""
     if isinstance(values, list):
         numbers = np.full(len(values), np.nan)
         for places, cells in by_type(values):
             numbers[places] = _numbers(cells, column)
         return _bin(numbers, column), _steps(numbers, column)
-    check_readable(name, values.type, numeric=column.clock is None)
-    encoded = [_bins_and_steps(plain(chunk), column) for chunk in chunks(values)]
+    encoded = [
+        _encode_numbers(chunk, column) if isinstance(chunk, list) else _bins_and_steps(chunk, column)
+        for chunk in _chunks(values)
+    ]
     if len(encoded) == 1:
         return encoded[0]
     codes = np.concatenate([np.empty(0, dtype=np.int32), *(bins for bins, _ in encoded)])
@@ -196,40 +222,56 @@ def _encode_integers(values: pa.Array, column: Categorical) -> Signed:
     return _by_table(table, places, _or_dropped(column.missing_code))
 
 
+@frozen(eq=False)
+class Declared:
+    """A column's values, as cells are looked up among them."""
+
+    texts: pa.Array
+    numbers: pa.Array
+    """Of the values that are numbers, how cells may hold them."""
+    codes: Signed
+    """Theirs."""
+    moments: Mapping[datetime, int]
+    """Codes of those that are moments."""
+
+
 @remembered(4096)
-def _declared(column: Categorical) -> tuple[pa.Array, pa.Array]:
-    """The declared values as texts, and as numbers, null where they are none."""
+def _declared(column: Categorical) -> Declared:
+    numbers: dict[float, int] = {}
+    moments: dict[datetime, int] = {}
+    for code, text in enumerate(column.values):
+        number, moment = number_in(text), moment_in(text)
+        if number is not None:
+            numbers[number] = code
+        if moment is not None:
+            moments[moment] = code
+    for number, code in list(numbers.items()):
+        if float(f"{number:.{SINGLE_DIGITS}g}") == number:
+            with np.errstate(over="ignore"):
+                numbers.setdefault(float(np.float32(number)), code)
     texts = pa.array(column.values, pa.large_string())
-    return texts, _numbers_to_match(texts)
-
-
-def declared_numbers(column: Categorical) -> NDArray[np.float64]:
-    """The numbers among the declared values, in their order."""
-    numbers = as_numbers(pa.array(column.values, pa.large_string()))
-    return numbers[~np.isnan(numbers)]
-
-
-def _numbers_to_match(values: pa.Array) -> pa.Array:
-    numbers = as_numbers(values) + 0.0  # which makes zero of minus zero
-    # From there on, two whole numbers can be the same float.
-    return pa.array(numbers, mask=~(np.abs(numbers) < 2.0**53))
+    return Declared(texts, pa.array(numbers, pa.float64()), np.array([*numbers.values(), DROPPED], np.int32), moments)
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:
-    """The code of each cell: the value that is written the same, or else is the same number."""
+    """The code of each cell: of the value that is the same, however it is written."""
     texts = as_texts(values).cast(pa.large_string())
     if is_text(values.type):
         values = texts
-    declared, declared_numbers = _declared(column)
-    codes = _places(texts, declared)
-    empty = pc.fill_null(pc.equal(texts, ""), fill_value=True).to_numpy(zero_copy_only=False)
-    if pa.types.is_boolean(values.type):
-        codes = np.where(codes == DROPPED, _places(pc.utf8_lower(texts), declared), codes)
-    unknown = np.flatnonzero((codes == DROPPED) & ~empty)
-    if unknown.size:
-        numbers = _numbers_to_match(values.take(pa.array(unknown)))
-        codes[unknown] = _places(numbers, declared_numbers)
-        codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
+    declared = _declared(column)
+    empty = pc.is_in(texts, pa.array([*EMPTY, None], pa.large_string())).to_numpy(zero_copy_only=False)
+    codes = np.full(len(texts), DROPPED, dtype=np.int32)
+    if not pa.types.is_floating(values.type):  # of which one number is written otherwise in another width
+        codes = _places(texts, declared.texts)
+    if (unknown := np.flatnonzero((codes == DROPPED) & ~empty)).size:
+        numbers = as_numbers(values.take(pa.array(unknown))) + 0.0  # which makes zero of minus zero
+        codes[unknown] = declared.codes[_places(pa.array(numbers, from_pandas=True), declared.numbers)]
+    if declared.moments and (unknown := np.flatnonzero((codes == DROPPED) & ~empty)).size:
+        distinct = texts.take(pa.array(unknown)).dictionary_encode()
+        found = map(moment_in, distinct.dictionary.to_pylist())
+        table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in found]
+        codes[unknown] = np.array(table, dtype=np.int32)[distinct.indices.to_numpy()]
+    codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)
     codes[empty] = _or_dropped(column.missing_code)
     return codes
 

@@ -234,7 +234,7 @@ def _given_cells(values: Any) -> Cells:
         try:
             return pa.array(values, from_pandas=True)
         except (pa.ArrowException, ValueError, TypeError):
-            return values.tolist()
+            return list(values)  # of numpy's own types: numbers alone would be left of some times
     if isinstance(values, list | tuple):
         return _object_cells(list(values))
     import narwhals as nw  # noqa: PLC0415 - it takes its time to load, and not all columns are of another library

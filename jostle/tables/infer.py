@@ -16,13 +16,14 @@ from jostle.errors import SchemaError, shown
 from jostle.files.content import FileContent
 from jostle.given import given_as
 from jostle.tables import readers
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric
+from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric, is_too_long
 from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
+    EMPTY,
     NUMBER,
     as_numbers,
     as_texts,
@@ -31,6 +32,8 @@ from jostle.tables.values import (
     chunks,
     is_number,
     is_text,
+    moment_in,
+    number_in,
     plain,
 )
 from jostle.visible import steers
@@ -39,6 +42,14 @@ __all__ = ["infer_public"]
 
 MOST_CODED = 10
 """A column of numbers with at most so many different ones counts as categorical."""
+CODE_WIDTH = 8
+"""Digits: amounts of so many are not all of the same number of them."""
+CODE_WORDS = re.compile(
+    r"(^|[\W_\d])(barcode|codes?|ean|fips|gtin|iban|ids?|identifier|imei|insee|isbn|issn|naics|phone|plz|postal"
+    r"|postcodes?|sic|siren|siret|sku|ssn|tel|telephone|upc|uuid|zip|zipcodes?)($|[\W_\d])"
+)
+"""Where they are in a column's name, its numbers are codes."""
+NOTHING: frozenset[str | None] = EMPTY | {None}
 MOST_VALUES = 1000
 """A column of texts with more different ones is an identifier or free text, and left out."""
 
@@ -98,7 +109,7 @@ def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
         raise SchemaError(f"there is no column {name!r} of texts", fix="compare it with the names of the columns")
     if type(most) is not int or most < 2:
         raise SchemaError(f"words is {shown(most)}, but must be a whole number from 2", fix="words=10_000")
-    found = Counter(word for text in texts_of(cells, name) for word in words_of(text or "") if not steers(word))
+    found = Counter(word for text in texts_of(cells) for word in words_of(text or "") if not steers(word))
     if len(found) < 2:
         raise SchemaError(f"the texts in {name!r} have fewer than two words", fix="name a column of longer texts")
     return [word for word, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))[:most]]
@@ -122,7 +133,7 @@ def _file_columns(content: FileContent) -> dict[str, Cells]:
 def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | None:
     texts, numbers, empty = _distinct(name, values)
     policy: MissingPolicy = "value" if empty else "outside"
-    if numbers is not None and len(texts) > MOST_CODED and not is_label:
+    if numbers is not None and len(texts) > MOST_CODED and not is_label and not _are_codes(name, texts, numbers):
         finite = numbers[np.isfinite(numbers)]
         if finite.size and finite.min() < finite.max():
             return Numeric(_plain(finite.min()), _plain(finite.max()), bins=bins, missing=policy)
@@ -133,7 +144,42 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
         if is_label:
             raise SchemaError(f"the label {name!r} has more than {MOST_VALUES} values", fix="name a column of classes")
         return None
-    return Categorical(sorted(texts, key=_natural) or ["?"], missing=policy)
+    declared = _told_apart(sorted(texts, key=_natural))
+    if any(is_too_long(text) for text in texts):
+        warnings.warn(
+            f"numbers of 2**53 or more in {name!r} are not declared: floats do not tell them apart", stacklevel=4
+        )
+        return Categorical(declared or ["?"], outside="other", missing=policy)
+    return Categorical(declared or ["?"], missing=policy)
+
+
+def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool:
+    """Whether whole numbers are names of something, of which no mean is wanted: postcodes, say.
+
+    Some begin with zeros, or all are as long as telephone numbers are; or the column is called so.
+    """
+    numbers = numbers[~np.isnan(numbers)]
+    if not (np.all(numbers >= 0) and np.all(numbers == np.floor(numbers))):
+        return False
+    humps = re.sub("(?<=[a-z])(?=[A-Z][a-z]*$)", " ", name)  # homeZip, but not locCodeAndComment
+    if CODE_WORDS.search(humps.lower()):
+        return True
+    digits = [text for text in texts if re.fullmatch(r"\d+", text, re.ASCII)]
+    widths = {len(text) for text in digits}
+    zeros = any(text[0] == "0" and len(text) > 1 for text in digits)
+    long = len(widths) == 1 and min(widths) >= CODE_WIDTH and not all(map(moment_in, digits))
+    return len(digits) == len(texts) and (zeros or long)
+
+
+def _told_apart(texts: list[str]) -> list[str]:
+    """The texts without those that are the same as one before, or too long a number to be declared."""
+    kept: dict[object, str] = {}
+    for text in texts:
+        number, moment = number_in(text), moment_in(text)
+        if not is_too_long(text) and number not in kept and moment not in kept:
+            said = [each for each in (number, moment) if each is not None] or [text]
+            kept.update(dict.fromkeys(said, text))
+    return list(dict.fromkeys(kept.values()))
 
 
 def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] | None, bool]:
@@ -142,7 +188,7 @@ def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] |
         groups = [cells for _, cells in by_type(values)]
         empty = sum(map(len, groups)) < len(values)
     else:
-        check_readable(name, values.type, numeric=False)
+        check_readable(name, values.type)
         groups = list(map(plain, chunks(values)))
         empty = False
     texts: set[str] = set()
@@ -150,13 +196,14 @@ def _distinct(name: str, values: Cells) -> tuple[set[str], NDArray[np.float64] |
     for group in groups:
         distinct = plain(group.dictionary).take(pc.unique(group.indices)) if _is_dictionary(group) else pc.unique(group)
         written = as_texts(distinct).to_pylist()
-        texts.update(text for text in written if text)
-        empty = empty or None in written or "" in written
+        texts.update(text for text in written if text not in NOTHING)
+        empty = empty or not NOTHING.isdisjoint(written)
         if numbers is not None:
             found = as_numbers(distinct)
             # Texts that are no numbers look like empty cells there.
             only = is_number(distinct.type) or (
-                is_text(distinct.type) and all(re.match(NUMBER, text, re.ASCII) for text in written if text)
+                is_text(distinct.type)
+                and all(re.match(NUMBER, text, re.ASCII) for text in written if text not in NOTHING)
             )
             numbers = [*numbers, found] if only else None
     return texts - {OTHER, MISSING}, None if numbers is None else np.concatenate([*numbers, np.empty(0)]), empty

@@ -17,7 +17,7 @@ from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, pa
 from jostle.progress import Stage, stage
 from jostle.tables.block import Block, Codes, Where
 from jostle.tables.census import Census
-from jostle.tables.columns import Categorical, Numeric
+from jostle.tables.columns import Categorical
 from jostle.tables.csv_lines import CSV_ENDINGS, csv_batches, csv_header, source_of
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource, Partial, tally_blocks
@@ -26,7 +26,7 @@ from jostle.tables.frames import check_columns
 from jostle.tables.guard import Memory, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
 from jostle.tables.schema import Schema
-from jostle.tables.values import check_readable, is_text
+from jostle.tables.values import is_text
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pa_parquet
@@ -125,12 +125,6 @@ def open_file(path: Path, schema: Schema) -> FileSource:
     """The file as a source, after a look at its header."""
     state = state_of(path)
     check_columns(header(path), schema.sources, str(path), in_text=not is_parquet(path))
-    if is_parquet(path):
-        types = _described(path)
-        for name in schema.sources:
-            column = dict(schema.columns).get(name)
-            numeric = isinstance(column, Numeric) and column.clock is None
-            check_readable(name, types.field(name).type, numeric=numeric)
     return FileSource(path.absolute(), schema, state)
 
 

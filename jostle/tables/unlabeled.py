@@ -34,5 +34,5 @@ def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> NDArray[np.int
     cells, length = frame_columns(frame, names)
     codes = np.empty((length, len(names)), dtype=np.int64, order="F")
     for place, name in enumerate(names):
-        codes[:, place] = encode_column(cells[name], schema[name], name)
+        codes[:, place] = encode_column(cells[name], schema[name])
     return codes

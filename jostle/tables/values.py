@@ -1,15 +1,18 @@
-"""What single cells say, whatever type they come in: as a text, as a number, or nothing.
+"""What single cells say, whatever type they come in: a number, a moment, a text, or nothing.
 
-A column's type is public, as its name is, and says how its cells are written. Within a type, what a cell says depends
-on that cell alone, and nothing here fails because of one: an error that a row can cause is an answer about that row.
-Columns of Python objects have no such type, so each object is read by its own.
+A column's type is no public fact: libraries look at all cells for it. A word among truths or numbers makes texts of
+them all, an empty cell makes floats of whole numbers. So what a cell says depends on its value alone: 1, 1.0, "01" and
+True are one number, "2024-01-02" and that date's midnight one moment. No type is refused, and nothing here fails
+because of a cell: an error that a row can cause is an answer about that row.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -20,10 +23,33 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 
-__all__ = ["NUMBER", "as_numbers", "as_texts", "by_type", "check_readable", "chunks", "is_number", "is_text", "plain"]
+__all__ = [
+    "EMPTY",
+    "NUMBER",
+    "TRUTHS",
+    "as_numbers",
+    "as_texts",
+    "by_type",
+    "check_readable",
+    "chunks",
+    "is_number",
+    "is_text",
+    "moment_in",
+    "number_in",
+    "one_by_one",
+    "plain",
+    "same_however_written",
+    "span_text",
+]
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
 """What counts as a number in text; anything else is an empty cell to a numeric column."""
+TRUTHS = {"true": 1.0, "false": 0.0}
+"""Words that libraries read as truths, which are numbers to others, in capitals or not."""
+EMPTY = frozenset({"", "nan", "NaN", "NAN", "-nan", "-NaN", "NaT"})
+"""Texts that say nothing: among texts, numpy writes so what is no number or no time."""
+FIRST_DATE, LAST_DATE = 10**7, 10**8 - 1
+"""Whole numbers between may be a date, 20241231 say."""
 LONGEST_INTEGER = 2**1024
 """Beyond the numbers that a float can hold."""
 
@@ -47,25 +73,12 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
-def check_readable(name: str, kind: pa.DataType, *, numeric: bool) -> None:
-    """Refuse a column whose type says that its cells are not single values, or not the numbers they are declared as."""
-    plain_kind = _plain_type(kind)
-    if is_text(plain_kind) or is_number(plain_kind) or pa.types.is_boolean(plain_kind) or pa.types.is_null(plain_kind):
-        return
-    if not pa.types.is_temporal(plain_kind) or pa.types.is_interval(plain_kind):
+def check_readable(name: str, kind: pa.DataType) -> None:
+    """Refuse a public column whose type says that its cells are not single values."""
+    if _has_no_texts(kind):
         raise TableError(
             f"the cells of column {name!r} are {kind}, not single values", fix="split or convert the column"
         )
-    if numeric:
-        raise TableError(
-            f"the cells of column {name!r} are {kind}, but it is declared as numeric",
-            why="which number a time is depends on a unit and a starting point",
-            fix="convert the column to numbers, such as days since a public date",
-        )
-    try:
-        as_texts(pa.array([0]).cast(pa.int32() if plain_kind.bit_width == 32 else pa.int64()).view(plain_kind))
-    except pa.ArrowInvalid:
-        raise TableError(f"the cells of column {name!r} are {kind}, a time zone that is not known here") from None
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -90,19 +103,103 @@ def plain(values: pa.Array) -> pa.Array:
     return values
 
 
+def one_by_one(values: pa.Array) -> list[object] | None:
+    """The cells as objects, where they are of a type that has no texts of its own; None where it has."""
+    return [_object(cell) for cell in values] if _has_no_texts(values.type) else None
+
+
+def _has_no_texts(kind: pa.DataType) -> bool:
+    kind = _plain_type(kind)
+    return bool(pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_interval(kind))
+
+
+def _object(cell: pa.Scalar) -> object:
+    try:
+        return cell.as_py()
+    except (pa.ArrowException, ValueError, OverflowError, TypeError):  # a date that Python has none for
+        return None
+
+
 def as_texts(values: pa.Array) -> pa.Array:
     """The cells as they would be written: 1 for an integer or 1.0, True for a truth; null for not-a-number."""
     kind = values.type
     if pa.types.is_boolean(kind):
         return pc.if_else(values, "True", "False")
+    if pa.types.is_duration(kind):
+        return _spans(values)
     if pa.types.is_floating(kind):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
     elif _is_encoded_text(kind):
         values = pc.cast(values, pa.large_string(), safe=False)
+    elif pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pc.binary_join_element_wise(as_texts(values.view(pa.timestamp(kind.unit))), "Z", "")
     texts = values if is_text(values.type) else pc.cast(values, pa.string())
-    if pa.types.is_timestamp(kind):  # the same whatever the unit
-        texts = pc.replace_substring_regex(texts, r"\.0+([^0-9]|$)", r"\1")
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):  # the same whatever the unit
+        texts = pc.replace_substring_regex(pc.replace_substring_regex(texts, r"(\.\d*?)0+$", r"\1"), r"\.$", "")
     return _readable(texts)
+
+
+def _spans(values: pa.Array) -> pa.Array:
+    """Lengths of time as they would be written."""
+    spans = values.view(pa.int64()).to_pylist()
+    of_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
+    return pa.array([None if span is None else _span(span * 10**6 // of_second) for span in spans], pa.large_string())
+
+
+def _span(microseconds: int) -> str:
+    try:
+        return str(timedelta(microseconds=microseconds))
+    except OverflowError:
+        return f"{microseconds} us"
+
+
+def span_text(span: timedelta | np.timedelta64) -> str | None:
+    """A length of time as it would be written, whatever library it is of."""
+    if isinstance(span, np.timedelta64):
+        return None if np.isnat(span) else _span(int(span.astype("timedelta64[us]").astype(np.int64)))
+    return _span(
+        timedelta(days=span.days, seconds=span.seconds, microseconds=span.microseconds) // timedelta.resolution
+    )
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text is, truths included; None if it is none."""
+    known = TRUTHS.get(text.lower())
+    if known is not None or re.match(NUMBER, text, re.ASCII) is None:
+        return known
+    return float(text) + 0.0  # which makes zero of minus zero
+
+
+def moment_in(text: str) -> datetime | None:
+    """The date or time that a text is, brought to Greenwich; None if it is none.
+
+    Of numbers, eight digits are a date, however a library writes them.
+    """
+    number = number_in(text)
+    if number is not None:
+        text = str(int(number)) if FIRST_DATE <= number <= LAST_DATE and number.is_integer() else ""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    try:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # in the first or last hours that there are
+        return moment.replace(tzinfo=None)
+
+
+def same_however_written(text: str | None) -> str | None:
+    """The text, or in place of a number or a moment the one way to write it; None for an empty one.
+
+    >>> same_however_written("007"), same_however_written("2024-01-02T00:00Z"), same_however_written("007 ")
+    ('7', '2024-01-02 00:00:00', '7')
+    """
+    if text is None or text in EMPTY:
+        return None
+    moment, number = moment_in(text), number_in(text)
+    if moment is not None:
+        return str(moment)
+    return text if number is None else f"{number:.17g}"
 
 
 def _readable(texts: pa.Array) -> pa.Array:
@@ -119,6 +216,8 @@ def as_numbers(values: pa.Array) -> NDArray[np.float64]:
     """The cells as numbers, not-a-number where they are empty or no numbers."""
     if is_text(values.type):
         values = _parsed(as_texts(values))
+    elif pa.types.is_decimal(values.type):
+        values = _parsed(pc.cast(values, pa.string()))  # to the nearest float, as texts are
     elif pa.types.is_boolean(values.type):
         values = pc.cast(values, pa.int8())
     elif not is_number(values.type):
@@ -133,7 +232,10 @@ def _parsed(texts: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         readable = pc.match_substring_regex(texts, NUMBER)
         trimmed = pc.utf8_trim_whitespace(texts)
-        return pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
+        found = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
+        words = pa.array(list(TRUTHS), trimmed.type)
+        truths = pa.array(list(TRUTHS.values())).take(pc.index_in(pc.utf8_lower(texts), words, skip_nulls=True))
+        return pc.coalesce(found, truths)
 
 
 def by_type(objects: list[object]) -> Iterator[tuple[NDArray[np.intp], pa.Array]]:
@@ -174,8 +276,12 @@ def _string(value: str) -> str:
     return str.encode(value, "utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def _time(value: np.datetime64 | np.timedelta64) -> str | None:
-    return None if np.isnat(value) else str(value)
+def _time(value: np.datetime64) -> str | None:
+    return None if np.isnat(value) else str(value.astype("datetime64[us]"))
+
+
+def _complex(value: complex | np.complexfloating[Any, Any]) -> float | str | None:
+    return str(value) if value.imag else _real(value.real)
 
 
 def _integer(given: int | np.integer) -> int | float | str:
@@ -197,9 +303,11 @@ def _real(value: float | np.floating | Decimal) -> float | None:
 READERS: tuple[tuple[tuple[type, ...], Callable[[Any], bool | int | float | str | None]], ...] = (
     ((str,), str.__str__),
     ((bytes, bytearray, memoryview), lambda value: bytes(value).decode("utf-8", "replace")),
+    ((timedelta, np.timedelta64), span_text),  # numpy's is one of its integers
     ((bool, np.bool_), bool),
     ((int, np.integer), _integer),
     ((float, np.floating, Decimal), _real),
-    ((np.datetime64, np.timedelta64), _time),
+    ((complex, np.complexfloating), _complex),
+    ((np.datetime64,), _time),
 )
 """What objects of these types say; of others, what they are as text."""

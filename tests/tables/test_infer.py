@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,52 @@ def test_infinities_do_not_bound() -> None:
 
 
 def test_many_ways_to_write_one_number_are_no_interval() -> None:
-    assert column([f"1.{'0' * zeros}" for zeros in range(12)]).size == 12
+    assert column([f"1.{'0' * zeros}" for zeros in range(12)]) == Categorical(["1."])
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("place", [f"{number:05d}" for number in range(900, 1100)]),
+        ("customer", range(41_000_000, 41_000_200)),
+        ("zip", range(10_000, 10_200)),
+        ("postal_code", [*map(float, range(9_900, 10_100)), None]),
+        ("homeZip", range(99_900, 100_100)),
+    ],
+)
+def test_digits_that_are_codes_are_no_numbers(name: str, values: Any, tmp_path: Path) -> None:
+    """Postcodes have no mean."""
+    frame = pd.DataFrame({name: pd.Series(values)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    for found in (infer(frame)[name], infer(tmp_path / "t.csv")[name]):
+        assert isinstance(found, Categorical)
+        assert len(found.values) == 200
+    assert not Table.from_frame(frame, Schema({name: infer(tmp_path / "t.csv")[name]})).notes
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("year", range(1900, 2020)), ("salary", range(20_000, 90_000, 500)), ("zip", [n + 0.5 for n in range(50)]),
+     ("zipper_length", range(100)), ("balance", range(-50_000_000, -10_000_000, 10**5))],
+)  # fmt: skip
+def test_digits_that_are_amounts_are_numbers(name: str, values: Any) -> None:
+    assert isinstance(infer(pd.DataFrame({name: values}))[name], Numeric)
+
+
+def test_codes_of_more_values_than_are_listed_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("plz,b\n" + "".join(f"{n:05d},x\n" for n in range(500, 2000)))
+
+    with pytest.warns(UserWarning, match="'plz' has more than 1000 different texts and is left out"):
+        assert infer(tmp_path / "t.csv").names == ("b",)
+
+
+def test_values_that_are_the_same_are_declared_once() -> None:
+    assert column(["1", "1.0", "01", "x", "true", "2024-01-02", "2024-01-02 00:00"]) == Categorical(
+        ["01", "2024-01-02", "x"]
+    )
+    with pytest.warns(UserWarning, match=r"numbers of 2\*\*53 or more in 'a' are not declared"):
+        assert column([2**60, "x"]) == Categorical(["x"], outside="other")
 
 
 def test_identifiers_are_left_out() -> None:
@@ -109,8 +155,11 @@ cells = st.one_of(st.none(), st.integers(-20, 20), st.floats(), st.text(letters,
 def test_what_was_inferred_reads_all_rows(values: list[Any]) -> None:
     """But for rows with a text that Jostle keeps for itself, which are none here."""
     frame = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numbers that are too large to be declared
+        schema = infer(frame)
 
-    assert tally(Table.from_frame(frame, infer(frame)), Counts.of()) == [len(values)]
+    assert tally(Table.from_frame(frame, schema), Counts.of()) == [len(values)]
 
 
 def test_files_and_frames_give_the_same_schema(tmp_path: Path) -> None:

@@ -96,9 +96,9 @@ def test_bounds_may_be_decimals() -> None:
 
 
 def test_values_are_texts_as_a_cell_of_their_type_is_read() -> None:
-    column = Categorical([1, 2.0, 2.5, True, np.int8(3), np.str_("x")])
+    column = Categorical([1, 2.0, 2.5, False, np.int8(3), np.str_("x")])
 
-    assert column.labels == ("1", "2", "2.5", "True", "3", "x")
+    assert column.labels == ("1", "2", "2.5", "False", "3", "x")
 
 
 def test_edges_say_how_many_bins_there_are() -> None:

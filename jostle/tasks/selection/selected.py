@@ -73,7 +73,7 @@ class SelectedFeatures:
         found: dict[str, Any] = dict(frame_columns(frame, tuple(whole))[0])
         if features is not None and len(whole) < len(self.columns):
             cells, _ = frame_columns(frame, (features.column,))
-            bits = features.bits_of(texts_of(cells[features.column], features.column))
+            bits = features.bits_of(texts_of(cells[features.column]))
             found |= {name: bits.column(name) for name in self.columns if name in features.places}
         if label is not None and label in _names(frame):
             found |= frame_columns(frame, (label,))[0]
