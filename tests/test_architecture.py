@@ -57,7 +57,6 @@ ROOMS: Mapping[str, str] = {
     "jostle.figures": "figures of papers, made again",
     "jostle.sklearn": "estimators for scikit-learn",
     "jostle.api": "the package's own functions",
-    "jostle.former_names": "modules by the names they had",
     "jostle.cli": "the command line",
     "jostle.__main__": "the command line, by python -m",
 }
