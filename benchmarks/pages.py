@@ -32,6 +32,7 @@ import tempfile
 import tomllib
 import warnings
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def _program(text: str, folder: Path, names: dict[str, Any]) -> None:
     _same(_codes(text), [])
     _same(show(check(Source("program.jst", text)).module), text)
     if "def answer(db):" in text and "import" not in text:
-        load_source(Source("program.jst", text)).run("answer", names["db"], epsilon=1)
+        load_source(Source("program.jst", text)).run("answer", names["db"], epsilon=Fraction(1))
     elif "def answer(" in text:
         (folder / "program.jst").write_text(text, "utf-8")
         _said("jostle run program.jst")
@@ -238,7 +239,8 @@ def _gave(part: Part, names: dict[str, Any]) -> Part:
     last = tree.body[-1]
     if isinstance(last, ast.Expr):
         tree.body.pop()
-    printed, value = io.StringIO(), None
+    printed = io.StringIO()
+    value: Any = None
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, "page", "exec"), names)  # noqa: S102 - it is what this is for
         if isinstance(last, ast.Expr):
