@@ -1,4 +1,4 @@
-"""How well Jostle chooses: the tables and the picture of docs/choosing.md.
+"""How well Jostle chooses: tables and the picture of docs/benchmarks/choosing.md.
 
     python benchmarks/choosing.py [classification ranges-1d ranges-2d] [--roles RESULTS]
 
@@ -226,7 +226,7 @@ def main() -> int:
     results: dict[str, tuple[Cases, Judged, Marks]] = {}
     for name in arguments.makers or SHIPPED:
         shipped = SHIPPED[name]
-        whole = cases_of(rehearsals_of(name), [get(each) for each in shipped.among])
+        whole = cases_of(rehearsals_of(name), [get(each) for each in shipped.among], judge=shipped.judge)
         trained = shipped_maker(name)
         results[name] = reported(name, whole.only(lambda instance: not instance.sketch.declared), trained)
         if trained.declared is not None:

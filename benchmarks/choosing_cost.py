@@ -2,8 +2,8 @@
 
     python benchmarks/choosing_cost.py [--rows 1000000]
 
-Prints the tables for docs/choosing.md. Medians of several runs, one thread of work; training in seconds of processor
-time, so that a busy machine does not matter.
+Prints tables for docs/benchmarks/choosing.md. Medians of several runs, one thread of work; training in seconds of
+processor time, so that a busy machine does not matter.
 """
 
 from __future__ import annotations

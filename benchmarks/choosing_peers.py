@@ -5,7 +5,7 @@
 On the tables, budgets and splits of docs/benchmarks/trees.json, which has what diffprivlib's models do there
 (benchmarks/trees.py). For each table the shipped maker's way of choosing is learned anew from the shipped rehearsals
 without that table and those that share people with it; then it chooses and runs, everything it spends being charged.
-Prints the table for docs/choosing.md.
+Prints the table for docs/benchmarks/choosing.md.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ def report() -> str:
     trace = Trace()
     db = jostle.rehearse(Table.from_frame(rows, schema), epsilon=2, seed=3, trace=trace)
     db.count("0.1")
+    db.mean("income", epsilon="0.2")
     grids = [each for each in generated_grids(GRIDS).grids if len(each.shape) == 1][:8]
     maker = jostle.MkChoiceMaker(
         among=["Identity", "UniformGrid", "Uniform"], informed_by=LOOKS, trained_on=grids, label="incomes"

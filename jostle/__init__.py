@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
-from jostle.former_names import answer_to_former_names
 from jostle.reserved import reserve
 
 if TYPE_CHECKING:
@@ -93,9 +92,6 @@ _MODULES = {
     "trees": "jostle.trees",
 }
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
-
-answer_to_former_names()
-
 
 # Before any other code can reach the rooms that ask for it.
 reserve({"selection": frozenset({"jostle.options.classification.select_privately.TriedClassifiers"})})

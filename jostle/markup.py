@@ -10,7 +10,7 @@ from html import escape
 
 from jostle.visible import visible, visible_lines
 
-__all__ = ["bar_table", "fact_table", "in_picture", "pre", "shaded_table", "words"]
+__all__ = ["bar_table", "branch", "fact_table", "in_picture", "leaf", "pre", "shaded_table", "words"]
 
 
 def words(text: str) -> str:
@@ -43,16 +43,16 @@ def fact_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead><tr>{first}</tr></thead><tbody>{rest}</tbody></table>"
 
 
-def bar_table(head: str, rows: Sequence[tuple[str, int]]) -> str:
-    """A table of labels and counts, with a bar as long as the count: nothing of it hangs on a screen's colours."""
-    most = max([1, *(count for _, count in rows)])
+def bar_table(head: str, rows: Sequence[tuple[str, float]]) -> str:
+    """A table of labels and numbers, with a bar as long as the number: nothing of it hangs on a screen's colours."""
+    most = max((count for _, count in rows), default=0) or 1
     bars = (
         f"<tr><td>{words(label)}</td>{_right(count)}"
-        f'<td style="min-width:12rem;text-align:left"><div style="background:#5b84ab;height:.8em;'
+        f'<td style="min-width:8rem;text-align:left"><div style="background:#5b84ab;height:.8em;'
         f'width:{max(0, count) / most:.1%}"></div></td></tr>'
         for label, count in rows
     )
-    first = f"<th>{words(head)}</th><th>count</th><th></th>"
+    first = f"<th>{words(head)}</th><th></th><th></th>"
     return f"<table><thead><tr>{first}</tr></thead><tbody>{''.join(bars)}</tbody></table>"
 
 
@@ -67,6 +67,20 @@ def shaded_table(head: str, down: Sequence[str], across: Sequence[str], rows: Se
     return f"<table><thead><tr><th>{words(head)}</th>{first}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _right(count: int, shade: float = 0.0) -> str:
+def _right(count: float, shade: float = 0.0) -> str:
+    shown = f"{count:,}" if isinstance(count, int) else f"{count:,.6g}"
     behind = f";background:rgba(91,132,171,{shade * 0.6:.2f})" if shade else ""
-    return f'<td style="text-align:right{behind}">{count:,}</td>'
+    return f'<td style="text-align:right{behind}">{shown}</td>'
+
+
+def branch(asked: str, below: str) -> str:
+    """A branch of a tree, which whoever reads a page can fold up: what it asks, and the markup of what is below it."""
+    inside = "border-left:1px solid #8888;margin-left:.4rem;padding-left:.8rem"
+    return f'<details open><summary>{words(asked)}</summary><div style="{inside}">{below}</div></details>'
+
+
+def leaf(asked: str, said: str, share: float | None = None) -> str:
+    """A leaf of a tree: the branch that leads there, what it says, and a bar for how sure it is."""
+    length = 0.0 if share is None else min(max(share, 0.0), 1.0)
+    bar = f'<div style="background:#5b84ab;height:.3em;width:{6 * length:.2f}rem"></div>' if length else ""
+    return f"<div>{words(asked)}{': ' if asked else ''}<b>{words(said)}</b>{bar}</div>"

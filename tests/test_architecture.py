@@ -58,7 +58,6 @@ ROOMS: Mapping[str, str] = {
     "jostle.figures": "figures of papers, made again",
     "jostle.sklearn": "estimators for scikit-learn",
     "jostle.api": "the package's own functions",
-    "jostle.former_names": "modules by the names they had",
     "jostle.cli": "the command line",
     "jostle.__main__": "the command line, by python -m",
 }
@@ -216,7 +215,7 @@ def test_a_class_has_a_name_of_its_own() -> None:
 def test_the_design_draws_every_room_and_what_each_names() -> None:
     """As `python tests/test_architecture.py` prints them; how many modules each has may have changed since."""
     text = (TESTS.parent / "docs" / "design.md").read_text("utf-8")
-    (drawing,) = re.findall(r"^## The rooms\n\n```\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    (drawing,) = re.findall(r"^## The rooms\n\n```text\n(.*?)```", text, re.DOTALL | re.MULTILINE)
 
     def uncounted(graph: str) -> list[str]:
         return [re.sub(r"^(\S+) +\d+  ", r"\1 ", line) for line in graph.splitlines()]

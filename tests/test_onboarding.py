@@ -1,29 +1,20 @@
-"""The walks through the code go where they say, and the pages on how to add something do add it.
-
-A page is taken as it stands: a block that begins with ```python FILE, or ```jst FILE, is that file; ```diff FILE is put
-into a copy of the package; ```sh are commands that have to succeed, and ```python without a file has to run.
-"""
+"""The walks through the code go where they say, and what the pages on adding something name is there."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import jostle
-
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 ONBOARDING = (DOCS / "onboarding.md").read_text("utf-8")
 PAGES = sorted((DOCS / "extending").glob("*.md"))
-LONG = {"option", "task"}
-"""Pages that train or audit."""
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^\d+\. `(\S+)` `(\S+)`", re.MULTILINE)
 LIMIT = 300
@@ -113,47 +104,6 @@ def test_the_walk_of_a_grid_comes_by_in_the_order_that_is_told(tmp_path: Path) -
     listed, taken = walked(walk, tmp_path, "import walk")
     assert len(listed) > 12
     assert listed == taken
-
-
-def put_in(path: Path, change: str) -> None:
-    """Change a file: lines that stand together in it, once, without those with a plus, for those without a minus."""
-    lines = [(line[:1] or " ", line[1:]) for line in change.splitlines()]
-    before = "".join(f"{line}\n" for sign, line in lines if sign != "+")
-    after = "".join(f"{line}\n" for sign, line in lines if sign != "-")
-    text = "\n" + path.read_text("utf-8")
-    assert text.count(f"\n{before}") == 1, f"{path} does not have once:\n{before}"
-    path.write_text(text.replace(f"\n{before}", f"\n{after}").removeprefix("\n"), "utf-8")
-
-
-def command(line: str, folder: Path) -> None:
-    """Run a line of a shell."""
-    program, *words = line.split()
-    ran(folder, *(words if program == "python" else ("-m", program, *words)))
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else []) for page in PAGES],
-)
-def test_a_page_adds_what_it_says(page: Path, tmp_path: Path) -> None:
-    shutil.copytree(Path(jostle.__file__).parent, tmp_path / "jostle")
-    ran_some = 0
-    for language, name, text in BLOCK.findall(page.read_text("utf-8")):
-        match language:
-            case "diff":
-                put_in(tmp_path / name, text)
-            case "sh":
-                for line in text.splitlines():
-                    command(line, tmp_path)
-            case _ if name:
-                (tmp_path / name).write_text(text, "utf-8")
-            case "python":
-                (tmp_path / "page.py").write_text(text, "utf-8")
-                ran(tmp_path, "page.py")
-            case _:
-                pytest.fail(f"{page} has a block of {language} that nobody looks at")
-        ran_some += language == "sh" or (language == "python" and not name)
-    assert ran_some
 
 
 def test_every_page_is_in_the_list_and_has_all_kinds_of_things_to_add() -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import gzip
 import pkgutil
 import re
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_group
 
 import jostle
+from jostle.cli.app import COMMANDS
 from jostle.cli.saying import INTERRUPTED, MISTAKE, REFUSED
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, stem_of
@@ -78,6 +82,25 @@ def test_the_reference_of_python_has_every_public_name() -> None:
 
     assert len(set(named)) == len(named)
     assert [name for name in jostle.__all__ if not any(getattr(jostle, name) is each for each in found)] == []
+
+
+def commands() -> dict[str, Any]:
+    """Return every command by its words: `trace show`."""
+    found: dict[str, Any] = {}
+    for name in COMMANDS:
+        app = import_module(f"jostle.cli.{name}").app
+        whole = get_group(app)
+        several = isinstance(app.info.help, str)
+        found |= {f"{name} {each}" if several else name: command for each, command in whole.commands.items()}
+    return found
+
+
+def test_the_page_of_commands_has_all_of_them_and_each_has_json() -> None:
+    page = (DOCS / "reference" / "commands.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `jostle ([a-z]+(?: [a-z]+)?)", page, flags=re.MULTILINE)) == set(commands())
+    assert [
+        name for name, command in commands().items() if not any("--json" in each.opts for each in command.params)
+    ] == []
 
 
 def test_the_folder_on_the_page_is_read_as_the_page_says(tmp_path: Path) -> None:

@@ -42,7 +42,10 @@ def show(
 
 
 @app.command("json")
-def as_json(file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")]) -> None:
+def as_json(
+    file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
+    json_: Json = True,  # noqa: ARG001, FBT002 - a flag that every command has
+) -> None:
     """Print a trace as one JSON array."""
     from jostle.trace.records import read_trace, to_json  # noqa: PLC0415
 

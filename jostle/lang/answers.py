@@ -13,13 +13,18 @@ import numpy as np
 from jostle.errors import JostleError
 from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
-from jostle.markup import pre
+from jostle.markup import bar_table, branch, leaf, pre
 from jostle.tasks import TASKS, Task
 
 __all__ = ["ENDINGS", "as_data", "as_markup", "as_text", "check_ending", "write_answer"]
 
 ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.endings)]))
 """Of files that answers are written to, whatever they answer; without one, it is JSON."""
+
+MOST_BARS = 256
+"""Numbers by name that are drawn."""
+MOST_DRAWN = 2**53
+"""How large they are, at most."""
 
 
 def _task(answer: Any) -> Task[Any] | None:
@@ -41,9 +46,29 @@ def as_text(answer: Any) -> str:
 
 
 def as_markup(answer: Any) -> str:
-    """An answer as a part of a web page: drawn, where its task draws, or as its text."""
+    """An answer as a part of a web page: drawn if it is numbers by name, a tree, or its task draws."""
     task = _task(answer)
-    return pre(as_text(answer)) if task is None or task.drawn is None else task.drawn(answer)
+    if task is not None:
+        return pre(as_text(answer)) if task.drawn is None else task.drawn(answer)
+    if isinstance(answer, Leaf | TreeNode):
+        return _drawn_tree(answer, "")
+    if isinstance(answer, Mapping) and 1 < len(answer) <= MOST_BARS and all(map(_is_number, answer.values())):
+        rows = [(shown(key), int(value) if value == int(value) else float(value)) for key, value in answer.items()]
+        return bar_table("", rows)
+    return pre(as_text(answer))
+
+
+def _is_number(value: Any) -> bool:
+    known = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    return known and -MOST_DRAWN < value < MOST_DRAWN
+
+
+def _drawn_tree(tree: Any, asked: str) -> str:
+    if isinstance(tree, Leaf):
+        said = shown_inside(tree.pred) + ("" if tree.size is None else f" ({shown(tree.size)})")
+        return leaf(asked, said)
+    below = "".join(_drawn_tree(child, f"{tree.att} = {shown_inside(value)}") for value, child in tree.children.items())
+    return branch(asked, below) if asked else below
 
 
 def _aligned(rows: list[Any]) -> list[list[str]]:

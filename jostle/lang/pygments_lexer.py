@@ -28,7 +28,6 @@ class JostleLexer(RegexLexer):
     name = "Jostle"
     aliases: ClassVar[list[str]] = ["jostle", "jst"]
     filenames: ClassVar[list[str]] = ["*.jst"]
-    url = "https://pypi.org/project/jostle/"
     version_added = ""
     tokens: ClassVar[dict[str, list[object]]] = {
         "root": [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from attrs import frozen
@@ -29,6 +30,7 @@ body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-ser
 .jostle .s0{background:#31567b}.jostle .s1{background:#5b84ab}.jostle .s2{background:#8fb0cd}
 .jostle .other{background:#b08a3c}
 .jostle .left{background:transparent;box-shadow:none}
+.jostle .day{color:#777}.jostle summary{cursor:pointer}
 .jostle .key{display:inline-block;width:.75rem;height:.75rem;border:1px solid #777;margin-right:.5rem}
 .jostle .wide{overflow-x:auto}
 .jostle table{border-collapse:collapse;font-size:.875rem}
@@ -46,6 +48,9 @@ body{margin:0 auto;max-width:60rem;padding:1rem;font:1rem/1.5 system-ui,sans-ser
 """
 THIRD = 80
 """Of a line's width."""
+STEPS_WIDE, STEPS_HIGH, STEPS_EDGE = 640, 120, 24
+MOST_STEPS = 200
+"""Charges that are drawn as steps."""
 MOST_LINES = 400
 """Of a trace, on a page: the file has all."""
 
@@ -87,17 +92,21 @@ def segments(opened: Opened | None, records: Iterable[Record]) -> tuple[Segment,
     return (*found, Segment(left, promise - spent, "left"))
 
 
-def whole_page(records: Sequence[Record], *, title: str, answer: str = "") -> str:
+def whole_page(records: Sequence[Record], *, title: str, answer: str = "", day: date | None = None) -> str:
     """A page about a trace: of itself, without scripts, and with nothing to be fetched.
 
-    *answer* is what was answered, as markup that `jostle.markup` made.
+    *answer* is what was answered, as markup that `jostle.markup` made. *day* is when the page is written, today if it
+    is left out: when something was asked, a trace does not know.
     """
+    day = day or datetime.now(tz=UTC).date()
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{words(title)}</title><style>{STYLE}</style></head>"
-        f'<body><main class="jostle"><h1>{words(title)}</h1>{_answered(answer)}{_parts(records)}</main></body></html>\n'
+        f'<body><main class="jostle"><h1>{words(title)}</h1>'
+        f'<p class="day">written on <time>{day.isoformat()}</time></p>'
+        f"{_answered(answer)}{_parts(records)}</main></body></html>\n"
     )
 
 
@@ -154,7 +163,38 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     )
     columns = "<thead><tr><th>spent on</th><th>ε</th></tr></thead>"
     listed = f'<div class="wide"><table>{columns}<tbody>{"".join(rows)}</tbody></table></div>' if rows else ""
-    return f'<section class="ledger"><h2>Promise</h2>{warning}<p>{words(head)}</p>{drawn}{listed}</section>'
+    return (
+        f'<section class="ledger"><h2>Promise</h2>{warning}<p>{words(head)}</p>{drawn}{_over(found)}{listed}</section>'
+    )
+
+
+def _over(found: Sequence[Segment]) -> str:
+    """What was left of the promise after each charge, as steps down; of one charge, the bar says as much."""
+    spent = [each.epsilon for each in found if each.kind != "left" and each.epsilon]
+    promise = sum((each.epsilon for each in found), Fraction(0))
+    if len(spent) < 2 or len(spent) > MOST_STEPS or not promise:
+        return ""
+    wide, left, points = STEPS_WIDE / len(spent), promise, [f"0,{STEPS_EDGE}"]
+    for number, epsilon in enumerate(spent):
+        points.append(f"{number * wide:.2f},{_height(left / promise)}")
+        left -= epsilon
+        points.append(f"{number * wide:.2f},{_height(left / promise)}")
+    points.append(f"{STEPS_WIDE},{_height(left / promise)}")
+    text = 'font-size="13" fill="currentColor" font-family="system-ui,sans-serif"'
+    ground = STEPS_EDGE + STEPS_HIGH
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {STEPS_WIDE} {ground + STEPS_EDGE}" role="img" '
+        f'aria-label="what was left after each of {len(spent)} charges">'
+        f'<line x1="0" y1="{ground}" x2="{STEPS_WIDE}" y2="{ground}" stroke="currentColor" stroke-opacity="0.3"/>'
+        f'<polyline points="{" ".join(points)}" fill="none" stroke="#31567b" stroke-width="2"/>'
+        f'<text x="0" y="16" {text}>{words(show_amount(promise))} promised</text>'
+        f'<text x="{STEPS_WIDE}" y="{ground + STEPS_EDGE - 6}" text-anchor="end" {text}>'
+        f"{words(show_amount(left))} left after {len(spent)} charges</text></svg>"
+    )
+
+
+def _height(share: Fraction) -> str:
+    return f"{STEPS_EDGE + (1 - float(share)) * STEPS_HIGH:.2f}"
 
 
 def _choice(explanation: Explanation) -> str:

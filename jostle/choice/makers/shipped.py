@@ -1,8 +1,8 @@
 """What came with Jostle: trained makers for its tasks, and the histories of rehearsals they were trained on.
 
-`jostle train` with the databases named in docs/choosing.md makes them again. A maker that came with Jostle learned from
-databases whose role it is to be learned from (`jostle.corpora.roles`): constants inside Options were set on
-others. The histories have rehearsals on both, since a program may name databases that everybody has.
+`jostle train` with the databases named in docs/benchmarks/choosing.md makes them again. A maker that came with Jostle
+learned from databases whose role it is to be learned from (`jostle.corpora.roles`): constants inside Options were set
+on others. The histories have rehearsals on both, since a program may name databases that everybody has.
 """
 
 from __future__ import annotations

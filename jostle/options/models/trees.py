@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.markup import branch, leaf, pre, words
 from jostle.options.models.plot import plot_tree
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
@@ -23,6 +24,8 @@ __all__ = ["TreeModel"]
 MOST_LINES = 400
 """Lines of a tree's text; the rest is counted."""
 
+MOST_DRAWN_DEPTH = 50
+"""Levels of a tree that is drawn."""
 MOST_DEPTH = 1000
 """Levels of a tree that is read: rows and checks go through them one by one."""
 MOST_COUNTED = 10**9
@@ -112,6 +115,24 @@ class TreeModel(Model):
         left = total - MOST_LINES
         more = f"{left:,}" if left < MOST_COUNTED else f"{MOST_COUNTED:,} or"
         return "\n".join([*islice(said, MOST_LINES), *([f"... and {more} more lines"] if left > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        """The trees drawn, with a bar for how sure each leaf is; those of too many lines or levels as text."""
+        lines = self._line_counts()
+        if sum(lines[int(root)] for root in self.routing.roots) > MOST_LINES or self.routing.depth > MOST_DRAWN_DEPTH:
+            return pre(self.told())
+        drawn = [self._drawn(int(root), "") for root in self.routing.roots]
+        if len(drawn) > 1:
+            drawn = [branch(f"tree {number} of {len(drawn)}", each) for number, each in enumerate(drawn, start=1)]
+        only = self.only_class
+        told = "" if only is None else f"<p>{words(self.told().partition(chr(10))[0])}</p>"
+        return told + "".join(drawn)
+
+    def _drawn(self, node: int, asked: str) -> str:
+        if self._is_leaf(node):
+            return leaf(asked, self.verdict(node), float(self.shares[node].max()))
+        below = "".join(self._drawn(child, each) for each, child in self.branches(node))
+        return branch(asked, below) if asked else below
 
     def _tree_lines(self, number: int) -> Iterator[str]:
         root = int(self.routing.roots[number])

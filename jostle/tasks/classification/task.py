@@ -81,6 +81,7 @@ CLASSIFICATION: Task[Model] = register(
         bought=metafeatures.BOUGHT,
         text=lambda model: model.told(),
         data=lambda model: json.loads(model.to_json()),
+        drawn=lambda model: model._repr_html_(),
         save=lambda model, path: model.save(path),
         endings=(".json",),
     )

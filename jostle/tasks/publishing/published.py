@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError, shown
 from jostle.given import given_path
-from jostle.markup import fact_table, words
+from jostle.markup import bar_table, fact_table, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
 from jostle.tables.made_frames import Frames, as_frame, write_frame
@@ -26,6 +26,8 @@ Integers = NDArray[np.int64]
 
 SPREAD_SEED = 0
 """Which value of a group a row gets is drawn anew, but the same each time: it says nothing of the rows."""
+MOST_DRAWN, MOST_GROUPS = 12, 24
+"""Columns, and groups of one, that are drawn."""
 SHOWN_ROWS = 10
 MOST_JOINED = 3
 """Values of a group that are named each, where they do not stand side by side."""
@@ -183,7 +185,16 @@ class Published:
 
     def _repr_html_(self) -> str:
         about = "".join(f"<p>{words(line)}</p>" for line in self._about())
-        return f"{about}{fact_table(self.names, self._some())}{''.join(map(words, self._left()))}"
+        some = f"{fact_table(self.names, self._some())}{''.join(map(words, self._left()))}"
+        return f"{about}{some}{''.join(map(self._bars, self.names[:MOST_DRAWN]))}"
+
+    def _bars(self, name: str) -> str:
+        """How many of the rows there are of each group of a column, drawn."""
+        groups, counts = self.group_names(name), self.marginal(name).tolist()
+        rows = list(zip(groups[:MOST_GROUPS], counts, strict=False))
+        more = len(groups) - MOST_GROUPS
+        left = f"<p>and {more:,} more groups</p>" if more > 0 else ""
+        return f"<h4>{words(name)}</h4>{bar_table('', rows)}{left}"
 
     def __repr__(self) -> str:
         return f"<Published: {self.rows:,} rows of {len(self.columns)} columns, by {self.made_by or 'an Option'}>"

@@ -7,11 +7,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from jostle.errors import OptionError
 from jostle.markup import words
 from jostle.tables.schema import Schema
+from jostle.tasks.ranges.boxes import Boxes
 from jostle.tasks.ranges.units import MOST_BINS
 
-__all__ = ["drawn"]
+__all__ = ["LEVEL", "DrawnBars", "drawn", "ends_of"]
 
 Floats = NDArray[np.float64]
 WIDTH, HEIGHT, EDGE = 640, 240, 24
@@ -19,18 +21,26 @@ MOST_BARS, MOST_SQUARES = 128, 48
 """More cells than this along an axis are drawn by sums of neighbours."""
 MOST_AXES = 8
 BLUE = "#31567b"
+LEVEL = 0.95
 
 
-class DrawnCells(Protocol):
+class DrawnBars(Protocol):
+    """What intervals are drawn of."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The grid's sides."""
+
+    def interval(self, workload: Boxes, level: float) -> tuple[Floats, Floats]:
+        """The least and greatest count that each query may have; refused where that is not known."""
+
+
+class DrawnCells(DrawnBars, Protocol):
     """What is drawn of an estimate."""
 
     @property
     def schema(self) -> Schema | None:
         """The columns that the axes are, where they are known."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The grid's sides."""
 
     @property
     def cells(self) -> Floats:
@@ -42,6 +52,14 @@ class DrawnCells(Protocol):
 
     def along(self, axis: int) -> Floats:
         """The counts along an axis, all others added up."""
+
+
+def ends_of(estimate: DrawnBars) -> tuple[Floats, Floats] | None:
+    """Between which counts each cell lies, each by itself; None where that is not known."""
+    try:
+        return estimate.interval(Boxes.identity(estimate.shape), LEVEL)
+    except OptionError:
+        return None
 
 
 def drawn(estimate: DrawnCells) -> str:
@@ -73,7 +91,11 @@ def _summed(cells: Floats, axis: int, most: int) -> Floats:
 
 def _bars(estimate: DrawnCells, axis: int) -> str:
     counts = _summed(estimate.along(axis), 0, MOST_BARS)
+    whole = len(estimate.shape) == 1 and len(counts) == estimate.shape[0]
+    ends = ends_of(estimate) if whole else None
     top, low = max(float(counts.max()), 0.0), min(float(counts.min()), 0.0)
+    if ends is not None:
+        top, low = max(top, float(ends[1].max())), min(low, float(ends[0].min()))
     scale = (HEIGHT - 2 * EDGE) / (top - low or 1.0)
     ground = EDGE + top * scale
     wide = WIDTH / len(counts)
@@ -82,12 +104,22 @@ def _bars(estimate: DrawnCells, axis: int) -> str:
         f'height="{abs(count) * scale:.2f}"/>'
         for place, count in enumerate(counts.tolist())
     ]
+    lines = (
+        []
+        if ends is None
+        else [
+            f'<line x1="{(place + 0.45) * wide:.2f}" x2="{(place + 0.45) * wide:.2f}" y1="{ground - most * scale:.2f}" '
+            f'y2="{ground - least * scale:.2f}"/>'
+            for place, (least, most) in enumerate(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
+        ]
+    )
+    said = f"; lines: {LEVEL:.0%} intervals, each by itself" if lines else ""
     name, first, last = _ends(estimate, axis)
     return _picture(
         f"records by {name}",
         (f"{name}: {first}", last),
-        f"most: {top:.6g}",
-        f'<g fill="{BLUE}">{"".join(bars)}</g>',
+        f"most: {float(counts.max()):.6g}{said}",
+        f'<g fill="{BLUE}" fill-opacity="0.7">{"".join(bars)}</g><g stroke="currentColor">{"".join(lines)}</g>',
         HEIGHT,
     )
 

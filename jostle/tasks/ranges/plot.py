@@ -12,19 +12,18 @@ from jostle.markup import in_picture
 from jostle.tables.columns import Column, Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.figure import new_figure
-from jostle.tasks.ranges.boxes import Boxes
+from jostle.tasks.ranges.drawing import LEVEL, DrawnBars, ends_of
 from jostle.tasks.ranges.units import edges_of
 
 __all__ = ["plot_estimate"]
 
 MOST_BARS = 4096
 """Intervals are drawn for up to so many cells."""
-LEVEL = 0.95
 MOST_NAMES = 40
 """Values written beside an axis."""
 
 
-class DrawnGrid(Protocol):
+class DrawnGrid(DrawnBars, Protocol):
     """What is drawn of an estimate."""
 
     @property
@@ -34,9 +33,6 @@ class DrawnGrid(Protocol):
     @property
     def cells(self) -> NDArray[np.float64]:
         """The counts."""
-
-    def interval(self, workload: Boxes, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The least and greatest count that each query may have; refused where that is not known."""
 
 
 def plot_estimate(estimate: DrawnGrid) -> Any:
@@ -52,7 +48,7 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
     edges = [_edges(schema[name]) for name in schema.names]
     if cells.ndim == 1:
         axes.stairs(cells, edges[0], fill=True, color="#9dbbd8", edgecolor="#31567b")
-        ends = _ends(estimate, cells) if cells.size <= MOST_BARS else None
+        ends = ends_of(estimate) if cells.size <= MOST_BARS else None
         if ends is not None:
             axes.vlines((edges[0][1:] + edges[0][:-1]) / 2, *ends, color="0.3", linewidth=0.8)
             axes.set_title(f"lines: {LEVEL:.0%} intervals, each by itself", fontsize=9)
@@ -63,13 +59,6 @@ def plot_estimate(estimate: DrawnGrid) -> Any:
         _name(axes.yaxis, schema[schema.names[0]], schema.names[0])
     _name(axes.xaxis, schema[schema.names[-1]], schema.names[-1])
     return figure
-
-
-def _ends(estimate: DrawnGrid, cells: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    try:
-        return estimate.interval(Boxes.identity(cells.shape), LEVEL)
-    except OptionError:
-        return None
 
 
 def _edges(column: Column) -> NDArray[np.float64]:
