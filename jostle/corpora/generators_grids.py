@@ -35,8 +35,7 @@ def _zipf(chance: np.random.Generator, shape: Shape, strength: float) -> Weights
 
 def _zipf_sorted(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:  # noqa: ARG001 - one protocol
     """Weights that fall from one corner: (1 + sum of the indices)**-strength."""
-    weights: Weights = (1.0 + np.indices(shape).sum(axis=0)) ** -strength
-    return weights
+    return np.asarray((1.0 + np.indices(shape).sum(axis=0)) ** -strength, dtype=np.float64)
 
 
 def _mixture(chance: np.random.Generator, shape: Shape, strength: float) -> Weights:

@@ -153,10 +153,12 @@ def _noisy(chance: np.random.Generator, label: NDArray[np.int64], classes: int, 
 
 def _number_column(chance: np.random.Generator, rows: int) -> NDArray[np.float64]:
     """Numbers that are spread evenly, in a bell, or mostly near their least, as amounts of money are."""
-    draw: Callable[..., NDArray[np.float64]] = [chance.random, chance.standard_normal, chance.standard_exponential][
-        chance.integers(3)
-    ]
-    return np.round(draw(rows), 4)
+    ways: tuple[Callable[[int], NDArray[np.float64]], ...] = (
+        chance.random,
+        chance.standard_normal,
+        chance.standard_exponential,
+    )
+    return np.round(ways[chance.integers(3)](rows), 4)
 
 
 def _leaves(

@@ -119,7 +119,7 @@ def as_failed(losses: Floats, floor: float, axis: int | None = None) -> Floats:
     >>> float(as_failed(np.array([0.2, 0.4]), 0.01)), float(as_failed(np.array([0.0]), 0.01))
     (0.8, 0.02)
     """
-    worst = np.nanmax(losses, axis=axis, keepdims=axis is not None)
+    worst = np.nanmax(losses) if axis is None else np.nanmax(losses, axis=axis, keepdims=True)
     return np.asarray(FAILED * np.maximum(worst, max(floor, LEAST)))
 
 
