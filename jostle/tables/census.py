@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column
+from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.schema import Schema
 
 __all__ = ["Census", "notes"]
@@ -89,6 +89,14 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
         every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
         yield f"{rows if kept else every} left out: empty or not declared is {by}"
+    for name, found in census.cells.items():
+        column = schema[name]
+        if (
+            isinstance(column, Numeric)
+            and column.clock is None
+            and max(found.dropped, found.missing) == census.rows > 1
+        ):
+            yield f"{name!r} has no numbers; dates and times are declared as Dates(start, end)"
     if schema.rows is not None and schema.rows != kept:
         yield f"the schema says that there are {_many(schema.rows, 'row')}, and there {_are(kept)} {kept:,}"
     if not kept:
