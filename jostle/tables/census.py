@@ -13,7 +13,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column
+from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.schema import Schema
 
 __all__ = ["Census", "notes"]
@@ -89,6 +89,7 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
         every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
         yield f"{rows if kept else every} left out: empty or not declared is {by}"
+    yield from _without_numbers(census, schema)
     if schema.rows is not None and schema.rows != kept:
         yield f"the schema says that there are {_many(schema.rows, 'row')}, and there {_are(kept)} {kept:,}"
     if not kept:
@@ -100,6 +101,13 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
     for name, found in census.cells.items():
         yield from _column_notes(name, schema[name], found, census.rows)
+
+
+def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
+    for name, found in census.cells.items():
+        column, empty = schema[name], max(found.dropped, found.missing)
+        if isinstance(column, Numeric) and column.clock is None and empty == census.rows > 1:
+            yield f"{name!r} has no numbers; dates and times are declared as Dates(start, end)"
 
 
 def _column_notes(name: str, column: Column, found: CellCensus, rows: int) -> Iterator[str]:

@@ -177,8 +177,8 @@ def _told_apart(texts: list[str]) -> list[str]:
     for text in texts:
         number, moment = number_in(text), moment_in(text)
         if not is_too_long(text) and number not in kept and moment not in kept:
-            said = [each for each in (number, moment) if each is not None] or [text]
-            kept.update(dict.fromkeys(said, text))
+            said: list[object] = [each for each in (number, moment) if each is not None]
+            kept.update(dict.fromkeys(said or [text], text))
     return list(dict.fromkeys(kept.values()))
 
 

@@ -252,3 +252,11 @@ def test_times_and_lists_where_numbers_are_declared_are_empty_cells() -> None:
     for cells in (pd.Series([moment, moment]), pl.Series([[1], [2]]), pa.array([{"a": 1}, None]), [moment, "x"]):
         source = source_of(Table.from_frame({"a": cells}, Schema({"a": column})))
         assert set(source.columns["a"].tolist()) == {column.missing_code}  # type: ignore[attr-defined]  # as above
+
+
+def test_the_owner_is_told_of_times_where_numbers_are_declared() -> None:
+    frame = {"a": pd.Series([pd.Timestamp("2024-01-02")] * 2)}
+
+    for missing in ("value", "outside"):
+        notes = Table.from_frame(frame, Schema({"a": Numeric(0, 1, missing=missing)})).notes
+        assert "'a' has no numbers; dates and times are declared as Dates(start, end)" in notes

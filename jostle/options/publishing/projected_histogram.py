@@ -12,7 +12,8 @@ portion of the rows of its own, and one set is picked on one portion more, by `S
 share of pairs is not private.
 
 Two things are not the paper's, which has numbers in few bins: without a k, no column is added with which the mean cell
-would hold fewer rows than three times the noise; and where cells that pass hold more rows than there are, all hold fewer by as many.
+would hold fewer rows than three times the noise; and where cells that pass hold more rows than there are, all hold
+fewer by as many.
 """
 
 from __future__ import annotations
