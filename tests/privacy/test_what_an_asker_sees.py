@@ -451,6 +451,13 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.allot(2).count(3),
         lambda db: db.allot(10**6),
     ),
+    "earmark": (
+        lambda db: (inner := db.earmark(2), db.spent, inner.count(1), db.spent),
+        lambda db: (db.earmark(2).count(3),),
+        lambda db: (inner := db.earmark(2), inner.pick(Fullest("colour"), "1e-20")),
+        lambda db: db.earmark(10**6),
+    ),
+    "open": (lambda db: (inner := db.earmark(2), inner.open(), inner.open(), db.spent), lambda db: db.open()),
     "rows": (lambda db: db.rows, lambda db: (db.count(1), db.allot(1).rows), lambda db: db.where("ill", "no").rows),
     "known": (
         lambda db: db.known(Counts.of()),
