@@ -111,8 +111,8 @@ def thesis_figure(folder: Path | None, out: Path, trials: int | None) -> tuple[s
     found, missing = found_tables(TABLES, folder)
     times, measures = trials or TRIALS, {}
     for name, table in found.items():
-        with stage(name) as said:
-            measures[name] = measured(table, (*FIVE, FLOOR), times, said)
+        with stage(name) as going:
+            measures[name] = measured(table, (*FIVE, FLOOR), times, going)
     draw_accuracy(measures, out)
     said = [
         f"{name}: at epsilon 1, {', '.join(f'{option} {np.mean(cells[option, 1]):.3f}' for option in (*FIVE, FLOOR))}"

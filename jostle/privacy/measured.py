@@ -19,7 +19,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError, shown
-from jostle.markup import bar_table, pre, shaded_table, words
 from jostle.privacy.amounts import Amount, show_amount
 from jostle.privacy.evidence import CountEvidence, Evidence
 from jostle.privacy.tails import reach
@@ -109,6 +108,8 @@ class _Single(Measured):
         return self.said
 
     def _repr_html_(self) -> str:
+        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
+
         return words(self.said)
 
 
@@ -278,6 +279,8 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
 
     def _repr_html_(self) -> str:
         """The table, with bars or shades; of one that is too long or too wide, what is printed."""
+        from jostle.markup import bar_table, pre, shaded_table, words  # noqa: PLC0415 - for notebooks alone
+
         if not self._fits:
             return pre(repr(self))
         down, counts = self.labels[0], self.value.tolist()
@@ -355,6 +358,8 @@ class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):
         return _barred(labels, counts)
 
     def _repr_html_(self) -> str:
+        from jostle.markup import bar_table, words  # noqa: PLC0415 - for notebooks alone
+
         return f"{bar_table('', [(label, int(count)) for label, count in self])}<p>{words(self.said)}</p>"
 
     def to_frame(self, library: Frames = "pyarrow") -> Any:

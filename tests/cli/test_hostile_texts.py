@@ -131,6 +131,8 @@ FACTS: dict[str, Any] = {
     "paths": (EVIL,),
     "files": ((EVIL, EVIL),),
     "values": (1,),
+    "unit": Fraction(1, 4),
+    "whole": True,
     "seen": ((EVIL, 1.0, 2.0),),
     "usual": ((EVIL, 0.1, 0.9),),
     "predicted": ((EVIL, 0.5, 0.1), (f"{EVIL} too", 0.7, 0.1)),
@@ -336,8 +338,8 @@ def test_a_program_that_is_run_in_python_prints_like_any_other(
 
 # Nothing goes to a screen another way
 
-WRITERS = {"cli/saying.py", "visible.py", "progress.py"}
-"""The modules that write to a screen; all others hand them texts."""
+WRITERS = {"cli/saying.py", "progress.py", "trace/render.py", "visible.py"}
+"""The modules that write to a screen, or as if to one, a trace as text; all others hand them texts."""
 
 
 def test_few_modules_write_to_a_screen() -> None:

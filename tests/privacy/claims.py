@@ -34,6 +34,7 @@ from jostle.tables.closed import Closed
 from jostle.tables.engines import MemorySource
 from jostle.tables.kernels import MOST_RECORDS, SparseTally
 from jostle.tables.schema import Neighbours, Schema
+from jostle.trace.records import from_json, to_json
 
 __all__ = [
     "EPSILON",
@@ -401,4 +402,4 @@ def hold_selection(selection: Any, schema: Schema) -> None:
 
 def hold_record(record: Any, _: Schema) -> None:
     """Hold a record to being written and read again."""
-    assert record.places >= 0 or any(count < 0 for _, count in record.taken)
+    assert from_json(to_json(record)) == record

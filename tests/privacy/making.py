@@ -69,7 +69,7 @@ from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.rules import Points
 from jostle.tables.stacks import Layer, Stack
-from jostle.trace.records import Chosen
+from jostle.trace.records import Chosen, Stated
 
 __all__ = ["PLAUSIBLE", "made"]
 
@@ -526,6 +526,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "taken": [("few", chance.randint(0, 9))],
         "why": "so",
     },
+    Stated: lambda chance: {"site": "here", "answer": "58.1", "whole": chance.choice([True, False])},
 }
 """For each member, and each class that may be a part of one, fields that make sense."""
 

@@ -48,7 +48,7 @@ def test_only_what_is_missing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done[-1] == (len(history), len(history))
     done.clear()
     rehearse_all(JOBS, PLAN, history, engine="threads")
-    assert done == []
+    assert not done
     more = Plan(options=options("Majority", "NaiveBayes", "Mohammed(depth=1)"), epsilons=EPSILONS, repeats=2)
     rehearse_all(JOBS, more, history, engine="threads")
     assert done[-1] == (2 * 2 * len(EPSILONS),) * 2, "the new Option alone"
