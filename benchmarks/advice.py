@@ -49,11 +49,11 @@ HEAD = """# Bands of expected losses
     python benchmarks/advice.py FOLDER_OF_PUBLIC_DATABASES
 
 What `jostle advise` says before anything is spent, beside what then happened. A band is to hold four losses in five.
-*Learn*: rehearsals on databases that makers learn from, each group in a band that was made without it; bands were
-calibrated there. *Judge*: each Option that the maker chooses among and the maker itself, run once at each budget on one
-database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are means: of the
-share of wrong predictions, and on grids of the decimal logarithm of the error, where 0.5 is from 0.56 to 1.78 times
-what is expected.
+*Learn*: rehearsals on databases that makers learn from, each group in a band that was made without it. Bands were
+calibrated there. *Judge*: each Option that the maker chooses among and the maker itself. Each is run once at each
+budget on one database of each group that took part in nothing. Intervals are 90%, by resampling groups. Widths are
+means: of the share of wrong predictions, and on grids of the decimal logarithm of the error. There 0.5 is from 0.56 to
+1.78 times what is expected.
 """
 
 

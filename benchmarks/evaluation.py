@@ -185,7 +185,7 @@ def page(tables: str, levels: str, bars: str, compared: str) -> str:
 python benchmarks/evaluation.py --data FOLDER
 ```
 
-wrote this page on {datetime.now(UTC).date()}. Texts are public (SMS spam, movie reviews of SST-2); a classifier is
+wrote this page on {datetime.now(UTC).date()}. Texts are public (SMS spam, movie reviews of SST-2). A classifier is
 trained on those that are not tested, without noise, and its scores of the tested ones are the private column.
 `PriROC`'s constants were set on these texts (role *tune*), on another split of them: figures elsewhere may be worse.
 
@@ -193,7 +193,7 @@ trained on those that are not tested, without noise, and its scores of the teste
 
 The area between the private curve and the one through all scores: median of {SPLITS * RUNS} runs, {RUNS} on each of
 {SPLITS} splits. The paper (Stoddard, Chen, Machanavajjhala 2014) gives medians of 10 runs on a test set of its own.
-*Each half*: the budget of counts is halved between the class and the others, as there; the difference to the first
+*Each half*: the budget of counts is halved between the class and the others, as there. The difference to the first
 line is what one tally of both kinds gains. `jostle reproduce stoddard-roc` draws such errors offline, without `--data`
 of two tables that packages bring.
 {tables}
@@ -207,8 +207,8 @@ spam is within 1/1024 of 1, and what one bin holds has no order), `PriROC` was o
 ### Into how many intervals scores are cut
 
 The same median for `PriROC(levels=...)`, of 2**levels intervals; {2 ** PriROC().levels} are the default. The paper
-finds that their number hardly matters. Here 8 and 16 are within .014 of each other; 4 miss what a steep curve is like,
-and 128 have so much more noise that at epsilon 0.1 the error is three to six times as large.
+finds that their number hardly matters. Here 8 and 16 are within .014 of each other. 4 miss what a steep curve is like.
+128 have so much more noise that at epsilon 0.1 the error is three to six times as large.
 
 {levels}
 
@@ -220,7 +220,7 @@ open. `population_interval` also is about which rows were drawn.
 
 {bars}
 
-Shares are mostly above the level: rows inside an interval of scores are taken to be in the worst order, and noise that
+Shares are mostly above the level. Rows inside an interval of scores are taken to be in the worst order. Noise that
 is taken off a second time counts its own products (`jostle/tasks/evaluation/error_bars.py`). That the interval for the
 rows holds is a finding by simulation, here and on counts of 5 to 500 rows in its tests, and no theorem. Where epsilon
 is so small that noise exceeds the rarer kind of rows, it is all from 0 to 1, and says so.

@@ -359,7 +359,7 @@ def on_tables() -> Iterator[str]:
 
 WHOLE = """`python benchmarks/fresh.py selectors judge FOLDER RESULTS/selectors-judge.csv --judges error auc`,
 the same for *learn*, and this page with `--roles RESULTS`: whole tables at epsilon .1, .5 and 2, four trials.
-*Judge* tables took part in nothing; of *learn* tables each is chosen for by what was learned without its group.
+*Judge* tables took part in nothing. Of *learn* tables each is chosen for by what was learned without its group.
 Hindsight is over the ten Options; *beside* is the Option of least mean regret on *learn*. The judge tables were
 read once for this, when all that is measured here was as it ships, and nothing was changed by it.
 """
@@ -447,42 +447,42 @@ def large() -> Iterator[str]:
 
 HEAD = """# Selectors on texts
 
-`python benchmarks/feature_selectors.py DIRECTORY`: {texts} texts in three public sets; words of a vocabulary of
-{words:,} that is read off the other two; two thirds of a set to select and learn by, a third to score on; means of
+`python benchmarks/feature_selectors.py DIRECTORY`: {texts} texts in three public sets. Words of a vocabulary of
+{words:,} that is read off the other two. Two thirds of a set to select and learn by, a third to score on; means of
 {trials} cuts. Half of epsilon selects {top} words, half trains `NaiveBayes` on them (NB). LR is scikit-learn's logistic
 regression on the same words WITHOUT privacy: what the selection itself is worth. A record counts for 20 words, but
 where said otherwise. All three sets have the role *tune* (which score is a selector's default was set with them), and
-cuts of one set differ by about .01: these figures bear differences of several hundredths, and no choice among like
+cuts of one set differ by about .01. These figures bear differences of several hundredths, and no choice among like
 selectors.
 """
 
 
 FOUND = """## What is left of the paper's conclusions without Private Threshold Testing
 
-Read off the run of 2026-11-19 above; a later run is to be read anew.
+Read off the run of 2026-11-19 above. A later run is to be read anew.
 
 - *Selecting helps*: half right. At epsilon = 1 the best private selectors are ahead of the commonest words of other
   texts, which cost nothing, on SMS spam (.103 against .123) and Reuters earn (.163 against .210), not on RT polarity.
   At epsilon = 0.1 none is ahead by more than cuts differ.
 - *Private Threshold Testing is best*: it is, in most columns, and is not private. Its lead (SMS spam .083, RT polarity
-  .420, both by PI; F1 of .99) goes with it; no private selector comes near these.
+  .420, both by PI; F1 of .99) goes with it. No private selector comes near these.
 - *Information gain suffers from its sensitivity*: confirmed where one score is picked or tested (Reuters earn, epsilon
   = 1, `Peeling`: IG .426, DC .163), not where counts get noise and IG is computed from them (.168).
 - *A moderate rate of sampling is best*: confirmed for noise on all counts (Reuters earn: .155 with 5 words of a text,
-  .446 with all); picks hardly mind.
+  .446 with all). Picks hardly mind.
 - *NoisyCut is worse than Private Threshold Testing*: yes, since it is private. With honest noise it and the sparse
-  vector find little where many features pass (F1 near .05); noise on all counts finds .7 there. Where few pass,
+  vector find little where many features pass (F1 near .05). Noise on all counts finds .7 there. Where few pass,
   `Peeling`
   and the sparse vector are as good as any.
 - *The split of the budget* hardly matters between .3 and .7 on texts. On tables, columns as features, a tenth for
-  selecting is better than three tenths, that better than a half, and seven tenths are worst by error and by area.
+  selecting is better than three tenths, that better than a half, and seven tenths are worst.
 - *Splitting the texts is worse than splitting the budget*: not with a selector that is private. Selecting on one half
   of the texts and training on the other, each with the whole epsilon, errs as much at epsilon = 1 (.133 and .138 on
   SMS spam by DC, .171 and .164 on Reuters earn), and about as much or less at 0.1.
 - *Private logistic regression sees what naive Bayes sees, with a lower accuracy*: so on SMS spam (.121 at best, naive
   Bayes .098); at epsilon = 0.1 neither is ahead of the commonest class.
 - *On tables*, what matters is whether to select at all. At 30 records times epsilon always saying the commonest class
-  is best, by a third; near 100 that, or three features; from 300 on three features, ten and all are within a few
+  is best, by a third. Near 100 that, or three features. From 300 on three features, ten and all are within a few
   percent. That the maker for error learns: with each group left out, its mean regret is 1.01 (90%: .99 to 1.02) where
   always one selector has 1.09 or more. A way to choose was picked on these same tables, by figures of other folds.
 - *On whole tables that took part in nothing* the maker for error has 1.035 (1.014 to 1.066). Always all features, best

@@ -272,8 +272,8 @@ def page(learn: Errors, judge: Errors | None) -> Iterator[str]:
 
 HEAD = f"""How often `estimate.interval(queries, level)` holds what is true, where an Option's errors are more than its
 noise. Made by `python benchmarks/grid_intervals.py`: {DRAWS} draws from each public column or map, records
-times ε from {LEAST:g} to {MOST:,.0f}, ε from .03 to 1, 64 to 4,096 cells, a quarter with the number of
-records declared and neighbours by replacing; asked for random ranges, single cells, one-sided ranges or
+times ε from {LEAST:g} to {MOST:,.0f}, ε from .03 to 1, 64 to 4,096 cells. A quarter is with the number of
+records declared and neighbours by replacing. They are asked for random ranges, single cells, one-sided ranges or
 {FEW} boxes; judged on {ASKED} of these and {BOXES} boxes of all sizes. Each group of databases counts the
 same. Kinds are of queries: up to 1/300 of the grid, up to 1/20, more; below and above records · ε = 10,000.
 Widths and errors are medians, in units of 1/ε (of 2/ε where records are replaced): the noise on a single

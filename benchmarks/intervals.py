@@ -83,7 +83,7 @@ def main() -> None:
     head = __doc__.split("\n\n")[0]
     say = sys.stdout.write
     say(f"# Intervals\n\n{head}\n\nMade by `python benchmarks/intervals.py`: {TABLES} tables of incomes between 0 and ")
-    say(f"{HIGH:g}, drawn from one\ndistribution, each asked {ASKED} times ({times} intervals a row), level 95%. ")
+    say(f"{HIGH:g}, drawn from one\ndistribution. Each is asked {ASKED} times ({times} intervals a row), level 95%. ")
     say(f"With so many,\na coverage of 95% shows as {0.95 - 2 * math.sqrt(0.0475 / times):.1%} or more in ")
     say("39 of 40 rows.\n\n")
     say("| statistic | rows | ε | own: covers | own: mean width | population: covers | population: mean width |\n")

@@ -66,16 +66,16 @@ def head(held: Held) -> str:
         f"{len(STOPS)} by {len(RULES)}, among them those of the published trees.",
         "The *best fixed* one is the one of the least mean log loss on the other folds' tables.",
         "*Learned* are L1 (stop or branch), L2 (what to split by), or both, by `train_labels`:",
-        f"{ROUNDS} rounds of {RUNS} runs per cell and one trial of each alternative taken everywhere, which is kept",
+        f"{ROUNDS} rounds of {RUNS} runs per cell and one trial of each alternative taken everywhere. That is kept",
         "where what was learned does not do clearly better,",
         f"on {len(held['learned from'])} tables of at most 40 attributes: these and others, which are not measured on.",
-        f"Tables that share people or rows are one group; the {groups} groups measured on are dealt into {folds}",
+        f"Tables that share people or rows are one group. The {groups} groups measured on are dealt into {folds}",
         "folds, and what is learned or fixed for one fold comes from all other groups.",
         f"(Leaving out one group at a time would be {groups} trainings.)",
-        f"L1 looks at {', '.join(INPUTS['L1'])}, L2 at {', '.join(INPUTS['L2'])}; which ones, and how cautious L2 is,",
-        "was settled by trying about ten ways on these same tables, so the gains may be slightly too good.",
+        f"L1 looks at {', '.join(INPUTS['L1'])}, L2 at {', '.join(INPUTS['L2'])}. Which ones, and how cautious L2 is,",
+        "was settled by trying about ten ways on these same tables. So the gains may be slightly too good.",
         "Figures for the best fixed and the learned policies come from four trials per cell, on seeds that were not",
-        "used to find the best fixed one; the same seeds for all.",
+        "used to find the best fixed one. The same seeds for all.",
         f"Everything took {held['seconds'] / 60:.0f} minutes of one core.",
     )
     commands = (
@@ -148,8 +148,8 @@ def hindsight(held: Held) -> str:
     by_rule = [place for place, name in enumerate(names) if name.endswith(f", {rule}")]
     by_stop = [place for place, name in enumerate(names) if name.startswith(f"{stop}, ")]
     return paragraph(
-        "In hindsight: had one known for each cell which fixed policy does best (found on one trial, its loss read off",
-        f"the other), the mean loss would be {honest(by_rule):.4f} over stopping rules (with {rule}),",
+        "*In hindsight*, had one known for each cell which fixed policy does best (found on one trial, its loss read",
+        f"off the other), the mean loss would be {honest(by_rule):.4f} over stopping rules (with {rule}),",
         f"{honest(by_stop):.4f} over splitting rules (with {stop}),",
         f"and {honest(list(range(len(names)))):.4f} over both,",
         f"against {single:.4f} for the best single one.",
@@ -176,8 +176,8 @@ def fixed(held: Held) -> str:
         lines.append(f"| {stop} | " + " | ".join(f"{cell:.4f}" for cell in cells) + " |")
     meaning = paragraph(
         "Size >= f noise: branch where size / (t * classes) is at least f * sqrt(2) / e.",
-        "With f = 1 it is the rule of Friedman and Schuster, on expected sizes; levels alone are Mohammed's and, with",
-        "random splits, Jagannathan's; expected support is Fletcher and Islam's.",
+        "With f = 1 it is the rule of Friedman and Schuster, on expected sizes. Levels alone are Mohammed's and, with",
+        "random splits, Jagannathan's. Expected support is Fletcher and Islam's.",
     )
     return "\n".join([*lines, "", meaning])
 

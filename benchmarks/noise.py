@@ -197,7 +197,7 @@ wrote this page on {datetime.now(tz=UTC).date().isoformat()}. {machine()}.
 Medians, with the least and the most in brackets, of {len(headline.jostle)} repeats at scale {HEADLINE} and
 {len(timings[0].jostle)} elsewhere, the two libraries in turn, each on one core and drawing from the operating system's
 randomness. OpenDP's `make_laplace` on a vector of 64-bit integers runs in a process and an environment of its own,
-imports not counted; it adds to a list of zeros, and *handing over* is what turning such a list into its own numbers and
+imports not counted. It adds to a list of zeros, and *handing over* is what turning such a list into its own numbers and
 back takes, measured as the same call at scale 0. Jostle makes its tables for the scale anew in every repeat.
 
 ## One sample in a call
@@ -212,7 +212,7 @@ Here calling costs more than drawing. {CALLS:,} calls at a scale met before, med
 | scale | p-value | bins |
 |---:|---:|---:|
 {fitted}
-Chi-squared of Jostle's samples against the exact probabilities; a value is a bin of its own where at least 10 are
+Chi-squared of Jostle's samples against the exact probabilities. A value is a bin of its own where at least 10 are
 expected. The samples come from the operating system and are new in every run, so p-values wander between 0 and 1. The
 benchmark fails if one is below {FALSE_ALARM:g}.
 """

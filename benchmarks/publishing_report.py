@@ -39,15 +39,15 @@ WAYS_SAID = {
 }
 WAYS = """## How many columns to project on
 
-How often the default tree is wrong that learns from `ProjectedHistogram`'s rows, by how k is chosen: means over 3
-random 70/30 splits of each of these tables: {tables}.
+How often the default tree is wrong that learns from `ProjectedHistogram`'s rows, by how k is chosen. These are means
+over 3 random 70/30 splits of each of these tables: {tables}.
 What `mda` takes of the private rows themselves is what partition-and-select looks for. That is told here for nothing,
 and so is the best k of each table, which no way to choose can be ahead of. `choose_k=partition` pays for what it finds.
 """
 WAYS_END = """One k for all tables, if it is the best of the four ({said}), is {verdict}. A tree needs fewer
 columns than the estimate takes: with one behind, give k.
 """
-WAYS_AHEAD = """ahead of each table's own by `mda`, and near to the best of each table: to look for
+WAYS_AHEAD = """ahead of each table's own by `mda`, and near to the best of each table. To look for
 either privately, in a part of the rows and with a part of epsilon, has little to gain and costs both"""
 WAYS_LEVEL = """not ahead of each table's own by `mda`: to look for that privately may pay where it is found"""
 UNSEEN = """On the {count} *learn* tables that have a label, on which nothing of this was set, 3 splits each. Behind
@@ -58,19 +58,19 @@ It is ahead of the simulated rows' k on {ahead} of the {count} tables.
 """
 HEAD = """# Publishing rows for classification
 
-What `benchmarks/publishing.py` measured on public tables; noise comes from seeds here, and from the operating system
-on private ones. Every figure is of rows held out; what is published, and every choice on the way, costs the epsilon
+What `benchmarks/publishing.py` measured on public tables. Noise comes from seeds here, and from the operating system
+on private ones. Every figure is of rows held out. What is published, and every choice on the way, costs the epsilon
 that stands above it, under `add_remove`, the number of rows included. `docs/privacy.md` says why.
 
-Every table on this page is a *tune* one (`jostle/corpora/roles.json`): the constants inside the Options were set on
-these and others, so tables that nobody has tried may do worse. *Choosing among publishers* is learned and judged on
-*learn* tables; ways to choose k are held against each other there as well. No table that was set aside to judge by was
+Every table on this page is a *tune* one (`jostle/corpora/roles.json`). The constants inside the Options were set on
+these and others. So tables that nobody has tried may do worse. *Choosing among publishers* is learned and judged on
+*learn* tables. Ways to choose k are held against each other there as well. No table that was set aside to judge by was
 read for this page.
 
 ## The task of the slides: a classifier on published rows
 
 Li and others (slides on PrivPfC; Su, Cao, Li, Lyu, VLDB Journal 2018) compare what is wrong with a decision tree and an
-SVM trained on published rows. Of their four tables Adult and Bank are to be had; the extracts of the US and Brazilian
+SVM trained on published rows. Of their four tables Adult and Bank are to be had. The extracts of the US and Brazilian
 censuses are not, and two of the American Community Survey (2019, by way of NIST) stand in for them. Figures are
 shares of wrong predictions, means over random 70/30 splits. ProjectedHistogram with a tree or an SVM is what they
 call PPH. Trees, naive Bayes and logistic regression see the private rows themselves, within the same epsilon, and
@@ -82,17 +82,17 @@ table and epsilon it is ahead of all other publishers in {ahead}, and of every O
 """
 AGAIN = """## Vinterbo's figures again
 
-Vinterbo (ECML PKDD 2012) trains logistic regressions on rows (OLR, OMLR) and on projected histograms (HLR, HMLR), and
+Vinterbo (ECML PKDD 2012) trains logistic regressions on rows (OLR, OMLR) and on projected histograms (HLR, HMLR). It
 compares the area under the curve, of several classes the mean over pairs (Hand and Till), in ten-fold stratified
-cross-validation. Here are medians over folds, with quartiles; folds gone through: {folds}.
+cross-validation. Here are medians over folds, with quartiles. Folds gone through: {folds}.
 The paper's fourth table, Infarct, is not public. PLR and PMLR are `PrivateLogistic` and `PMLR`, by the functional
 mechanism where the paper perturbs the objective: [why](../options/classification.md). Naive Bayes stands beside them.
 `jostle reproduce vinterbo-1` and `vinterbo-2` draw these figures offline, of the tables that packages bring and by
-default of fewer folds; ada, 48 features made of Adult's, stands in for it unless `--data` has it.
+default of fewer folds. Ada, 48 features made of Adult's, stands in for it unless `--data` has it.
 
 ![Areas under the curve over folds](publishing_1.png)
 """
-CLAIMS = """![Median areas by epsilon, k and gamma; a dot where the estimate is](publishing_2.png)
+CLAIMS = """![Median areas by epsilon, k and gamma. A dot where the estimate is](publishing_2.png)
 
 What the paper says of it, where areas that differ by less than {near} count as level:
 
@@ -111,18 +111,18 @@ partition-and-select, spends rows and budget on coming near to that, through noi
 CHOOSING = """## Choosing among publishers
 
 Mean regret beside the best of the three, read off another trial, on {cells} cells of 24 *learn* tables (see
-[choosing](../choosing.md)), groups of tables left out in turn, losses being the share of wrong predictions of the
+[choosing](../choosing.md)), groups of tables left out in turn. Losses are the share of wrong predictions of the
 default tree. Nothing beats running `PrivPfC` always, so that is what `pretrained("publishing")` and
 `programs/publish.jst` do.
 """
 PEERS = """## Beside MST and AIM
 
-`benchmarks/publishing_peers.py`, one 70/30 split, all rows of each table: the share that the default tree
-predicts wrongly when it learns from rows published at epsilon = 1, and seconds of processor time of one fit; behind
+`benchmarks/publishing_peers.py`, one 70/30 split, all rows of each table. Shown are the share that the default tree
+predicts wrongly when it learns from rows published at epsilon = 1, and seconds of processor time of one fit. Behind
 each figure, how many times PrivPfC's it is. MST and AIM are smartnoise-synth 1.0.8's, in an environment of their own,
-at epsilon = 1 and delta = 1e-6, where Jostle's claim has no delta; they get the same rows as the same codes, and read
+at epsilon = 1 and delta = 1e-6, where Jostle's claim has no delta. They get the same rows as the same codes, and read
 off these which values there are, which they do not pay for. They publish all columns, where PrivPfC publishes those
-that tell the label. Their rows are drawn from the fitted model one by one: those that mbi 1.1.0 rounds, which
+that tell the label. Their rows are drawn from the fitted model one by one. Those that mbi 1.1.0 rounds, which
 smartnoise-synth asks for, have dependences that no model has ([known](https://github.com/ryan112358/mbi/pull/145), and
 mended in no version that it takes), and a tree learned from them is mostly wrong more often than the commonest label. A
 fit was stopped after 12 minutes of processor time or 24 by the clock, on a machine with much other work.
@@ -140,10 +140,10 @@ LEFT_OUT = """## What is not here
   penalty by another. So it predicts the labels that `PrivateLogistic` with that penalty predicts, and is no Option of
   its own.
 - *PrivGene* (Zhang and others, SIGMOD 2013) fits a model's coefficients by a genetic algorithm whose parents are picked
-  privately, again and again. It publishes no rows, and the slides tell neither which coefficients there are nor how the
-  loss of one is bounded, so what would be built here would not be theirs.
-- *Choosing k by partition-and-select as printed*: with u a share of pairs, exp(epsilon u) is not epsilon-private, since
-  one row can move two sets' shares nearly 2 apart. Made private, exp(epsilon u / 2) takes the best of all k at most
+  privately, again and again. It publishes no rows. The slides tell neither which coefficients there are nor how the
+  loss of one is bounded. So what would be built here would not be theirs.
+- *Choosing k by partition-and-select as printed*: with u a share of pairs, exp(epsilon u) is not epsilon-private. One
+  row can move two sets' shares nearly 2 apart. Made private, exp(epsilon u / 2) takes the best of all k at most
   exp(epsilon / 2) times as often as the worst: 1.65 times for all of epsilon = 1, 1.05 times for a tenth of it. That is
   a draw by lot. So `choose_k=partition` goes by pairs per row, less a tenth of the label's pairs for each column
   (`jostle/privacy/set_discernibility.py`): such gaps grow with the rows.

@@ -351,23 +351,23 @@ HEAD = """# Choosing by prediction, by private trial, and accuracy first
     python benchmarks/selection_report.py FOLDER
 
 *Which wins where.* At equal ε, running the Option that is best on other tables and choosing by prediction err about
-equally. Choosing by private trial errs more in the mean up to ε = 1, clearly at 0.1, since a run has less than half
-of it, and about as much at 3. Where an accuracy is wanted and nobody knows how much it takes, the first two get there
-with the least ε, even tried rung by rung at budgets that double. `AccuracyFirst` needs more on all but a few tables:
-it has naive Bayes alone, and has to be sure of what it says. Against naive Bayes tried rung by rung it spends less
-where much is wanted, as what is refined is not bought anew, and more where little is, as each rung has a test. It
-alone says whether the accuracy is there, on the rows that were learned from, and is wrong about that in at most a
-tenth of runs. To choose the Option is worth more than to choose ε.
+equally. Choosing by private trial errs more in the mean up to ε = 1, clearly at 0.1: a run has less than half
+of it. At 3 it errs about as much. Where an accuracy is wanted and nobody knows how much it takes, the first two get
+there with the least ε. So it is even when tried rung by rung at budgets that double. `AccuracyFirst` needs more on
+all but a few tables. It has naive Bayes alone, and has to be sure of what it says. Against naive Bayes tried rung by
+rung it spends less where much is wanted, as what is refined is not bought anew. It spends more where little is, as
+each rung has a test. It alone says whether the accuracy is there, on the rows that were learned from. It is
+wrong about that in at most a tenth of runs. To choose the Option is worth more than to choose ε.
 
-{tables} tables that makers which come with Jostle learned from, up to {rows} rows to learn from; errors are shares of
+{tables} tables that makers which come with Jostle learned from, up to {rows} rows to learn from. Errors are shares of
 wrong predictions on held-out rows. *Hindsight* is the best of {options} Options on each table at each ε, read off all
 repeats but one and scored on that one ({others} repeats). The *single best Option* is the one with the least mean error
 on other tables: what ships runs it always. The *learned choice* is a forest that predicts every Option's error
 from what it looks at, which costs {share} of ε. Both are learned on groups of tables in turn left out ({folds} folds),
-from rehearsals; between rehearsed budgets, errors are interpolated. A *private selection* runs a random number of
-Options out of a list of so many, each on ε/(2 + η) less the score's share, and keeps the one with the highest noisy
-score (`SelectPrivately`); the list is learned on other tables as well: greedily, the Options whose best has the
-least mean error, of those that may be run unseen (`MarginalRegression` is not among them). Means of {repeats}
+from rehearsals. Between rehearsed budgets, errors are interpolated. A *private selection* runs a random number of
+Options out of a list of so many, each on ε/(2 + η) less the score's share. It keeps the one with the highest noisy
+score (`SelectPrivately`). The list is learned on other tables as well. Taken are, greedily, the Options whose best has
+the least mean error, of those that may be run unseen (`MarginalRegression` is not among them). Means of {repeats}
 for each table and ε.
 
 ## Mean share of wrong predictions
@@ -396,10 +396,10 @@ Others spend ε and see what they get; `AccuracyFirst` is told what is wanted, a
 {few} rungs or of {many}, each of twice the ε of the one before; {runs} runs each. An accuracy counts as reached
 where held-out rows miss it by {close:.1%} of them at most, in the mean of runs.
 
-The others have no test. *Told how much it takes*: the least ε at which their mean error is low enough, as somebody
-would use it who knew it beforehand, which nobody does. *Rung by rung*: {many} budgets up to {most}, each twice the one
-before, are tried one after the other and paid for each, until one is enough (tests are not counted). Shown is the
-median over tables of the ε that is spent, and in brackets the share of tables on which it is reached; where it is
+The others have no test. *Told how much it takes*: the least ε at which their mean error is low enough, which nobody
+knows beforehand. *Rung by rung*: {many} budgets up to {most}, each twice the one
+before, are tried one after the other. Each is paid for, until one is enough (tests are not counted). Shown is the
+median over tables of the ε that is spent, and in brackets the share of tables on which it is reached. Where it is
 not, ε counts as over {most}.
 """
 SAME = """
@@ -412,7 +412,7 @@ OTHERS = """
 ## What is not compared
 
 Large-margin selection (Chaudhuri, Hsu, Song 2014) and stability-based selection (Thakurta, Smith 2013; Chaudhuri,
-Vinterbo 2013) are (ε, δ): with a chance δ > 0 their claim may fail altogether. A promise here is pure, so they are not
+Vinterbo 2013) are (ε, δ). With a chance δ > 0 their claim may fail altogether. A promise here is pure. So they are not
 among Jostle's ways, and figures of theirs would be of another promise.
 """
 

@@ -91,7 +91,7 @@ def sentences(text: str) -> list[int]:
     return [count for count in (len(re.findall(r"[^\W_][\w'.,/%-]*", each)) for each in ended) if count]
 
 
-@pytest.mark.parametrize("page", all_pages(), ids=name_of)
+@pytest.mark.parametrize("page", [*all_pages(), *sorted(MEASURED.glob("*.md"))], ids=name_of)
 def test_sentences_are_short(page: Path) -> None:
     counts = sentences(page.read_text("utf-8"))
     assert sum(counts) <= MOST_WORDS * len(counts)
