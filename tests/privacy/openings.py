@@ -133,6 +133,9 @@ class Trouble:
         """Return what the data came as."""
         return str(self.number).encode()
 
+    def ready(self) -> None:
+        """It is."""
+
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """Return zeros, once trouble is over; fingerprints are taken in peace."""
         row = str(self.rows[0])
