@@ -186,8 +186,10 @@ def _encode(values: pa.Array, column: Categorical) -> Signed:
     if pa.types.is_integer(kind):
         return _encode_integers(values, column)
     if pa.types.is_floating(kind):
-        distinct = values.dictionary_encode()
-        return _by_table(_look_up(distinct.dictionary, column), distinct.indices, _or_dropped(column.missing_code))
+        # Not all versions of pyarrow find distinct ones of half width; how they are written goes by their width.
+        distinct = (values.cast(pa.float32()) if kind == pa.float16() else values).dictionary_encode()
+        table = _look_up(distinct.dictionary.cast(kind), column)
+        return _by_table(table, distinct.indices, _or_dropped(column.missing_code))
     return _look_up(values, column)
 
 
