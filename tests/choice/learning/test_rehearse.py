@@ -41,7 +41,7 @@ def all_losses(history: History) -> dict[tuple[str, str], Any]:
 
 
 def test_only_what_is_missing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[tuple[float, float]] = []
+    done: list[tuple[int, int]] = []
     monkeypatch.setattr(Stage, "at", lambda _, finished, total: done.append((finished, total)))
     history = rehearse_all(JOBS, PLAN, History(), engine="threads")
     assert len(history) == 2 * 2 * 2 * len(EPSILONS)
