@@ -121,7 +121,7 @@ def test_beside_a_vault_another_promise_is_made_with_a_reason_alone(run: Run, tm
         assert json.loads(run(*words, "--json").out)["promises"][-1]["reason"] == said
     if "other" in elsewhere:
         assert f"beside that in {tmp_path / 'rows.csv.vault'}: a study of its own" in run("vault", "show", "other").out
-    assert spent() == (2, 2)
+    assert list(spent()) == [2, 2]
 
 
 def test_a_hard_link_to_the_data_has_their_vault(run: Run, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_what_doubles_with_every_line_is_checked_in_time_that_does_not(name: str
     within(MOST_CALLS, lambda: prices(checked.module))
     within(MOST_CALLS, lambda: prices(checked.module, SCHEMA))
     answer = checked.module.body[-1]
-    last = answer.body[-1]  # type: ignore[attr-defined]  # a function
+    last = answer.body[-1]  # a function
     assert within(MOST_CALLS, lambda: describe(checked.module, last.value, (answer, last)))
 
 

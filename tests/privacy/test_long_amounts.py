@@ -164,7 +164,7 @@ def test_three_thirds_are_one_after_all_kinds_of_sums() -> None:
 def test_what_rounding_up_would_take_past_the_promise_is_refused_with_that_reason() -> None:
     ledger = Ledger(Fraction(1), "add_remove")
     ledger.charge(Laplace(LONG), "long")
-    ledger.charge(Laplace(ledger.left), "all")
+    ledger.charge(Laplace(ledger.left or 0), "all")
     assert ledger.spent == 1
 
     ledger = Ledger(Fraction(1, 2**62), "add_remove")
@@ -172,7 +172,7 @@ def test_what_rounding_up_would_take_past_the_promise_is_refused_with_that_reaso
     with pytest.raises(BudgetError, match=r"rounded up to a multiple of 2\*\*-60"):
         ledger.charge(Laplace(Fraction(1, 3**2584)), "less")
     assert ledger.spent == Fraction(1, 2**70)
-    ledger.charge(Laplace(ledger.left), "all")
+    ledger.charge(Laplace(ledger.left or 0), "all")
 
 
 def test_a_budget_of_any_length_that_can_be_asked_for_is_divided_without_loss() -> None:

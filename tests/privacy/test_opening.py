@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import weakref
+from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -144,7 +145,7 @@ def of_numbers(columns: dict[str, Any], bins: int = 9) -> Table:
     return Table.from_frame(columns, jostle.Schema({name: jostle.Numeric(0, 9, bins=bins) for name in columns}))
 
 
-SAME = {
+SAME: dict[str, Callable[[], dict[str, Any]]] = {
     "the same array under other names": lambda: {"p": NUMBERS[:, 0], "q": NUMBERS[:, 1]},
     "a part of it": lambda: {"p": NUMBERS[:40, 0]},
     "a copy under other names": lambda: {"p": NUMBERS[:, 0].copy(), "q": NUMBERS[:, 1].copy()},
@@ -196,12 +197,12 @@ def test_a_second_promise_stands_in_both_vaults(tmp_path: Path) -> None:
     for _ in range(2):
         jostle.protect(table(), epsilon=5, vault=other.path, second_promise="a study of its own").count(1)
     assert [(each.epsilon, each.reason) for each in one.promises()][1:] == [
-        (2, f"a second promise, epsilon 5, is kept in {other.path}: a study of its own")
+        (Fraction(2), f"a second promise, epsilon 5, is kept in {other.path}: a study of its own")
     ]
     assert [(each.epsilon, each.reason) for each in other.promises()][1:] == [
-        (5, f"a second promise, beside that in {one.path}: a study of its own")
+        (Fraction(5), f"a second promise, beside that in {one.path}: a study of its own")
     ]
-    assert (one.account().spent, other.account().spent) == (0, 2)
+    assert [each.account().spent for each in (one, other)] == [0, 2]
     assert jostle.protect(table(), vault=one.path).left == 2  # named, each is found again without another reason
     assert jostle.protect(table(), vault=other.path).left == 3
     with pytest.raises(BudgetError, match="nothing says which of them pays"):
@@ -227,7 +228,7 @@ def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> No
     vault.raise_promise(Fraction(4), "a second wave")
 
     assert (whole.promise, whole.left) == (Fraction("3.5"), Fraction("2.25"))
-    assert (own.promise, own.left) == (1, 1)
+    assert own.promise == own.left == 1
     whole.count("1.2")  # more than was left before
     with pytest.raises(
         BudgetError, match=r"asks for epsilon 1.04, but 1 is left(?s:.*)open the table again"

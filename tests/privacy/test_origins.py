@@ -268,4 +268,4 @@ def test_a_schema_says_the_file_that_it_was_read_off(tmp_path: Path) -> None:
     assert f'inferred_from = "{tmp_path / "rows.csv"}"' in found.to_toml()
     assert "inferred_from" not in Schema.infer_public(people()).to_toml()
     with pytest.raises(SchemaError, match="inferred_from is 3"):
-        Schema({"x": Numeric(0, 1)}, inferred_from=3)  # type: ignore[arg-type]
+        Schema({"x": Numeric(0, 1)}, inferred_from=3)
