@@ -150,8 +150,9 @@ def test_one_changed_row_shows_only_in_what_was_charged(maker: ChoiceMaker) -> N
     """With the same noise on two neighbouring tables, traces differ only in releases, and in what follows from them.
 
     Records are compared field by field. Openings and charges are equal; of releases, only the values may differ; of
-    what is stated of a model, what was released of it; of choices, what was seen and so what was expected and taken may differ, but only once a release has, and all of it
-    can be worked out from the released numbers and public facts alone.
+    what is stated of a model, what was released of it; of choices, what was seen and so what was expected and taken may
+    differ, but only once a release has, and all of it can be worked out from the released numbers and public facts
+    alone.
     """
     given = instance(3)
     columns = _columns(given)
