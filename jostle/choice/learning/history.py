@@ -277,16 +277,11 @@ class History:
         return History([*self.lines(), *other.lines()])
 
     def of(self, keys: Iterable[str]) -> History:
-        """The history of some instances."""
-        instances = {key for key in keys if key in self.instances}
-        databases = {self.instances[key].database for key in instances}
-        return History(
-            line
-            for line in self.lines()
-            if (isinstance(line, KnownDatabase) and line.digest in databases)
-            or (isinstance(line, KnownInstance) and line.key in instances)
-            or (isinstance(line, Runs) and line.instance in instances)
-        )
+        """The history of some instances, in the order in which they are named: lines come as workers are ready."""
+        instances = {key: self.instances[key] for key in keys if key in self.instances}
+        databases = dict.fromkeys(instance.database for instance in instances.values())
+        runs = (line for line in self.lines() if isinstance(line, Runs) and line.instance in instances)
+        return History([*map(self.databases.__getitem__, databases), *instances.values(), *runs])
 
     def lines(self) -> Iterator[Line]:
         """Yield the history again, in as few lines as there can be; of the times, only the median."""

@@ -39,7 +39,7 @@ from jostle.tasks import CLASSIFICATION, make_instance
 from jostle.tasks.classification.instances import TableInstance
 from jostle.tasks.classification.model import Model
 from jostle.tasks.metafeature import Market, View, key_of, metafeature
-from jostle.trace.records import Charged, Chosen, Record, Released, Trace, to_json
+from jostle.trace.records import Charged, Chosen, Record, Released, Stated, Trace, to_json
 
 AMONG = options()
 
@@ -150,8 +150,9 @@ def test_one_changed_row_shows_only_in_what_was_charged(maker: ChoiceMaker) -> N
     """With the same noise on two neighbouring tables, traces differ only in releases, and in what follows from them.
 
     Records are compared field by field. Openings and charges are equal; of releases, only the values may differ; of
-    choices, what was seen and so what was expected and taken may differ, but only once a release has, and all of it
-    can be worked out from the released numbers and public facts alone.
+    what is stated of a model, what was released of it; of choices, what was seen and so what was expected and taken may
+    differ, but only once a release has, and all of it can be worked out from the released numbers and public facts
+    alone.
     """
     given = instance(3)
     columns = _columns(given)
@@ -171,6 +172,9 @@ def test_one_changed_row_shows_only_in_what_was_charged(maker: ChoiceMaker) -> N
                 assert changed <= {"seen", "predicted", "taken", "why"}
                 assert not changed or released
                 assert [one, other] == [_follows(maker, given.schema, run) for run in (here, there)]
+            elif isinstance(one, Stated):
+                assert changed <= {"answer"}
+                assert not changed or released
             else:
                 assert not changed
         differed += released

@@ -13,7 +13,7 @@ from small import METAFEATURES, attributes, budget, by_rows, first_share, known_
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.history import History, KnownInstance, Line, Runs
+from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs
 from jostle.choice.learning.keys import judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
 from jostle.choice.makers.maker import ChoiceMaker
@@ -172,6 +172,19 @@ def test_the_single_best_by_hand() -> None:
     assert single_best(losses, np.array([0.5, 0.5, 2.0]), 0.01) == 1
     # Without a floor, by regret: 3 on the first two against 2.5 on the last.
     assert single_best(losses * np.array([[1], [1], [100]]), even, 0.0) == 0
+
+
+def test_what_is_learned_hangs_on_no_order_in_which_rehearsals_ended() -> None:
+    """Workers hand losses in as they end: what is learned from is in the order in which it is named."""
+    history = known_by_rows()
+    lines = list(history.lines())[::-1]
+    turned = History(
+        [line for kind in (KnownDatabase, KnownInstance, Runs) for line in lines if isinstance(line, kind)]
+    )
+    first, second = (cases_of(each.of(history.instances), AMONG) for each in (history, turned))
+    assert second.instances == first.instances
+    assert second.databases.tolist() == first.databases.tolist()
+    np.testing.assert_array_equal(second.losses, first.losses)
 
 
 def test_one_group_is_too_few() -> None:
