@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import AmountError, JostleError
 from jostle.files.damage import DamageError, named
-from jostle.privacy.amounts import exact
+from jostle.privacy.amounts import INSIDE_BITS, exact, recordable
 
 __all__ = ["AnyFloat", "LongInteger", "structured"]
 
@@ -109,7 +109,7 @@ def _number(data: object) -> float:
 def _amount(data: object) -> Fraction:
     text = _text(data)
     try:
-        return exact(text, "it")
+        return recordable(exact(text, "it"), "it", INSIDE_BITS)
     except AmountError:
         raise DamageError('is not an amount such as "1/3"') from None
 

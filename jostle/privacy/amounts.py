@@ -14,6 +14,7 @@ from numbers import Rational, Real
 from jostle.errors import AmountError, BudgetError
 
 __all__ = [
+    "INSIDE_BITS",
     "RECORDED_BITS",
     "Amount",
     "epsilon_amount",
@@ -33,6 +34,8 @@ MOST_BITS = 1 << 16
 RECORDED_BITS = 4096
 """Length of the longest one that is recorded: Python turns no more than 4,300 digits into text, and a difference of two
 is as long as both."""
+INSIDE_BITS = 2 * RECORDED_BITS
+"""Of amounts inside an allotment: whatever budget was recorded, its shares are added up without rounding."""
 STEPS_TO_ONE = 1 << 60
 """Totals that are too long are rounded up to a step."""
 LARGEST_EPSILON = 1 << 64

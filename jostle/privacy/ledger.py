@@ -26,14 +26,11 @@ from typing import Protocol
 from attrs import frozen
 
 from jostle.errors import BudgetError
-from jostle.privacy.amounts import RECORDED_BITS, left_of, recordable, recorded, show_amount, too_long
+from jostle.privacy.amounts import INSIDE_BITS, RECORDED_BITS, left_of, recordable, recorded, show_amount, too_long
 from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price
 from jostle.tables.schema import Neighbours
 
-__all__ = ["INSIDE_BITS", "Charge", "Ledger", "Payer", "fresh"]
-
-INSIDE_BITS = 2 * RECORDED_BITS
-"""Of amounts inside an allotment: whatever budget was recorded, its shares are added up without rounding."""
+__all__ = ["Charge", "Ledger", "Payer", "fresh"]
 
 
 class Payer(Protocol):

@@ -14,12 +14,12 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
-from jostle.privacy.amounts import recorded
+from jostle.privacy.amounts import INSIDE_BITS, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
-from jostle.privacy.ledger import INSIDE_BITS, Charge, Ledger
+from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally

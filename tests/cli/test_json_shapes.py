@@ -47,7 +47,7 @@ values = ["no", "yes"]
 
 def rows_of_the_page() -> dict[str, tuple[str, set[str]]]:
     """For each command whether an object or an array is printed, and its entries."""
-    found = re.findall(r"^\| (`.*?) \| an (object|array) \| (.*?) \|", PAGE, flags=re.MULTILINE)
+    found = re.findall(r"^\| (`.*?) \| an (object|array)[^|]* \| (.*?) \|", PAGE, flags=re.MULTILINE)
     return {command: (kind, set(re.findall(r"`(\w+)`", entries))) for command, kind, entries in found}
 
 

@@ -276,13 +276,13 @@ def _no_warnings() -> Iterator[None]:
 
 def use_grid(path: Path) -> None:
     """Read a grid of counts: it is a table, and a public database."""
+    (database,) = public(path).grids
+    assert database.total >= 0
+    assert database.digest
     table = PrivateData.at(path, None).table
     counts = table._source.tally(Counts.of(table.schema.names[0]), ())
     assert isinstance(counts, np.ndarray)
     assert counts.min() >= 0
-    (database,) = public(path).grids
-    assert database.total >= 0
-    assert database.digest
 
 
 def use_groups(path: Path) -> None:

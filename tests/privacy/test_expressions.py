@@ -409,7 +409,7 @@ def test_a_release_costs_epsilon_and_is_traced_in_units(neighbours: Neighbours) 
     _, *records = trace.records
     assert records == [
         Charged("uniformity", "Laplace", Fraction(1, 4), Fraction(1, 4), Fraction(3, 4)),
-        Released("uniformity", "AddNoiseTo", 4 * most * 4, 1, (round(answer * 4),)),
+        Released("uniformity", "AddNoiseTo", 4 * most * 4, 1, (round(answer * 4),), Fraction(1, 4)),
     ]
     assert answer == round(answer * 4) / 4  # a multiple of the unit, 1/4
 

@@ -162,7 +162,7 @@ def test_another_part_of_an_array_or_a_frame_is_not_private() -> None:
 def test_rows_that_an_estimator_was_fitted_to_are_private(tmp_path: Path) -> None:
     rows_of, y = np.arange(200).reshape(100, 2) % 2, np.arange(100) % 2
     declared = Schema({name: jostle.Categorical([0, 1]) for name in ("a", "b", "y")}, label="y")
-    PrivateClassifier("Majority", schema=declared, vault=tmp_path / "v").fit(rows_of, y)
+    PrivateClassifier("Majority", schema=declared, vault=tmp_path / "v", promise=1).fit(rows_of, y)
     for given, labels in ((rows_of, y), (rows_of[:, :1], 1 - y), (rows_of.copy(), y), (rows_of[::2], y[::2].tolist())):
         with pytest.raises(PrivateDataError, match="given as private"):
             PrivateClassifier("Majority", public=True).fit(given, labels)

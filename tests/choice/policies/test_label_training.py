@@ -184,15 +184,17 @@ def test_run_follows_it_unless_something_else_is_said(
     jostle.Schema({**columns, "label": jostle.Categorical(["c0", "c1", "c2"])}, label="label").write(
         tmp_path / "rows.toml"
     )
-    given = ("--data", tmp_path / "rows.csv", "--schema", tmp_path / "rows.toml", "--epsilon", 4, "--no-vault")
+    given = ("--schema", tmp_path / "rows.toml", "--epsilon", 4, "--no-vault")
 
     def taken(*words: object) -> tuple[str, str]:
         trace = tmp_path / "t.jsonl"
         trace.unlink(missing_ok=True)
-        lines.pop()  # another table each time, with a budget of its own
-        (tmp_path / "rows.csv").write_text("".join(lines))
+        lines.pop()  # another table each time, in a file and with a budget of its own
+        rows = tmp_path / f"rows{len(lines)}.csv"
+        rows.write_text("".join(lines))
         capsys.readouterr()
-        assert run(monkeypatch, "run", program, "--entry", "Stump", *given, "--trace", trace, *words) == 0
+        words = ("--data", rows, *given, "--trace", trace, *words)
+        assert run(monkeypatch, "run", program, "--entry", "Stump", *words) == 0
         capsys.readouterr()
         assert run(monkeypatch, "trace", "why", trace, "--json") == 0
         (choice,) = json.loads(capsys.readouterr().out)
@@ -207,7 +209,8 @@ def test_run_follows_it_unless_something_else_is_said(
     assert taken("--policy", policies)[0] == "split"
     assert taken("--policy", policies, "--force", "How=alone")[0] == "alone"
     capsys.readouterr()
-    assert run(monkeypatch, "run", program, *given, "--force", "How") == 1
+    rows = tmp_path / f"rows{len(lines)}.csv"
+    assert run(monkeypatch, "run", program, "--data", rows, *given, "--force", "How") == 1
     assert "forces nothing" in capsys.readouterr().err
 
 
