@@ -199,8 +199,9 @@ def names_public() -> Iterator[tuple[str, Any]]:
         except ValueError:
             yield name, None
     for package in pkgutil.walk_packages(jostle.__path__, "jostle."):
-        if package.ispkg:
-            yield f"package {package.name}", sorted(getattr(importlib.import_module(package.name), "__all__", []))
+        names = getattr(importlib.import_module(package.name), "__all__", ()) if package.ispkg else ()
+        if names:
+            yield f"package {package.name}", sorted(names)
     group = Commands(name="jostle")
     for name in COMMANDS:
         yield from commands_of(name, group.get_command(None, name))
