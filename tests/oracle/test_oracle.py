@@ -248,7 +248,7 @@ def same_as_frozen(name: str, entries: Iterator[tuple[str, Any]]) -> None:
 
 
 def test_every_option_answers_costs_and_tells_the_same() -> None:
-    assert len(get_args(Record)) == 8
+    assert len(get_args(Record)) == 9
     same_as_frozen("options", options_answers())
 
 
