@@ -27,7 +27,7 @@ from jostle.advice.learning import lessons
 from jostle.choice.learning.rehearse import seed_of
 from jostle.choice.makers.shipped import SHIPPED
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.options import get
 from jostle.privacy.opening import rehearse
 from jostle.tasks.base import make_instance

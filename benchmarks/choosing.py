@@ -22,8 +22,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from sides import by_role
 
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.learners import LEARNERS, ForestLearner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker

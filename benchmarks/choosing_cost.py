@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.choice.makers.training import best_way, fit_way, judge_all
-from jostle.learned.places import shipped_folder
+from jostle.learned.files import shipped_folder
 from jostle.options import get
 from jostle.options.base import Option
 

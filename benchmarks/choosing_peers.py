@@ -23,8 +23,7 @@ from typing import Any
 from trees import NAMES, read, split
 
 import jostle
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.learners import LEARNERS, ConstantLearner
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker

@@ -24,7 +24,7 @@ from roles import database_of
 
 import jostle
 from jostle.corpora.databases import PublicTable
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.options import get
 from jostle.tables.engines import MemorySource
 from jostle.tables.table import Table

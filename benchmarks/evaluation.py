@@ -23,11 +23,20 @@ from comparing import OPTIONS, TABLES, TESTED, TRAININGS, compared_models, wilso
 from comparing import RUNS as COMPARISONS
 from numpy.typing import NDArray
 
-from jostle.figures.scores import SEED, WAYS, Curve, ScoredRows, rarer_class, scored_rows, word_features
-from jostle.figures.stoddard import EPSILONS, PAPER
+from jostle.figures.stoddard import (
+    EPSILONS,
+    PAPER,
+    SEED,
+    WAYS,
+    Curve,
+    ScoredRows,
+    rarer_class,
+    scored_rows,
+    word_features,
+)
 from jostle.options.evaluation.pri_roc import PriROC
+from jostle.tasks.answers import new_figure
 from jostle.tasks.evaluation.instances import area_between
-from jostle.tasks.figure import new_figure
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -221,7 +230,7 @@ open. `population_interval` also is about which rows were drawn.
 {bars}
 
 Shares are mostly above the level. Rows inside an interval of scores are taken to be in the worst order. Noise that
-is taken off a second time counts its own products (`jostle/tasks/evaluation/error_bars.py`). That the interval for the
+is taken off a second time counts its own products (`jostle/tasks/evaluation/curve.py`). That the interval for the
 rows holds is a finding by simulation, here and on counts of 5 to 500 rows in its tests, and no theorem. Where epsilon
 is so small that noise exceeds the rarer kind of rows, it is all from 0 to 1, and says so.
 

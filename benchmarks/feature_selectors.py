@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 
 import jostle
 from jostle import Categorical, Schema, SparseFeatures, Table
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.learning.regret import figures, honest_best, weights_of
 from jostle.choice.learning.rehearse import seed_of
@@ -39,7 +39,7 @@ from jostle.options import get, names
 from jostle.privacy.feature_scores import FeatureScore, ScoreName
 from jostle.tables.features import words_of
 from jostle.tasks import SELECTION
-from jostle.tasks.classification.losses import one_less_auc
+from jostle.tasks.classification.instances import one_less_auc
 from jostle.tasks.metafeature import named
 
 SETS = {"sms_spam": "SMS spam", "reuters_r8_earn": "Reuters earn", "rt_polarity": "RT polarity"}

@@ -31,7 +31,7 @@ from roles import KINDS, ROLES, database_of, listed
 from jostle.choice.learning.rehearse import seed_of
 from jostle.choice.makers.shipped import CLASSIFIERS, GRIDS, SELECTORS
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import JostleError
 from jostle.options import get
 from jostle.privacy.opening import rehearse

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from roles import KINDS, Listed, database_of, listed
 
 from jostle.choice.learning.rehearse import seed_of
-from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import GridSpec, Spec
-from jostle.corpora.subsamples import default_jobs
+from jostle.corpora.databases import PublicDatabase, default_jobs
+from jostle.corpora.parts import GridSpec, Spec
 from jostle.options import get
 from jostle.privacy.opening import rehearse
 from jostle.tasks import CLASSIFICATION, RANGES

@@ -26,13 +26,12 @@ from roles import database_of, listed
 import jostle
 from jostle.choice.makers.shipped import LINES, MAPS
 from jostle.corpora.databases import PublicGrid
-from jostle.corpora.specs import GridSpec
+from jostle.corpora.parts import GridSpec
 from jostle.learned.grid_errors import GridErrors, kept_errors, write_errors
 from jostle.options import get
-from jostle.tasks.ranges.estimate import Estimate
+from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.instances import grid_instance
 from jostle.tasks.ranges.intervals import Calibrated, Kinds, scale_inputs
-from jostle.tasks.ranges.workload import Workload
 
 Floats = NDArray[np.float64]
 Errors = dict[str, NDArray[Any]]

@@ -28,8 +28,8 @@ from sides import by_role
 import jostle
 from jostle import options
 from jostle.options.ranges.base import GridOption
-from jostle.tasks.ranges.metrics import scaled_l2
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.instances import scaled_l2
 
 FILES = {
     "ADULT": "1D/ADULTFRANK.n4096.npy",

@@ -23,16 +23,15 @@ from typing import Any
 import numpy as np
 
 import jostle
-from jostle.choice.policies.learn import Lesson, lessons_of, train_labels
-from jostle.corpora.corpus import Corpus
+from jostle.choice.policies.learn import lessons_of, train_labels
+from jostle.choice.policies.work import Lesson
+from jostle.corpora.corpus import BEGINNING, Corpus
 from jostle.corpora.folders import read_folder
-from jostle.corpora.parts import possible_rows
-from jostle.corpora.roles import BEGINNING
-from jostle.corpora.specs import TableSpec
-from jostle.learned.places import shipped_folder
-from jostle.learned.policy import write_policies
+from jostle.corpora.parts import TableSpec, possible_rows
+from jostle.learned.files import shipped_folder
+from jostle.learned.policies import write_policies
 from jostle.options import get
-from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
+from jostle.options.classification.jostled_tree import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
 from jostle.sites import Policy, follow
 from jostle.tasks import make_instance
 from jostle.tasks.classification.instances import TableInstance

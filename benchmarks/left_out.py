@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 from attrs import evolve
 
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.choice.makers.training import SINGLE_BEST, Way, fit_way, single_best
-from jostle.corpora.roles import known
+from jostle.corpora.corpus import known
 from jostle.programs import shipped_choice
 
 __all__ = ["maker"]

@@ -32,8 +32,8 @@ from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tasks import CLASSIFICATION, RANGES
 from jostle.tasks.base import make_instance
-from jostle.tasks.classification.metafeatures import classes_of
-from jostle.tasks.ranges.metafeatures import groups_of
+from jostle.tasks.classification.task import classes_of
+from jostle.tasks.ranges.task import groups_of
 
 OPTIONS = {
     "lines": ("Uniform", "UniformGrid", "MWEM", "DAWA", "ShrunkTree", "RefinedTree"),

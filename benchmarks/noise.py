@@ -23,8 +23,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy import stats
 
-from jostle.privacy.drawing_tables import DrawingTables
-from jostle.privacy.noise import discrete_laplace
+from jostle.privacy.noise import DrawingTables, discrete_laplace
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "noise.md"
 REQUIRED_RATIO = 25

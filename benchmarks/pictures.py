@@ -24,7 +24,7 @@ from PIL import Image, ImageChops
 
 import jostle
 from jostle import Numeric, Schema, Table, Trace
-from jostle.corpora.generators_grids import generated_grids
+from jostle.corpora.generators import generated_grids
 from jostle.tasks import RANGES
 from jostle.trace.page import whole_page
 

@@ -30,19 +30,28 @@ from sklearn.tree import DecisionTreeClassifier
 
 import jostle
 from jostle import Numeric, Schema, Table
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.learners import LEARNERS
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
 from jostle.choice.makers.training import SINGLE_BEST, Judged, Way, free_and_paid, judge
-from jostle.figures.areas import FOLDS, PLAIN, FoldRows, estimated_plan, folds_of, private_model, swept_ways
-from jostle.figures.linear import LinearFeatures, fitted_or_label, published_features
+from jostle.figures.vinterbo import (
+    FOLDS,
+    PLAIN,
+    FoldRows,
+    LinearFeatures,
+    estimated_plan,
+    fitted_or_label,
+    folds_of,
+    private_model,
+    published_features,
+    swept_ways,
+)
 from jostle.options import get
-from jostle.options.publishing.discerning import mda
-from jostle.privacy.discernibility import Discernibility
-from jostle.tables.unlabeled import attribute_codes, label_codes
+from jostle.options.publishing.projected_histogram import mda
+from jostle.privacy.column_scores import Discernibility
+from jostle.tables.attributes import attribute_codes, label_codes
 from jostle.tasks.publishing import Published
-from jostle.tasks.publishing.learned import learn
+from jostle.tasks.publishing.task import learn
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 0.75, 1)
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram", "DiffGen")

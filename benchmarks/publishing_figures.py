@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jostle.figures.areas import PLAIN, SWEPT, TableAreas, private_model
-from jostle.figures.vinterbo import draw_boxes, draw_sweeps
+from jostle.figures.vinterbo import PLAIN, SWEPT, TableAreas, draw_boxes, draw_sweeps, private_model
 
 __all__ = ["BINARY", "SWEPT", "TABLES", "areas", "draw", "estimated"]
 

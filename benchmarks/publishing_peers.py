@@ -26,10 +26,10 @@ from publishing import PUBLISHERS, TRAIN_SHARE, read, schema_of
 import jostle
 from jostle import Schema, Table
 from jostle.options import get
-from jostle.tables.unlabeled import attribute_codes, label_codes
+from jostle.tables.attributes import attribute_codes, label_codes
 from jostle.tasks.publishing import Published
-from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
+from jostle.tasks.publishing.task import learn
 
 TABLES = ("car", "cmc", "nursery", "smoke_ban", "acs_ma_tenure", "adult")
 THEIRS = ("mst", "aim")

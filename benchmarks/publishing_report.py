@@ -146,7 +146,7 @@ LEFT_OUT = """## What is not here
   row can move two sets' shares nearly 2 apart. Made private, exp(epsilon u / 2) takes the best of all k at most
   exp(epsilon / 2) times as often as the worst: 1.65 times for all of epsilon = 1, 1.05 times for a tenth of it. That is
   a draw by lot. So `choose_k=partition` goes by pairs per row, less a tenth of the label's pairs for each column
-  (`jostle/privacy/set_discernibility.py`): such gaps grow with the rows.
+  (`jostle/privacy/column_scores.py`): such gaps grow with the rows.
 """
 
 

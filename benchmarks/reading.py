@@ -26,9 +26,9 @@ from roles import KINDS, ROLES, database_of, listed
 
 from jostle.choice.learning.rehearse import seed_of
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import GridSpec
+from jostle.corpora.parts import GridSpec
 from jostle.options import get
-from jostle.options.ranges import dawa, refined_tree, shrunk_tree
+from jostle.options.ranges import hierarchies, partitions, refined_tree
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import Tree, least_squares, nonnegative
 from jostle.privacy.opening import rehearse
@@ -43,8 +43,8 @@ EPSILON = "1/10"
 RECORDS = (1000, 10_000, 100_000, 1_000_000)
 READ_BY: dict[str, tuple[ModuleType, str]] = {
     "RefinedTree": (refined_tree, "careful_leaves"),
-    "ShrunkTree": (shrunk_tree, "read_leaves"),
-    "DAWA": (dawa, "read_leaves"),
+    "ShrunkTree": (hierarchies, "read_leaves"),
+    "DAWA": (partitions, "read_leaves"),
 }
 """Options, and the function that each makes its estimate with."""
 WAYS = "least squares", "read", "half of each"

@@ -17,10 +17,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from jostle.corpora.corpus import KEPT, Role
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.folders import public
-from jostle.corpora.points import points_grid
-from jostle.corpora.roles import KEPT, Role
+from jostle.corpora.folders import points_grid, public
 from jostle.tables.readers import header
 
 KINDS = {"tables": "tabular", "lines": "lines", "maps": "points", "selectors": "tabular"}

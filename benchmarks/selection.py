@@ -28,16 +28,14 @@ from numpy.typing import NDArray
 from roles import database_of, listed
 
 import jostle
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.makers.shipped import CLASSIFIERS, rehearsals_of
 from jostle.choice.makers.training import split_groups
 from jostle.corpora.databases import PublicTable
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.options import get
-from jostle.options.classification.accuracy_first import AccuracyFirst
-from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately
-from jostle.options.written import name_in
+from jostle.options.base import name_in
+from jostle.options.classification.tuning import CANDIDATES, AccuracyFirst, SelectPrivately
 from jostle.privacy.selection import NumberOfRuns
 from jostle.tasks import make_instance
 

@@ -43,7 +43,7 @@ from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import ForestLearner
 from jostle.choice.learning.regret import honest_best
 from jostle.choice.makers.training import Way, judge, single_best
-from jostle.tasks.classification.metafeatures import BOUGHT, PUBLIC
+from jostle.tasks.classification.task import BOUGHT, PUBLIC
 
 WAY = Way((*PUBLIC, *BOUGHT[:5]), Fraction(1, 20), ForestLearner())
 BEST, LEARNED, HINDSIGHT = "single best Option", "learned choice", "hindsight"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from jostle.advice.kept import write_expectations
+from jostle.advice.bands import write_expectations
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import ADVISED
 

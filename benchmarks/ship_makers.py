@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, read_history
 from jostle.choice.makers.shipped import (
     CLASSIFIERS,
@@ -26,7 +26,7 @@ from jostle.choice.makers.shipped import (
     shipped_history,
 )
 from jostle.choice.makers.trained import learn
-from jostle.learned.places import shipped_folder
+from jostle.learned.files import shipped_folder
 from jostle.options import get
 from jostle.tasks import Task
 

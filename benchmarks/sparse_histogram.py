@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from jostle import Numeric, Schema, Table, rehearse
-from jostle.options.ranges.thresholded_histogram import ThresholdedHistogram
+from jostle.options.ranges.cells import ThresholdedHistogram
 
 
 def main() -> int:

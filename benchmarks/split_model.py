@@ -1,4 +1,4 @@
-"""Fit the numbers of jostle/options/ranges/split_model.py: how public histograms split, without noise.
+"""Fit the numbers of jostle/options/ranges/reading.py: how public histograms split, without noise.
 
     python benchmarks/split_model.py --data dpbench [--states 6]
 

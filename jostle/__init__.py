@@ -17,14 +17,17 @@ from jostle.reserved import reserve
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
     from jostle.advice import advise
-    from jostle.api import MkChoiceMaker, free_facts, metafeature, option, pretrained, private_roc_auc, quickly
+    from jostle.api import free_facts, option, pretrained, private_roc_auc
+    from jostle.choice.makers.making import MkChoiceMaker
     from jostle.lang.program import load
+    from jostle.lang.quick_start import quickly
     from jostle.options.evaluation.comparing import compare_models
     from jostle.options.models import load_model
     from jostle.privacy.opening import protect, rehearse
     from jostle.privacy.probe import Probe
     from jostle.sites import choose
     from jostle.tables import Categorical, Chances, Dates, Identifier, Numeric, Schema, SparseFeatures, Table
+    from jostle.tasks.metafeature import metafeature
     from jostle.trace.records import Trace
 
 __all__ = [
@@ -94,7 +97,7 @@ _MODULES = {
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
 
 # Before any other code can reach the rooms that ask for it.
-reserve({"selection": frozenset({"jostle.options.classification.select_privately.TriedClassifiers"})})
+reserve({"selection": frozenset({"jostle.options.classification.tuning.TriedClassifiers"})})
 
 
 def __getattr__(name: str) -> object:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
-from jostle.choice.makers.by_axes import MakersByAxes
-from jostle.choice.makers.maker import ChoiceMaker
+from jostle.choice.makers.maker import ChoiceMaker, MakersByAxes
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, shipped_by
 from jostle.errors import ChoiceError, OptionError

@@ -11,38 +11,6 @@ from attrs import field, frozen
 
 from jostle.visible import visible, visible_lines
 
-__all__ = [
-    "NOWHERE",
-    "AmountError",
-    "AuditError",
-    "BudgetError",
-    "CallError",
-    "ChoiceError",
-    "CorpusError",
-    "Diagnostic",
-    "EventError",
-    "ExpressionError",
-    "FewRowsWarning",
-    "JostleError",
-    "Label",
-    "NoiseError",
-    "OptionError",
-    "PrivateDataError",
-    "ProbeError",
-    "ProgramError",
-    "SchemaError",
-    "Source",
-    "Span",
-    "TableError",
-    "TreeError",
-    "UnpaidWarning",
-    "VaultError",
-    "described",
-    "render",
-    "said_by",
-    "shown",
-]
-
 MOST_SHOWN = 60
 MOST_WORDS = 1000
 

@@ -4,7 +4,6 @@ How far one row can change them is inferred: `db.release(occupied(cells("x", "y"
 """
 
 from jostle.privacy.expressions import (
-    Expression,
     along,
     cells,
     deviation,
@@ -18,6 +17,7 @@ from jostle.privacy.expressions import (
     sums,
     total,
 )
+from jostle.privacy.nodes import Expression
 
 __all__ = [
     "Expression",

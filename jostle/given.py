@@ -11,9 +11,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from jostle.errors import CallError, JostleError, described, shown
 
-__all__ = ["PRICE", "called_as", "given_as", "given_flag", "given_items", "given_path", "made_as"]
-
-
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 Made = TypeVar("Made")

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["interrupts_ignored"]
-
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:

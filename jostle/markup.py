@@ -10,8 +10,6 @@ from html import escape
 
 from jostle.visible import visible, visible_lines
 
-__all__ = ["bar_table", "branch", "fact_table", "in_picture", "leaf", "pre", "shaded_table", "words"]
-
 
 def words(text: str) -> str:
     """A text on one line, for a page.

@@ -18,19 +18,6 @@ from attrs import Attribute, Converter, field, fields, frozen
 from jostle.errors import BudgetError, OptionError
 from jostle.privacy.amounts import exact, show_amount
 
-__all__ = [
-    "Kind",
-    "Parameter",
-    "choice",
-    "flag",
-    "is_parameter",
-    "parameters_of",
-    "positive",
-    "share",
-    "shown",
-    "whole",
-]
-
 Kind = Literal["whole", "positive", "share", "choice", "flag"]
 Value = int | float | Fraction | str | bool
 HELD = "parameter"

@@ -14,14 +14,11 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
 from jostle.choice.policies.train import Labelled
-from jostle.corpora.subsamples import default_jobs
+from jostle.corpora.databases import default_jobs
 from jostle.errors import ChoiceError, OptionError, shown
 from jostle.options.functions import FunctionOption
-from jostle.options.own import ran
-from jostle.options.registry import get
+from jostle.options.registry import get, ran
 from jostle.privacy.probe import Probe
-
-__all__ = ["load_maker", "load_trainable", "shipped_choice"]
 
 NAMED = "jostle_program"
 """What a Python file sees as its __name__: not __main__, so that what it does when it is run is not done."""

@@ -24,8 +24,6 @@ from attrs import define, field
 
 from jostle.visible import visible
 
-__all__ = ["Stage", "stage", "tick", "unshown"]
-
 PATIENCE = 3.0
 """Seconds until anything is said."""
 APART = 5.0

@@ -19,7 +19,7 @@ from jostle.lang.tree_values import pruned, to_model
 from jostle.lang.values import Leaf, attribute_of
 from jostle.lang.values import TreeNode as _Node
 from jostle.options.base import check_probe
-from jostle.options.models.trees import TreeModel
+from jostle.options.models.kinds import TreeModel
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.probe import Probe
 from jostle.tables.schema import Schema

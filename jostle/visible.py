@@ -11,8 +11,6 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["aligned", "print_visible", "steers", "visible", "visible_lines"]
-
 STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Controls, halves of surrogate pairs, ends of lines and paragraphs."""
 TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -12,7 +12,7 @@ from math import floor, sqrt
 from typing import Any
 
 import jostle
-from jostle.expressions import cells, deviation, occupied
+from jostle.privacy.expressions import cells, deviation, occupied
 from jostle.public import gridCorpus
 
 DAWA, MWEM = jostle.options.get("DAWA"), jostle.options.get("MWEM")

@@ -11,7 +11,7 @@ from math import floor, sqrt
 from typing import Any
 
 import jostle
-from jostle.expressions import cells, deviation, occupied
+from jostle.privacy.expressions import cells, deviation, occupied
 from jostle.public import gridCorpus
 
 

@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 import jostle
-from jostle.trees import Leaf, Node, best_split, model, prune
+from jostle.lang.values import Leaf
+from jostle.trees import Node, best_split, model, prune
 
 DEPTH = 5
 

@@ -10,7 +10,8 @@ from math import sqrt
 from typing import Any
 
 import jostle
-from jostle.trees import Leaf, Node, best_split, model, prune
+from jostle.lang.values import Leaf
+from jostle.trees import Node, best_split, model, prune
 
 
 def grow(db: jostle.Probe, attributes: list[str], depth: int, epsilon: Fraction) -> Any:

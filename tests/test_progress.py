@@ -17,9 +17,9 @@ from small import tables
 
 import jostle
 from jostle import progress
-from jostle.choice.learning.engine import performed
+from jostle.choice.learning.workers import performed
 from jostle.progress import stage, tick, unshown
-from jostle.tables import csv_lines
+from jostle.tables import readers
 
 
 class Screen(io.StringIO):
@@ -178,7 +178,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["rows.csv", "rows.csv.gz", "rows.parquet"])
 def streamed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> jostle.Table:
-    monkeypatch.setattr(csv_lines, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(readers, "CHUNK_BYTES", 1 << 12)
     rows = np.random.default_rng(1).integers(0, 2, (5000, 2))
     frame, path = pd.DataFrame(np.array(["n", "o"])[rows], columns=["a", "label"]), tmp_path / request.param
     _ = frame.to_parquet(path, row_group_size=500) if path.suffix == ".parquet" else frame.to_csv(path, index=False)

@@ -19,13 +19,12 @@ import jostle
 from jostle.cli.app import COMMANDS
 from jostle.cli.saying import INTERRUPTED, MISTAKE, REFUSED
 from jostle.corpora.databases import PublicTable
-from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, stem_of
+from jostle.corpora.folders import GROUPS, GROUPS_FILE, TABLE_ENDINGS, public, stem_of
 from jostle.corpora.named import MOST_FILES
 from jostle.files.content import MOST_BYTES
-from jostle.public import folder
 from jostle.tables.arrays import GRID_ENDING
-from jostle.tables.clock import UNITS
-from jostle.tables.column_facts import KINDS, NOT_IN_FILES
+from jostle.tables.schema import KINDS, NOT_IN_FILES
+from jostle.tables.values import UNITS
 from jostle.trace import records
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -119,7 +118,7 @@ def test_the_folder_on_the_page_is_read_as_the_page_says(tmp_path: Path) -> None
         else:
             (tmp_path / name).write_text("passed over", "utf-8")
 
-    corpus = folder(tmp_path)
+    corpus = public(tmp_path)
 
     assert corpus.problems == ()
     assert corpus.groups == {"census": ("adult", "nursery"), "taxi_map": ("taxi_map",)}

@@ -1,4 +1,6 @@
-"""Bands: the loss to expect of an Option where only public facts are known, and between what it mostly lies.
+"""Bands: the loss to expect of an Option where only public facts are known, and the file that they come in.
+
+Bands: the loss to expect of an Option where only public facts are known, and between what it mostly lies.
 
 On a scale on which losses differ by about as much everywhere, the loss is expected to be a bent line over the logarithm
 of records times epsilon, moved by how many classes there are, and by how common the commonest is where anybody knows.
@@ -8,15 +10,20 @@ is as many times that wide as it has to be on databases that took no part in it,
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 from numpy.typing import NDArray
 
-__all__ = ["INSIDE", "Band", "Rehearsed", "Scale", "fit_band", "inputs_of", "is_inside", "left_out"]
+from jostle.errors import ChoiceError
+from jostle.files.kinds import FileKind
+from jostle.learned.files import shipped_folder
 
 Floats = NDArray[np.float64]
 Scale = Literal["share", "size"]
@@ -154,3 +161,73 @@ def weights_by_group(groups: Sequence[str] | NDArray[np.str_]) -> Floats:
     """Weights under which all groups have the same say."""
     _, places, counts = np.unique(groups, return_inverse=True, return_counts=True)
     return np.asarray(1 / counts[places])
+
+
+VERSION = 1
+ADVICE = FileKind("file of expected losses", ChoiceError, "python benchmarks/ship_advice.py makes it anew", VERSION)
+
+
+@frozen
+class OptionBands:
+    """What is expected of an Option."""
+
+    version: int
+    """Of the Option."""
+    plain: Band
+    told: Band | None
+    """Where it is known how common the commonest class is."""
+    beside_guess: Band
+    """How far its loss is from that of guessing, on the same databases."""
+
+
+@frozen
+class Expectations:
+    """What is expected of the Options that a maker which came with Jostle chooses among, and others of its task."""
+
+    scale: Scale
+    judge: str
+    guess: str
+    """The Option that looks at nothing but how many rows there are of what."""
+    maker: str
+    cells: tuple[int, ...]
+    """Numbers of cells that the grids had."""
+    least: float
+    most: float
+    """Logarithms of records times epsilon that were rehearsed."""
+    digests: tuple[str, ...]
+    """The beginnings of the digests of the databases it was learned from."""
+    groups: int
+    options: Mapping[str, OptionBands]
+
+    @property
+    def databases(self) -> int:
+        """How many databases it was learned from."""
+        return len(self.digests)
+
+
+def path() -> Path:
+    """Where the file is."""
+    return shipped_folder() / "advice.json"
+
+
+@cache
+def kept_expectations() -> Mapping[str, Expectations]:
+    """What is expected, by the name of the maker."""
+    file = ADVICE.at(path())
+    facts = file.facts(file.text())
+    return {name: file.made(Expectations, fact) for name, fact in facts.items()}
+
+
+def write_expectations(found: Mapping[str, Expectations]) -> None:
+    """Write the file."""
+    facts = {"version": VERSION, **{name: asdict(each) for name, each in found.items()}}
+    path().write_text(json.dumps(_short(facts), indent=1) + "\n", encoding="utf-8")
+    kept_expectations.cache_clear()
+
+
+def _short(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(each) for each in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from jostle.advice.bands import Scale, from_scale, inputs_of
-from jostle.advice.kept import Expectations, OptionBands, kept_expectations
+from jostle.advice.bands import Expectations, OptionBands, Scale, from_scale, inputs_of, kept_expectations
 from jostle.choice.makers.shipped import ADVISED, SHIPPED
 from jostle.errors import ChoiceError, SchemaError, shown
 from jostle.given import called_as, given_as, given_items, given_path
@@ -24,10 +23,8 @@ from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
 from jostle.programs import load_maker
 from jostle.tables.schema import Schema
 from jostle.tasks import Task
-from jostle.tasks.figure import new_figure
+from jostle.tasks.answers import new_figure
 from jostle.visible import aligned
-
-__all__ = ["Advice", "Expected", "Needed", "advise"]
 
 EPSILONS = ("0.03", "0.1", "0.3", "1", "3")
 FINE = tuple(float(f"{10 ** (exponent / 20):.3g}") for exponent in range(-40, 21))

@@ -9,17 +9,22 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.advice.bands import Rehearsed, Scale, fit_band, inputs_of, to_scale, weights_by_group
-from jostle.advice.kept import Expectations, OptionBands
-from jostle.choice.learning.cases import ARTIFICIAL, Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.advice.bands import (
+    Expectations,
+    OptionBands,
+    Rehearsed,
+    Scale,
+    fit_band,
+    inputs_of,
+    to_scale,
+    weights_by_group,
+)
+from jostle.choice.learning.cases import ARTIFICIAL, Cases, cases_of
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import ADVISED, rehearsals_of
-from jostle.corpora.roles import BEGINNING
+from jostle.corpora.corpus import BEGINNING
 from jostle.options import get
 from jostle.programs import shipped_choice
-
-__all__ = ["Lessons", "expectations", "lessons"]
 
 Floats = NDArray[np.float64]
 LARGEST = "3"

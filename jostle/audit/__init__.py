@@ -7,36 +7,40 @@ but the positive controls (`controls`) show what the auditor does see.
 
 from __future__ import annotations
 
-from jostle.audit.distributions import Distribution, independent, laplace
-from jostle.audit.pairs import (
+from jostle.audit.subjects import (
+    Distribution,
     Pair,
     Pairs,
     Relation,
     answer_pairs,
     chosen_pairs,
     histogram_pairs,
+    independent,
     key_pairs,
+    laplace,
 )
 
 # isort: split
 from jostle.audit.subjects import Fault, Sampler, Subject, lifted, names, register, subject
 
 # isort: split
-from jostle.audit.exact import privacy_loss
-from jostle.audit.findings import Bound, Finding, show_epsilon
+from jostle.audit.auditor import Bound, Finding, privacy_loss, show_epsilon
 from jostle.audit.forks import Forks, enumerated, enumerated_runs
 
 # isort: split
 from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
-from jostle.audit.classifiers import CLASSIFIERS, TREE_CONTROLS
-from jostle.audit.controls import CONTROLS
-from jostle.audit.curves import CURVES
-from jostle.audit.grids import GRIDS
-from jostle.audit.honest import HONEST
-from jostle.audit.own import own_subject
+from jostle.audit.controls import CONTROLS, HONEST
+from jostle.audit.options import (
+    CLASSIFIERS,
+    CURVES,
+    GRIDS,
+    PUBLISHERS,
+    SELECTOR_CONTROLS,
+    SELECTORS,
+    TREE_CONTROLS,
+    own_subject,
+)
 from jostle.audit.probes import PROBES
-from jostle.audit.publishers import PUBLISHERS
-from jostle.audit.selectors import SELECTOR_CONTROLS, SELECTORS
 
 __all__ = [
     "CLASSIFIERS",

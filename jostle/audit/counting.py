@@ -8,23 +8,59 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.audit.distributions import Distribution, at_least, independent, laplace, laplace_table, mass
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.audit.pairs import KeyCounts, Vector
 from jostle.audit.selections import Table
-from jostle.audit.subjects import Sampler
-from jostle.privacy.reals import Tail
+from jostle.audit.subjects import (
+    Distribution,
+    KeyCounts,
+    Pair,
+    Relation,
+    Sampler,
+    Vector,
+    at_least,
+    chosen_pairs,
+    histograms_adjacent,
+    independent,
+    laplace,
+    laplace_table,
+    mass,
+)
+from jostle.privacy.nodes import Expression
+from jostle.privacy.reals import Exponential, Tail
+from jostle.privacy.release import AddNoiseTo
+from jostle.tables.columns import Categorical
+from jostle.tables.schema import Schema
 
-__all__ = [
-    "ABSENT",
-    "NoisyCounts",
-    "OneLevelTree",
-    "RawChoice",
-    "SameSeed",
-    "ScaleEpsilon",
-    "SparseHistogram",
-    "TwoLevelCell",
-]
+COUNTED = "cell"
+"""The column whose counts are the input."""
+
+
+@frozen(kw_only=True)
+class BoughtExpression:
+    """An expression over the counts of one column, with the noise of the sensitivity inferred for it."""
+
+    expression: Expression
+    relation: Relation
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> NDArray[np.int64]:
+        """The mechanism's release, in units, per run: its numbers, which are the same, and fresh noise."""
+        whole, scale = self._noised(data, epsilon)
+        drawn = noise.discrete_laplace(scale, size * whole.size)
+        released: NDArray[np.int64] = whole + drawn.reshape(size, whole.size)
+        return released
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """The distribution: the exact numbers in units, each with noise of the mechanism's scale."""
+        whole, scale = self._noised(data, epsilon)
+        return independent(*(laplace(each, scale) for each in whole.tolist()))
+
+    def _noised(self, data: Vector, epsilon: Fraction) -> tuple[NDArray[np.int64], Fraction]:
+        """The exact numbers in units, and the scale of the noise on them."""
+        public = Schema({COUNTED: Categorical([str(cell) for cell in range(len(data))])}, neighbours=self.relation)
+        mechanism = AddNoiseTo(self.expression)
+        _, whole = mechanism.in_units(np.array(data, dtype=np.int64), public, epsilon)
+        return whole.ravel(), mechanism.scale(public, epsilon)
+
 
 Integers = NDArray[np.int64]
 
@@ -201,3 +237,85 @@ class OneLevelTree:
         scale = 1 / (self.leaf_share * epsilon)
         leaves = {place: tuple(laplace(int(count), scale) for count in view[:, 1]) for place, view in enumerate(views)}
         return Distribution(dict(enumerate(chances)), leaves)
+
+
+TAIL = 1e-4
+
+
+def _added(first: Vector, second: Vector) -> bool:
+    return histograms_adjacent(first, second, "add_remove")
+
+
+COUNTS = chosen_pairs(
+    "add_remove", _added, Pair((0,), (1,), "no record; one comes"), Pair((1000,), (1001,), "many; one more comes")
+)
+"""A count, before and after a record comes: what noise does is the same wherever it is."""
+
+
+@frozen(kw_only=True)
+class RefinedCount:
+    """The first cell, at a share of epsilon and then at all of it; both are seen.
+
+    With *may_stay* false, noise is never the same as before: as if more was added to it each time.
+    """
+
+    share: Fraction = Fraction(1, 2)
+    may_stay: bool = True
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Both noisy counts, per run."""
+        scale, less = 1 / (self.share * epsilon), 1 / epsilon
+        first = noise.discrete_laplace(scale, size)
+        second = noise.less_laplace(first, scale, less)
+        if not self.may_stay:
+            stayed = second == first
+            further = noise.geometric(Exponential(1 / (1 / less + 1 / scale)), int(stayed.sum())) + 1
+            second[stayed] += np.where(first[stayed] < 0, -further, further)
+        return data[0] + np.column_stack([first, second])
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """The distribution: the first count, then the second as the steps of its sampler have it."""
+        values, chances, left = laplace_table(1 / (self.share * epsilon), TAIL)
+        firsts = (values + data[0]).tolist()
+        seconds = {first: (self._second(int(first) - data[0], data[0], epsilon),) for first in firsts}
+        return Distribution(dict(zip(firsts, chances.tolist(), strict=True)), seconds, missing=left)
+
+    def _second(self, drawn: int, count: int, epsilon: Fraction) -> Distribution:
+        a, b = np.exp(-float(self.share * epsilon)), np.exp(-float(epsilon))
+        between, both, far = b / a, a * b, abs(drawn)
+        steps = np.arange(max(1, int(np.log(TAIL) / np.log(both))))
+        across = both * (1 - between) / (1 - b * b)
+        stays = (1 - a * a) / (1 - both)
+        beyond = (1 - across) * between ** (far + 1)
+        geometric = (1 - both) * both**steps
+        here = beyond * stays
+        found = dict(zip((-1 - steps).tolist(), (across * geometric).tolist(), strict=True))
+        found |= {place: (1 - across) * (1 - between) * between**place for place in range(far + 1)}
+        found |= dict(zip((far + 1 + steps).tolist(), (beyond * (1 - stays) * geometric).tolist(), strict=True))
+        left = (across + beyond * (1 - stays)) * both ** len(steps)
+        if self.may_stay:
+            found[far] += here
+        else:
+            # Also what stopped there by itself goes further.
+            here += found.pop(far)
+            for place, chance in zip((far + 1 + steps).tolist(), (here * geometric).tolist(), strict=True):
+                found[place] += chance
+            left += here * both ** len(steps)
+        turn = -1 if drawn < 0 else 1
+        return Distribution({count + turn * place: float(chance) for place, chance in found.items()}, missing=left)
+
+
+@frozen(kw_only=True)
+class AnotherCount:
+    """The first cell at a share of epsilon, and again at all of it with noise of its own; both are seen."""
+
+    share: Fraction = Fraction(1, 2)
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """Both noisy counts, per run."""
+        first = noise.discrete_laplace(1 / (self.share * epsilon), size)
+        return data[0] + np.column_stack([first, noise.discrete_laplace(1 / epsilon, size)])
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """The distribution: both are independent."""
+        return independent(laplace(data[0], 1 / (self.share * epsilon)), laplace(data[0], 1 / epsilon))

@@ -20,15 +20,12 @@ import numpy as np
 from attrs import Factory, define, frozen
 from numpy.typing import NDArray
 
-from jostle.audit.distributions import LEAST_CHANCE, Distribution, laplace_table
 from jostle.audit.outputs import as_keys
-from jostle.audit.subjects import Data, Exact, Sample, Sampler
+from jostle.audit.subjects import LEAST_CHANCE, Data, Distribution, Exact, Sample, Sampler, laplace_table
 from jostle.errors import AuditError
 from jostle.privacy.amounts import Amount, exact
 from jostle.privacy.noise import Noise
 from jostle.privacy.reals import Chance, Ratio, RationalChance
-
-__all__ = ["Forks", "enumerated", "enumerated_runs", "permute_and_flip_chances"]
 
 MOST_RUNS = 200_000
 CUT = 1e-12

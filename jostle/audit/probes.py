@@ -13,14 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from jostle.audit.pairs import Pair, Pairs, Relation
-from jostle.audit.subjects import Fault, Outputs, Sampler, Subject, register
+from jostle.audit.subjects import Fault, Outputs, Pair, Pairs, Relation, Sampler, Subject, register
 from jostle.errors import JostleError
 from jostle.privacy.opening import rehearse
 from jostle.privacy.probe import Probe
 from jostle.tables import Categorical, Schema, SparseCounts, Table
-
-__all__ = ["PROBES", "Rows", "rows_adjacent", "table_rows_pairs"]
 
 Rows = tuple[tuple[str, str], ...]
 """A made-up table: the values of two columns, row by row."""

@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, echo_lines, load_with, say_json
-from jostle.cli.trainable import SeveralEpsilons
-from jostle.cli.writing import check_kept
-
-__all__ = ["advise", "app"]
+from jostle.cli.saying import Json, SeveralEpsilons, With, check_kept, echo, echo_lines, load_with, say_json
 
 app = typer.Typer(add_completion=False)
 

@@ -20,13 +20,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, interrupted, report
-from jostle.cli.trainable import filled
+from jostle.cli.saying import MISTAKE, REFUSED, echo, fail, filled, interrupted, report
 from jostle.errors import AmountError, BudgetError, JostleError, ProgramError
 from jostle.visible import visible
-
-__all__ = ["main"]
-
 
 OBJECTS = 50_000
 """New ones after which Python looks for garbage."""

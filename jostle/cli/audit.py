@@ -12,8 +12,6 @@ import typer
 from jostle.cli.saying import MISTAKE, Json, With, headline, load_with, say_json, table
 from jostle.errors import AuditError, JostleError, said_by
 
-__all__ = ["app", "audit"]
-
 app = typer.Typer(add_completion=False)
 
 
@@ -92,7 +90,7 @@ def _in_file(named: str) -> str:
     """The name that the auditor knows an Option or a Subject in a file by; the file is run."""
     from jostle.audit import Subject  # noqa: PLC0415 - commands load what they need
     from jostle.options.base import Option, own  # noqa: PLC0415 - as above
-    from jostle.options.own import ran  # noqa: PLC0415 - as above
+    from jostle.options.registry import ran  # noqa: PLC0415 - as above
 
     path, _, inside = named.rpartition(":")
     if not Path(path).is_file():

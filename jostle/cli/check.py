@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jostle.lang.check import Checked
     from jostle.tables.schema import Schema
 
-__all__ = ["app", "check"]
 
 app = typer.Typer(add_completion=False)
 

@@ -10,9 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED, With, echo, echo_lines, headline, load_with, say_json, table
-from jostle.cli.trainable import Entry, Evaluating, Maker, Program, Public, Workers
-from jostle.cli.writing import check_kept
+from jostle.cli.saying import (
+    INTERRUPTED,
+    Entry,
+    Evaluating,
+    Maker,
+    Program,
+    Public,
+    With,
+    Workers,
+    check_kept,
+    echo,
+    echo_lines,
+    headline,
+    load_with,
+    say_json,
+    table,
+)
 from jostle.errors import ChoiceError
 from jostle.visible import aligned
 
@@ -21,7 +35,6 @@ if TYPE_CHECKING:
 
     from jostle.choice.makers.evaluate import Evaluation
 
-__all__ = ["app", "evaluate"]
 
 app = typer.Typer(add_completion=False)
 

@@ -10,8 +10,6 @@ import typer
 
 from jostle.cli.saying import Json, echo, say_json
 
-__all__ = ["app", "example"]
-
 app = typer.Typer(add_completion=False)
 
 

@@ -8,8 +8,6 @@ import typer
 
 from jostle.cli.saying import Json, echo_lines, say_json
 
-__all__ = ["app", "explain"]
-
 app = typer.Typer(add_completion=False)
 
 

@@ -9,8 +9,6 @@ import typer
 
 from jostle.cli.saying import MISTAKE, Json, report, say
 
-__all__ = ["app", "fmt"]
-
 app = typer.Typer(add_completion=False)
 
 

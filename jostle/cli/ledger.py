@@ -12,7 +12,6 @@ from jostle.cli.saying import Json, headline, say_json, table
 if TYPE_CHECKING:
     from jostle.privacy.vault import FileVault
 
-__all__ = ["app", "show"]
 
 app = typer.Typer(help="What was spent.", no_args_is_help=True, add_completion=False)
 

@@ -8,8 +8,6 @@ import typer
 
 from jostle.cli.saying import Json, With, headline, load_with, say_json, table
 
-__all__ = ["app", "options"]
-
 app = typer.Typer(add_completion=False)
 
 

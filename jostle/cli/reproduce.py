@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, echo, headline, say_json, table
-from jostle.cli.writing import check_kept
-
-__all__ = ["app", "reproduce"]
+from jostle.cli.saying import Json, check_kept, echo, headline, say_json, table
 
 app = typer.Typer()
 

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli.saying import Json, With, echo, echo_lines, failure, load_with, say_json, show
-from jostle.cli.writing import check_kept
+from jostle.cli.saying import Json, With, check_kept, echo, echo_lines, failure, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
 from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
     from jostle.lang.outcomes import Outcome
 
-__all__ = ["app", "run", "vault_of"]
 
 app = typer.Typer(add_completion=False)
 
@@ -241,8 +239,7 @@ def _followed(policy: str | None) -> AbstractContextManager[Any]:
     """A context in which labelled choices are made by the policies that the command line names."""
     if policy is None:
         return nullcontext()
-    from jostle.learned.kept import nothing_learned  # noqa: PLC0415 - most programs make no labelled choice
-    from jostle.learned.policy import read_policies  # noqa: PLC0415 - as above
+    from jostle.learned.policies import nothing_learned, read_policies  # noqa: PLC0415 - most programs make no labelled choice
     from jostle.sites import follow  # noqa: PLC0415 - as above
 
     if policy == NO_POLICY:
@@ -260,7 +257,7 @@ def _forced(text: str) -> tuple[str, str]:
 
 def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) -> None:
     """Say which choices were not made as they were learned, and which were forced but never made."""
-    from jostle.learned.kept import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
+    from jostle.learned.policies import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
     from jostle.trace.records import Chosen  # noqa: PLC0415
 
     made: dict[str, set[str]] = {}

@@ -1,44 +1,23 @@
-"""What commands share: how they print, and how they end."""
+"""What commands share: what they are called with, how they print and write, and how they end."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
-from jostle.errors import AmountError, BudgetError, Diagnostic, JostleError, ProgramError, Source, render
+from jostle.errors import AmountError, BudgetError, ChoiceError, Diagnostic, JostleError, ProgramError, Source, render
 from jostle.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-__all__ = [
-    "INTERRUPTED",
-    "MISTAKE",
-    "REFUSED",
-    "Json",
-    "With",
-    "echo",
-    "echo_lines",
-    "fail",
-    "failure",
-    "headline",
-    "interrupted",
-    "is_same_file",
-    "load_with",
-    "print_page",
-    "report",
-    "say",
-    "say_json",
-    "show",
-    "show_mistakes",
-    "table",
-]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
@@ -81,7 +60,7 @@ def show_mistakes(source: Source, diagnostics: Sequence[Diagnostic]) -> None:
 def load_with(files: Sequence[Path] | None) -> None:
     """Register the Options in the files that a command is given."""
     if files:
-        from jostle.options.own import load_own  # noqa: PLC0415 - commands load what they need
+        from jostle.options.registry import load_own  # noqa: PLC0415 - commands load what they need
 
         for file in files:
             load_own(file)
@@ -169,3 +148,104 @@ def fail(text: str, status: int, *, as_json: bool, error: JostleError | None = N
 def interrupted() -> NoReturn:
     """Say that Ctrl-C was heard, and end."""
     fail("stopped; what was released until then stays recorded", INTERRUPTED, as_json=False)
+
+
+DEVICES = Path("/dev")
+"""Pipes in here are the shell's own, which are read from: `--out >(gzip > a.json.gz)`."""
+
+
+def check_kept(out: Path | None, option: str, named: Mapping[str, Path | None]) -> None:
+    """Refuse to write over what the command goes by, private data or a vault, and into a pipe nobody may read from."""
+    if out is None:
+        return
+    over = next((what for what, path in named.items() if path is not None and is_same_file(out, path)), _kept(out))
+    if over is not None:
+        raise ChoiceError(
+            f"{option} {out} would be written over {over}",
+            why="what is in it now would be lost",
+            fix=f"{option} another file",
+        )
+    if out.is_fifo() and DEVICES not in out.absolute().parents:
+        raise ChoiceError(
+            f"cannot write {out}",
+            why="it is a pipe: where nobody reads from it, what is written would wait there",
+            fix=f"{option} a file",
+        )
+
+
+def _kept(out: Path) -> str | None:
+    """What a file is, in words, if nothing is ever to be written over it: whatever command it is named to."""
+    if not out.is_file():
+        return None
+    from jostle.privacy.vault_file import is_vault  # noqa: PLC0415 - most commands write new files
+    from jostle.tables.origins import known_vault  # noqa: PLC0415 - as above
+
+    if is_vault(out):
+        return "a vault"
+    vault = known_vault(out)
+    return None if vault is None else f"private data, whose vault is {vault}"
+
+
+AMOUNT = re.compile(r"\d[\d.]*(e-?\d+)?(/\d+)?%?|\.\d+")
+"""What is a further value of --epsilon rather than the next argument."""
+PROGRAMS = (".jst", ".py")
+Program = Annotated[
+    str,
+    typer.Argument(
+        help="A .jst or .py file with a maker or labelled choices, or a maker that came with Jostle: "
+        '"classification", "classification-auc", "ranges-1d", "ranges-2d", "publishing", "selection", "selection-auc".'
+    ),
+]
+Entry = Annotated[str | None, typer.Option("--entry", help="The function or Option whose labelled choices are meant.")]
+Maker = Annotated[str | None, typer.Option("--maker", help="Which maker, if the program has several.")]
+Public = Annotated[
+    list[Path] | None,
+    typer.Option("--public", help="A folder, or a file, that the program may read; may be given several times."),
+]
+Workers = Annotated[int | None, typer.Option(help="Processes; one per processor if left out.", min=1)]
+
+
+def spread(words: Sequence[str], flag: str) -> list[str]:
+    """A command's words, the flag repeated before each of several values that follow it.
+
+    >>> spread(["p.jst", "--epsilon", "0.1", "1/3", "--trials", "2"], "--epsilon")
+    ['p.jst', '--epsilon', '0.1', '--epsilon', '1/3', '--trials', '2']
+    """
+    found: list[str] = []
+    taking = False
+    for place, word in enumerate(words):
+        after_flag = place > 0 and words[place - 1] == flag
+        taking = after_flag or (taking and AMOUNT.fullmatch(word) is not None)
+        found += [flag, word] if taking and not after_flag else [word]
+    return found
+
+
+def filled(words: Sequence[str], flag: str) -> list[str]:
+    """A command's words, with - after a flag that may have a file after it and has none.
+
+    >>> filled(["--json", "p.jst", "--trials", "2"], "--json")
+    ['--json', '-', 'p.jst', '--trials', '2']
+    """
+    found: list[str] = []
+    for place, word in enumerate(words):
+        found.append(word)
+        after = words[place + 1] if place + 1 < len(words) else "--"
+        if word == flag and after != "-" and (after.startswith("-") or after.endswith(PROGRAMS)):
+            found.append("-")
+    return found
+
+
+class SeveralEpsilons(TyperCommand):
+    """A command whose --epsilon takes several values, after one flag or each after its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words."""
+        return super().parse_args(ctx, spread(args, "--epsilon"))
+
+
+class Evaluating(SeveralEpsilons):
+    """A command of that kind whose --json is a flag, like any other's, or has a file after it to be written."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words."""
+        return super().parse_args(ctx, filled(args, "--json"))

@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.saying import Json, echo, echo_lines, say, say_json
-from jostle.cli.writing import check_kept
-
-__all__ = ["app", "infer"]
+from jostle.cli.saying import Json, check_kept, echo, echo_lines, say, say_json
 
 app = typer.Typer(help="Public facts about tables.", no_args_is_help=True, add_completion=False)
 

@@ -12,8 +12,6 @@ from jostle.cli import saying
 from jostle.cli.saying import Json, echo, echo_lines, say_json
 from jostle.errors import ChoiceError
 
-__all__ = ["app", "as_json", "show", "why"]
-
 app = typer.Typer(help="What a run did.", no_args_is_help=True, add_completion=False)
 
 
@@ -59,7 +57,7 @@ def why(
 ) -> None:
     """Say of each choice in a trace what was seen, what was expected of each alternative, and why one was taken."""
     from jostle.trace.records import read_trace  # noqa: PLC0415
-    from jostle.trace.why import explanations  # noqa: PLC0415
+    from jostle.trace.render import explanations  # noqa: PLC0415
 
     found = explanations(read_trace(file))
     if json_:

@@ -7,12 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from jostle.cli.saying import INTERRUPTED, Json, With, echo, echo_lines, load_with, say_json
-from jostle.cli.trainable import Entry, Maker, Program, Public, SeveralEpsilons, Workers
-from jostle.cli.writing import check_kept
+from jostle.cli.saying import (
+    INTERRUPTED,
+    Entry,
+    Json,
+    Maker,
+    Program,
+    Public,
+    SeveralEpsilons,
+    With,
+    Workers,
+    check_kept,
+    echo,
+    echo_lines,
+    load_with,
+    say_json,
+)
 from jostle.errors import ChoiceError
-
-__all__ = ["app", "train"]
 
 app = typer.Typer(add_completion=False)
 

@@ -15,7 +15,6 @@ from jostle.visible import visible
 if TYPE_CHECKING:
     from jostle.privacy.vault import FileVault
 
-__all__ = ["app", "backup", "create", "raise_promise", "show"]
 
 LOG = logging.getLogger(__name__)
 app = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)

@@ -1,17 +1,53 @@
-"""Corpora: public databases in a fixed order, each name once, and who shares people with whom."""
+"""Corpora: public databases in a fixed order, each name once, and what each is kept for."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Literal, Protocol
 
 from attrs import evolve, field, frozen
 
+from jostle.corpora.cells import RowMarks, related
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
-from jostle.corpora.relatives import RowMarks, related
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 
-__all__ = ["Corpus"]
+Role = Literal["tune", "learn", "judge"]
+KEPT = Path(__file__).with_name("roles.json")
+BEGINNING = 8
+"""Characters of a database's digest that files of what was learned remember it by."""
+
+
+@frozen
+class Assigned:
+    """A public database that Jostle was made with.
+
+    On *tune* databases the constants inside Options were set, and models inside them fitted; from *learn* databases
+    makers learn which Option does best; by *judge* databases the figures are measured that are printed of both, and
+    they are used for nothing else. Databases that share people or a source have one role. They are known by their
+    digests.
+    """
+
+    name: str
+    group: str
+    role: Role
+
+
+@cache
+def known() -> dict[str, Assigned]:
+    """Databases that have a role, by their digests."""
+    found: dict[str, list[str]] = json.loads(KEPT.read_text(encoding="utf-8"))
+    return {digest: Assigned(name, group, _role(role)) for digest, (name, group, role) in found.items()}
+
+
+def _role(role: str) -> Role:
+    match role:
+        case "tune" | "learn" | "judge":
+            return role
+    raise ValueError(f"{KEPT} has a role {role!r}, which is none")
 
 
 def _named_once(databases: Iterable[PublicDatabase]) -> tuple[PublicDatabase, ...]:
@@ -173,3 +209,63 @@ def _joined(corpus: Corpus, pairs: Iterable[tuple[str, str]], named: Mapping[str
         for database in corpus.databases
     ]
     return evolve(corpus, databases=databases)
+
+
+class KnownByName(Protocol):
+    """A public database, or what a history knows of one.
+
+    What Jostle was made with has roles of its own (`roles`).
+    """
+
+    @property
+    def digest(self) -> str:
+        """Of what it says."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """Whose people it has."""
+        ...
+
+
+def groups_of(database: KnownByName) -> frozenset[str]:
+    """The group that a database was put in, and the one it has among those that Jostle was made with."""
+    role = known().get(database.digest)
+    return frozenset({database.group} if role is None else {database.group, role.group})
+
+
+def check_set_aside(aside: Corpus, learned_from: Iterable[KnownByName]) -> None:
+    """Refuse databases to judge by of which some are learned from, or are in a group with some that are.
+
+    What is learned from may be known by name alone; where its rows are at hand, so are those who share them.
+    """
+    listed = list(learned_from)
+    by_digest = {each.digest: each for each in listed}
+    by_group = {group: each for each in listed for group in groups_of(each)}
+    for judged in aside:
+        if judged.digest in by_digest:
+            raise _shared(judged, f"has the same rows as {by_digest[judged.digest].name}, which is learned from")
+        for group in sorted(groups_of(judged)):
+            if group in by_group:
+                raise _shared(
+                    judged, f"is of the group {group}, and so is {by_group[group].name}, which is learned from"
+                )
+    rows = [(each, each.marks) for each in listed if isinstance(each, PublicDatabase)]
+    for judged in aside:
+        marks = judged.marks
+        for each, others in rows:
+            if marks is not None and others is not None and related(marks, others):
+                raise _shared(judged, f"shares rows with {each.name}, which is learned from")
+
+
+def _shared(judged: PublicDatabase, said: str) -> CorpusError:
+    return CorpusError(
+        f"{judged.name}, to be judged by, {said}",
+        why="figures on what was learned from look better than they are anywhere else",
+        fix="take it out of one of the two folders",
+    )

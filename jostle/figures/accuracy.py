@@ -18,19 +18,7 @@ from jostle.privacy.opening import rehearse
 from jostle.progress import Stage, stage
 from jostle.tables.infer import infer_public
 from jostle.tables.table import Table
-from jostle.tasks.figure import new_figure
-
-__all__ = [
-    "EPSILONS",
-    "FIVE",
-    "TRAIN_SHARE",
-    "FitScore",
-    "draw_accuracy",
-    "fitted",
-    "measured",
-    "split_places",
-    "thesis_figure",
-]
+from jostle.tasks.answers import new_figure
 
 EPSILONS = (0.05, 0.1, 0.5, 1, 2, 5)
 FIVE = {

@@ -11,8 +11,6 @@ from attrs import frozen
 from jostle.errors import ChoiceError, shown
 from jostle.figures import accuracy, maps, stoddard, vinterbo
 
-__all__ = ["FIGURES", "DrawnFigure", "PaperFigure", "figure_named"]
-
 Draw = Callable[[Path | None, Path, int | None], tuple[str, ...]]
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.corpora.databases import PublicGrid
-from jostle.corpora.generators_grids import generated_grids
-from jostle.corpora.points import points_grid
-from jostle.corpora.resized import coarsened, drawn
+from jostle.corpora.databases import PublicGrid, coarsened, drawn
+from jostle.corpora.folders import points_grid
+from jostle.corpora.generators import generated_grids
 from jostle.errors import CorpusError
 from jostle.options import get, names
 from jostle.privacy.amounts import Amount
@@ -20,11 +19,9 @@ from jostle.privacy.opening import rehearse
 from jostle.progress import stage
 from jostle.tables.table import Table
 from jostle.tasks import RANGES
-from jostle.tasks.figure import new_figure
-from jostle.tasks.ranges.metrics import scaled_l2
-from jostle.tasks.ranges.workload import Workload
-
-__all__ = ["Picture", "draw_maps", "map_figure", "pictures_of"]
+from jostle.tasks.answers import new_figure
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.instances import scaled_l2
 
 Floats = NDArray[np.float64]
 SHOWN = tuple(name for name in names("grid") if name not in {"PerturbedHistogram", "Uniform"})

@@ -11,8 +11,6 @@ from jostle.corpora.folders import public
 from jostle.corpora.packaged import packaged
 from jostle.errors import CorpusError
 
-__all__ = ["Wanted", "found_tables"]
-
 
 @frozen
 class Wanted:

@@ -2,24 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
 from jostle.errors import CorpusError
-from jostle.figures.scores import WAYS, ScoredRows, code_features, rarer_class, scored_rows, word_features
 from jostle.figures.sources import Wanted, found_tables
+from jostle.options.evaluation.pri_roc import PriROC
+from jostle.privacy.opening import rehearse
+from jostle.privacy.probe import Probe
 from jostle.progress import stage
+from jostle.tables.attributes import attribute_codes
+from jostle.tables.columns import Chances, Numeric
 from jostle.tables.infer import infer_public
-from jostle.tables.unlabeled import attribute_codes
-from jostle.tasks.evaluation.instances import area_between
-from jostle.tasks.figure import new_figure
+from jostle.tasks.answers import new_figure
+from jostle.tasks.evaluation.instances import area_between, scored_table, true_curve
 
-__all__ = ["EPSILONS", "PAPER", "curves_figure", "draw_errors"]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Curve = tuple[Floats, Floats]
+Features = Callable[[Integers, Integers], tuple[Any, Any]]
+"""What a classifier sees of the rows to learn from and of those to be tested, which are given by their places."""
+
+SEED = 20
+BINS = 1024
+LAPLACE_THRESHOLDS = 15
+HALF = Fraction(13, 20)
+"""Medians cost 3/10 and counts of both kinds 7/10 of it: halved, as in the paper, 3/10 and 7/20."""
+HALVED = Fraction(6, 13)
+
+
+@frozen(eq=False)
+class ScoredRows:
+    """Scores and labels of rows that a classifier was not trained on."""
+
+    name: str
+    scores: Floats
+    labels: Integers
+    column: Numeric
+
+    @property
+    def truth(self) -> Curve:
+        """The curve through all scores."""
+        return true_curve(self.scores, self.labels)
+
+    def drawn(self, rows: Integers) -> ScoredRows:
+        """Some of them."""
+        return ScoredRows(self.name, self.scores[rows], self.labels[rows], self.column)
+
+    def probe(self, seed: int, **facts: str) -> Probe:
+        """A rehearsal on them."""
+        return rehearse(scored_table(self.scores, self.labels, self.column, **facts), seed=seed)
+
+
+CurveWay = Callable[[ScoredRows, Fraction, int, int], list[Curve]]
+"""So many curves of rows, for epsilon; the first number tells one run from another, the second is how many."""
+
+
+def rarer_class(labels: Sequence[str]) -> Integers:
+    """Which rows are of the rarer of two classes."""
+    names, counts = np.unique(np.array(labels), return_counts=True)
+    return np.asarray(np.array(labels) == names[np.argmin(counts)], dtype=np.int64)
+
+
+def word_features(texts: Sequence[str]) -> Features:
+    """Which words are in a text, of those in the texts to learn from."""
+
+    def features(train: Integers, test: Integers) -> tuple[Any, Any]:
+        from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - takes a second to import
+
+        words = CountVectorizer(binary=True).fit([texts[place] for place in train])
+        return words.transform([texts[place] for place in train]), words.transform([texts[place] for place in test])
+
+    return features
+
+
+def code_features(codes: Integers) -> Features:
+    """Which code each attribute has."""
+    parts = [np.eye(int(column.max()) + 1)[column] for column in codes.T]
+    every = np.hstack(parts)
+    return lambda train, test: (every[train], every[test])
+
+
+def scored_rows(
+    name: str, features: Features, labels: Integers, *, kind: str, tested: int, split: int, wide: float
+) -> ScoredRows:
+    """Scores of a classifier trained on the rows that are not tested: log-odds of so much either way, or chances."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - takes a second to import
+    from sklearn.naive_bayes import BernoulliNB  # noqa: PLC0415
+
+    order = np.random.default_rng([SEED, split]).permutation(len(labels))
+    test, train = order[:tested], order[tested:]
+    learned, asked = features(train, test)
+    if kind == "logistic regression":
+        odds = LogisticRegression(max_iter=500).fit(learned, labels[train]).decision_function(asked)
+        return ScoredRows(f"{name}, {kind}, log-odds", odds, labels[test], Numeric(-wide, wide, bins=BINS))
+    logs = BernoulliNB().fit(learned, labels[train]).predict_joint_log_proba(asked)
+    odds = logs[:, 1] - logs[:, 0]
+    if kind.endswith("chances"):
+        return ScoredRows(f"{name}, {kind}", 1 / (1 + np.exp(-np.clip(odds, -700, 700))), labels[test], Chances())
+    return ScoredRows(f"{name}, naive Bayes, log-odds", odds, labels[test], Numeric(-wide, wide, bins=BINS))
+
+
+def _by_option(option: PriROC, part: Fraction = Fraction(1), **facts: str) -> CurveWay:
+    """Curves by an Option, for a part of epsilon."""
+
+    def run(rows: ScoredRows, epsilon: Fraction, seed: int, runs: int) -> list[Curve]:
+        db = rows.probe(seed, **facts)
+        curves = (option(db, epsilon=part * epsilon) for _ in range(runs))
+        return [(each.false_positive_rates, each.true_positive_rates) for each in curves]
+
+    return run
+
+
+def _plain_laplace(rows: ScoredRows, epsilon: Fraction, seed: int, runs: int) -> list[Curve]:
+    """Curves from counts above each threshold that have noise of their own: a row is above all of them."""
+    random = np.random.default_rng([SEED, seed])
+    low, high = rows.column.low, rows.column.high
+    cuts = np.linspace(low, high, LAPLACE_THRESHOLDS + 2)[-2:0:-1]
+    scale = 2 * (LAPLACE_THRESHOLDS + 1) / float(epsilon)
+    found = []
+    for _ in range(runs):
+        rates = []
+        for code in (0, 1):
+            kind = rows.scores[rows.labels == code]
+            exact = np.array([np.sum(kind >= cut) for cut in [*cuts, -math.inf]])
+            counts = exact + random.laplace(0, scale, len(cuts) + 1)
+            rates.append(np.clip(counts[:-1] / max(counts[-1], 1.0), 0, 1))
+        order = np.lexsort((rates[1], rates[0]))
+        x, y = (np.concatenate([[0], each[order], [1]]) for each in rates)
+        found.append((x, y))
+    return found
+
+
+WAYS: Mapping[str, CurveWay] = {
+    "`PriROC`": _by_option(PriROC()),
+    "`PriROC(thresholds=FixedSpace)`": _by_option(PriROC(thresholds="FixedSpace")),
+    "`PriROC`, counts paid for one by one, each half": _by_option(PriROC(medians_share=HALVED), HALF),
+    "`PriROC` under `replace_one`": _by_option(PriROC(), neighbours="replace_one"),
+    "`PriROC(reading=rising)`": _by_option(PriROC(reading="rising")),
+    "as in the paper: Privelet, rising, each half": _by_option(
+        PriROC(medians_share=HALVED, counts="Privelet", reading="rising"), HALF
+    ),
+    f"plain Laplace, {LAPLACE_THRESHOLDS} thresholds, each half": _plain_laplace,
+}
+
 
 EPSILONS = ("1", "0.5", "0.25", "0.1")
 PAPER = {

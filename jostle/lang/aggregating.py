@@ -12,8 +12,8 @@ from jostle.lang.listing import all_numbers, items, number
 from jostle.lang.lowering import aggregated
 from jostle.lang.stops import Stop
 from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, TableValue, common, numbered
-from jostle.privacy.expressions import Expression, largest, mean_of_cells, smallest
-from jostle.privacy.nodes import Sum
+from jostle.privacy.expressions import largest, mean_of_cells, smallest
+from jostle.privacy.nodes import Expression, Sum
 
 __all__ = ["aggregate", "best"]
 

@@ -13,7 +13,7 @@ from jostle.lang.splits import any_of, best_of
 from jostle.lang.stops import Stop
 from jostle.lang.values import Private, PrivateNumber, SplitScoreOf, TableValue, common, numbered
 from jostle.privacy.expressions import one_rule
-from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.picks import PickLargest
 
 __all__ = ["noisy_count", "noisy_max"]
 

@@ -16,7 +16,8 @@ from jostle.lang.builtins import BUILTINS, Builtin
 from jostle.lang.compiling_collections import LambdaValue
 from jostle.lang.frames import Frame
 from jostle.lang.functions import Function
-from jostle.lang.operations import BUYING, PLAIN, operated
+from jostle.lang.operations import BUYING, operated
+from jostle.lang.plain_operations import PLAIN
 from jostle.lang.slots import Go, Scope, text_of
 from jostle.lang.stops import MISTAKES, Stop
 from jostle.lang.values import TableValue

@@ -9,8 +9,7 @@ import numpy as np
 
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
-from jostle.tasks.ranges.estimate import Estimate
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Estimate, Workload
 
 __all__ = ["estimate_of"]
 

@@ -65,7 +65,7 @@ def learned_policies(program: Program) -> Mapping[str, Policy]:
 
 def _known(program: Program) -> dict[str, Any]:
     """The facts known by the names of functions and Options, what counts most last."""
-    from jostle.learned.kept import policies_for  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.learned.policies import policies_for  # noqa: PLC0415 - most programs make no labelled choice
 
     if not any(isinstance(node, nodes.Choose) for node in nodes.walk(program.module)):
         return {}

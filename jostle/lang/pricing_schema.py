@@ -26,10 +26,10 @@ from jostle.lang.spelling import near
 from jostle.lang.stops import Stop, placed
 from jostle.lang.value_names import OneValue, places_of
 from jostle.lang.values import KnownAttribute, PrivateNumber, SplitScoreOf, TableValue, common, numbered
-from jostle.privacy.expressions import Expression, sensitivity
-from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.expressions import sensitivity
+from jostle.privacy.nodes import Expression, Tally
+from jostle.privacy.picks import PickLargest
 from jostle.privacy.release import AddNoiseTo
-from jostle.privacy.tallied import Tally
 from jostle.tables.schema import Schema
 
 __all__ = [

@@ -18,7 +18,7 @@ from jostle.errors import JostleError, ProgramError, Source, TableError, describ
 from jostle.given import given_items, given_path
 from jostle.lang import nodes
 from jostle.lang.check import check
-from jostle.lang.compiling import Compiler, Scope
+from jostle.lang.compiling import Compiler
 from jostle.lang.compiling_calls import apply
 from jostle.lang.deep import deep_enough
 from jostle.lang.files_named import check_files, listed
@@ -28,6 +28,7 @@ from jostle.lang.parser import read_source
 from jostle.lang.price import check_schema
 from jostle.lang.program_options import ProgramOption
 from jostle.lang.scopes import defined_in, symbols
+from jostle.lang.slots import Scope
 from jostle.lang.stops import BROKEN_OFF, Stop, broken_off, placed
 from jostle.lang.values import TableValue
 from jostle.lang.worlds import check_entry
@@ -243,7 +244,7 @@ class Program:
     @property
     def learned(self) -> Mapping[str, Policy]:
         """The policies that `jostle train` learned for the program's choices, by label."""
-        from jostle.learned.kept import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
+        from jostle.learned.policies import learning_anew  # noqa: PLC0415 - most programs make no labelled choice
 
         if learning_anew():
             return {}

@@ -11,8 +11,8 @@ from jostle.lang import nodes
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.deep import deep_enough
 from jostle.lang.functions import Function
-from jostle.lang.operations import holds_private
 from jostle.lang.scopes import defined_in
+from jostle.lang.showing import holds_private
 from jostle.lang.stops import Stop, placed
 from jostle.lang.tasks import task_of as told_task
 from jostle.lang.tree_values import to_model
@@ -70,7 +70,7 @@ class ProgramOption(Option):
         labels = labels_in(self.program, self._name)
         if not labels:
             return fitted_below(self.program, self._name)
-        from jostle.learned.kept import fitted_on  # noqa: PLC0415 - most programs make no labelled choice
+        from jostle.learned.policies import fitted_on  # noqa: PLC0415 - most programs make no labelled choice
 
         learned = fitted_on({label: self.program.policy(label) for label in labels})
         return (*fitted_below(self.program, self._name), learned)
@@ -231,6 +231,6 @@ def learned_mark(program: Program, name: str) -> str:
     labels = labels_in(program, name)
     if not labels:
         return ""
-    from jostle.learned.policy import mark_of  # noqa: PLC0415 - most programs make no labelled choice
+    from jostle.learned.policies import mark_of  # noqa: PLC0415 - most programs make no labelled choice
 
     return mark_of({label: program.policy(label) for label in sorted(labels)})

@@ -11,15 +11,14 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from jostle.choice.learning.gathering import budgets_of
-from jostle.choice.learning.keys import apart
-from jostle.choice.makers.kept import keep, kept
+from jostle.choice.learning.cases import budgets_of
+from jostle.choice.learning.history import apart
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
-from jostle.choice.makers.shipped import rehearsals_for
+from jostle.choice.makers.shipped import keep, kept, rehearsals_for
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SHARES
-from jostle.corpora.subsamples import few_jobs
+from jostle.corpora.databases import few_jobs
 from jostle.errors import ChoiceError
 from jostle.given import given_as
 

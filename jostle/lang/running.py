@@ -22,7 +22,7 @@ from jostle.lang.program import Program, load_source, named
 from jostle.lang.program_options import ProgramOption, needed_by
 from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import ELSEWHERE, Option
-from jostle.options.own import origin_of
+from jostle.options.registry import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
 from jostle.privacy.opening import Where, at_vault, check_account, rehearse
 from jostle.privacy.probe import Probe

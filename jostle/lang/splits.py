@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from jostle.privacy.pick_each import PickEach
+from jostle.privacy.picks import PickEach
 from jostle.privacy.probe import Probe
 from jostle.privacy.split_scores import SplitScore, Utility
 from jostle.tables.routes import Routing

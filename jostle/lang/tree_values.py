@@ -11,8 +11,8 @@ from attrs import evolve
 
 from jostle.lang.stops import Stop
 from jostle.lang.values import Leaf, TreeNode
-from jostle.options.growing.pruning import expected_errors
-from jostle.options.models.trees import TreeModel
+from jostle.options.growing import expected_errors
+from jostle.options.models.kinds import TreeModel
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
 

@@ -16,7 +16,8 @@ from attrs import evolve, field, frozen
 from jostle.lang.extents import Extent, measured, together
 from jostle.lang.stops import Stop
 from jostle.lang.value_names import Axis, code_called, first_of
-from jostle.privacy.expressions import Expression, one_rule
+from jostle.privacy.expressions import one_rule
+from jostle.privacy.nodes import Expression
 from jostle.privacy.probe import Probe
 from jostle.tables.columns import Column as ColumnOfTable
 from jostle.tables.schema import Schema

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.files.kinds import FileKind
-from jostle.learned.places import shipped_folder
+from jostle.learned.files import shipped_folder
 from jostle.tasks.ranges.intervals import ELSEWHERE, Asking, Calibrated, CalibratedBars, Kinds
-
-__all__ = ["GridErrors", "KeptBars", "kept_errors", "write_errors"]
 
 VERSION = 1
 FILE = FileKind("file of grid errors", OptionError, "python benchmarks/grid_intervals.py ship makes it anew", VERSION)

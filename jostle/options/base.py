@@ -1,12 +1,9 @@
-"""Options: algorithms that could answer, behind one way of calling them.
-
-An Option is a frozen attrs class: its fields are its parameters, public all of them. It says beforehand what it costs,
-as an event, and why it cannot run, if so, from public facts alone; then it runs against a probe that has just the
-budget it was called with. Afterwards what was spent must be what was declared, to the last digit.
-"""
+"""Options: algorithms that could answer, behind one way of calling them."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -19,6 +16,7 @@ from attrs import fields
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, least, price
+from jostle.privacy.evidence import Look
 from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
 from jostle.progress import stage
@@ -27,18 +25,15 @@ from jostle.tables.schema import Schema
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 
-__all__ = [
-    "ELSEWHERE",
-    "Option",
-    "changes",
-    "check_probe",
-    "forget",
-    "is_built_in",
-    "know",
-    "option",
-    "own",
-    "registered",
-]
+ENOUGH = 4.0
+"""What is known with at most so many times the variance that a purchase would have, is not bought again: what is bought
+twice by halves has half the precision of what is bought once."""
+
+
+def is_enough(known: Look, variance: float) -> bool:
+    """Whether numbers are known about as well as a purchase would tell them, with noise of a variance."""
+    return float(known.variance.mean()) <= ENOUGH * variance
+
 
 ELSEWHERE = "declare it otherwise in the schema, or take another Option: `jostle options` lists them"
 """What to do where public facts say that an Option does not run."""
@@ -47,7 +42,14 @@ WIDEST_NOISE = 2**40
 
 
 class Option(ABC, Generic[Answer]):
-    """An algorithm that could answer."""
+    """An algorithm that could answer.
+
+    Options: algorithms that could answer, behind one way of calling them.
+
+    An Option is a frozen attrs class: its fields are its parameters, public all of them. It says beforehand what it
+    costs, as an event, and why it cannot run, if so, from public facts alone; then it runs against a probe that has
+    just the budget it was called with. Afterwards what was spent must be what was declared, to the last digit.
+    """
 
     task: ClassVar[Task[Any]]
     """What it answers: Options of one task can stand in for each other. A class may say it by name."""
@@ -301,3 +303,56 @@ def is_built_in(given: Registered) -> bool:
 
 def _shown(value: object) -> str:
     return show_amount(value) if isinstance(value, Fraction) else str(value)
+
+
+CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
+
+
+def name_in(text: object) -> str | None:
+    """The name of the Option that a text stands for; None where it stands for none."""
+    match = CALL.fullmatch(text) if isinstance(text, str) else None
+    return match[1] if match else None
+
+
+def made(name: str, known: Mapping[str, Registered]) -> Option:
+    """The Option that a text stands for, one of those that are known.
+
+    Raises:
+        OptionError: there is none of the name, or it cannot have these parameters.
+    """
+    given: object = name
+    if not isinstance(given, str):
+        raise OptionError(
+            f"{given!r:.40} is not the name of an Option", fix='options.get("NaiveBayes"); options.names() lists all'
+        )
+    match = CALL.fullmatch(name)
+    kind = known.get(match[1]) if match else None
+    if match is None or kind is None:
+        near = difflib.get_close_matches(name, known, n=1)
+        raise OptionError(f"there is no Option {name!r}", fix=near[0] if near else f"one of {', '.join(sorted(known))}")
+    parts = [part for part in (match[2] or "").split(",") if part.strip()]
+    if isinstance(kind, Option):
+        if parts:
+            raise OptionError(f"{kind.name} has no parameters", why="it is a function", fix=kind.name)
+        return kind
+    given = dict(_parameter(part, kind) for part in parts)
+    try:
+        return kind(**given)
+    except OptionError as mistake:
+        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.title}", fix=mistake.fix) from None
+    except (TypeError, ValueError) as mistake:
+        raise OptionError(f"{kind.__name__} cannot have these parameters: {mistake.args[0]}") from None
+
+
+def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    known = {attribute.name: attribute for attribute in fields(kind)}  # type: ignore[arg-type]  # an attrs class
+    if name not in known:
+        raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(known) or 'none'}")
+    if value in {"True", "False", "None"}:
+        return name, {"True": True, "False": False, "None": None}[value]
+    if re.fullmatch(r"[+-]?\d+", value):
+        return name, int(value)
+    if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+/\d+)", value):
+        return name, Fraction(value) if isinstance(known[name].default, Fraction) else float(Fraction(value))
+    return name, value.strip("\"'")

@@ -13,13 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from jostle.corpora.corpus import BEGINNING, KnownByName, groups_of, known
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import public
-from jostle.corpora.roles import BEGINNING, known
-from jostle.corpora.set_aside import KnownByName, groups_of
 from jostle.errors import OptionError, shown
-
-__all__ = ["SaysFittedOn", "kept_apart", "marks_of"]
 
 DIGEST = re.compile(rf"[0-9a-f]{{{BEGINNING},32}}")
 """A digest, or as much of its beginning as is kept in files."""

@@ -35,13 +35,11 @@ from numpy.typing import NDArray
 from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Refined
+from jostle.privacy.evidence import Measurement
 from jostle.privacy.ledger import Charge
-from jostle.privacy.measurements import Measurement
 from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import Noise
 from jostle.tables.schema import Schema
-
-__all__ = ["MOST_CELLS", "MOST_REFINED", "Answered", "Chain", "Chains", "Refinable"]
 
 MOST_CELLS = 2**20
 """Cells of all chains that a room keeps; beyond, those that were begun first are let go."""

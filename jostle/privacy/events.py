@@ -17,29 +17,6 @@ from jostle.tables.closed import Closed
 from jostle.tables.fields import Component, Components, Within, listed, whole
 from jostle.tables.schema import Neighbours
 
-__all__ = [
-    "EVENTS",
-    "LEAST_ETA",
-    "AboveThreshold",
-    "Allotment",
-    "Disjoint",
-    "Event",
-    "InTurn",
-    "Laplace",
-    "PermuteAndFlip",
-    "Refined",
-    "Repeated",
-    "Reserved",
-    "Selected",
-    "copied",
-    "dearest",
-    "disjoint",
-    "in_turn",
-    "least",
-    "price",
-]
-
-
 MOST_TIMES = 2**63 - 1
 LEAST_ETA = Fraction(-9, 10)
 """Of the shape of a selection's number of runs: the proof is about shapes above -1."""

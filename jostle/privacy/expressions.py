@@ -1,5 +1,9 @@
 """Private expressions: what is to be bought of private rows, with a sensitivity that is inferred.
 
+Aggregates of private expressions: totals, means, extremes, distances, each with the proof of its bound.
+
+In the proofs, x stands for the cells of the parts and v for their change, as in `nodes`.
+
 >>> from jostle.tables import Categorical, Schema
 >>> schema = Schema({"ill": Categorical(["no", "yes"]), "smokes": Categorical(["no", "yes"])}, label="ill")
 >>> share_right = one_rule("smokes", "ill")
@@ -15,45 +19,238 @@ An expression is bought with `db.release(expression, epsilon)`. It looks at no r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
+
+import numpy as np
+from attrs import evolve, field, frozen
 
 from jostle.errors import ExpressionError, shown
 from jostle.given import given_items
-from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
 from jostle.privacy.amounts import Amount
-from jostle.privacy.changes import Known
-from jostle.privacy.exact_arrays import Numbers
-from jostle.privacy.fields import TYPES
-from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
-from jostle.privacy.public_numbers import public_number
-from jostle.privacy.tallied import Tally
+from jostle.privacy.fields import TYPES, public_number, sides
+from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, OfOne, OfSeveral, Scaled, Shifted, Sum, Tally
+from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, joined, known
 from jostle.tables.closed import Closed
+from jostle.tables.fields import ANY_WHOLE, OneOf, Within, whole, word
 from jostle.tables.schema import Schema
 
-__all__ = [
-    "NODES",
-    "Expression",
-    "along",
-    "argmax",
-    "cells",
-    "deviation",
-    "evaluate",
-    "far_from_flat",
-    "known_of",
-    "largest",
-    "mean_of_cells",
-    "occupied",
-    "one_rule",
-    "rows",
-    "sensitivity",
-    "sensitivity_of",
-    "smallest",
-    "sums",
-    "tallies",
-    "total",
-]
+Best = Literal["max", "min"]
+How = Literal["sum", "max", "min"]
+DEVIATION_BITS = 20
+"""Standard deviations are rounded down to a multiple of 2**-DEVIATION_BITS."""
+FINEST_DEVIATION = 32
+
+
+@frozen
+class Total(OfOne):
+    """The sum of all cells: its change is the sum of v."""
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bounds on the sum."""
+        (x,) = parts
+        bounds = (x.cells * x.least, x.cells * x.most)
+        return known((), x.denominator, bounds, x.mass, lambda v: Change.single(v.total_low, v.total_high), x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The sum."""
+        return parts[0].summed()
+
+
+@frozen
+class Mean(OfSeveral):
+    """The mean of all cells of all parts: its change is the sum of all v, over the public number of cells."""
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bounds on the sum, over the number of cells."""
+        cells = sum(x.cells for x in parts)
+        mass = sum((x.mass for x in parts), ZERO) / cells
+        bounds = (min(x.least for x in parts), max(x.most for x in parts))
+
+        def rule(*changes: Change) -> Change:
+            low = sum((v.total_low for v in changes), ZERO)
+            high = sum((v.total_high for v in changes), ZERO)
+            return Change.single(low / cells, high / cells)
+
+        return known((), math.lcm(*(x.denominator for x in parts)) * cells, bounds, mass, rule, *parts)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The mean."""
+        total = joined(each.summed() for each in parts).summed()
+        return Numbers(total.array, total.denominator * sum(each.array.size for each in parts))
+
+
+@frozen
+class Extreme(OfSeveral):
+    """The largest, or smallest, of all cells of all parts.
+
+    max(x + v) lies between max(x) + min(v) and max(x) + max(v), and so for min: it changes by no less than the least
+    change of any cell, and by no more than the greatest.
+    """
+
+    how: Best = field(default="max", converter=word, validator=OneOf(get_args(Best)))
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The least and greatest change of a cell."""
+        bounds = (min(x.least for x in parts), max(x.most for x in parts))
+
+        def rule(*changes: Change) -> Change:
+            return Change.single(min(v.low for v in changes), max(v.high for v in changes))
+
+        denominator = math.lcm(*(x.denominator for x in parts))
+        return known((), denominator, bounds, max(x.mass for x in parts), rule, *parts)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The largest or smallest."""
+        found = joined(each.largest() if self.how == "max" else each.smallest() for each in parts)
+        return found.largest() if self.how == "max" else found.smallest()
+
+
+@frozen
+class Along(OfOne):
+    """The sum, largest or smallest along an axis: one cell for each line of cells.
+
+    *Sum.* A line's sum changes by the sum of its v, which is at most its increases, and at most its length times the
+    greatest of them. Over all lines, increases are at most those of all cells, and the total is the same.
+
+    *Largest, smallest.* A line's largest changes by between the least and the greatest v in it. So it increases by no
+    more than the greatest increase in the line, and over all lines by no more than all increases together; likewise
+    for decreases. And it increases only if some cell in the line does.
+    """
+
+    how: How = field(converter=word, validator=OneOf(get_args(How)))
+    axis: int = field(converter=whole, validator=ANY_WHOLE)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bounds on the lines' numbers."""
+        (x,) = parts
+        if not 0 <= self.axis < len(x.shape):
+            raise ExpressionError(
+                f"there is no axis {self.axis}", why=f"there are {sides(x.shape)}, with {len(x.shape)} axes from 0"
+            )
+        side = x.shape[self.axis]
+        shape = x.shape[: self.axis] + x.shape[self.axis + 1 :]
+
+        def summed(v: Change) -> Change:
+            return evolve(v, low=max(side * v.low, -v.down), high=min(side * v.high, v.up))
+
+        def best(v: Change) -> Change:
+            return evolve(v, total_low=-v.down, total_high=v.up)
+
+        if self.how == "sum":
+            return known(shape, x.denominator, (side * x.least, side * x.most), x.mass, summed, x)
+        return known(shape, x.denominator, (x.least, x.most), x.mass, best, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The lines' numbers."""
+        (x,) = parts
+        if self.how == "sum":
+            return x.summed(self.axis)
+        return x.largest(self.axis) if self.how == "max" else x.smallest(self.axis)
+
+
+@frozen
+class Above(OfOne):
+    """How many cells are above a public threshold: it grows with cells that increase, and falls with those that fall.
+
+    So a row changes it by no more than there are such cells, either way.
+    """
+
+    threshold: Fraction = field(default=ZERO, converter=public_number)
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """How many cells can change."""
+        (x,) = parts
+        cells = Fraction(x.cells)
+
+        def rule(v: Change) -> Change:
+            return Change.single(Fraction(-v.cells_down), Fraction(v.cells_up))
+
+        return known((), 1, (ZERO, cells), cells, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """Number of them."""
+        return Numbers(np.array(parts[0].above(self.threshold), dtype=np.int64))
+
+
+@frozen
+class FarFromFlat(OfOne):
+    """The L1 distance from flat: the sum of |x_i - mean(x)| over the k cells.
+
+    This is ||Mx||_1 with M = I - 11'/k, a norm of a linear map, so it changes by at most ||Mv||_1 either way. That is
+    convex in v, so over all v whose increases sum to at most P and decreases to at most N, it is greatest at an extreme
+    point: a single cell up by P and a single other one down by N (or less of both, which gives less). There, with s =
+    (P - N)/k, it is |P - s| + |N + s| + (k - 2)|s| = P + N + (k - 2)|P - N|/k. In terms of the moved mass L = ||v||_1
+    alone, the extreme points are single cells, which give 2(1 - 1/k)L. The better of both holds.
+
+    A row that enters a histogram: P = 1, N = 0, 2(1 - 1/k). One that is swapped: P = N = 1, which gives 2.
+    """
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bound either way."""
+        (x,) = parts
+        cells = x.cells
+
+        def rule(v: Change) -> Change:
+            extreme = v.up + v.down + (cells - 2) * abs(v.up - v.down) / cells
+            return Change.either_way(min(extreme, 2 * (1 - Fraction(1, cells)) * v.moved) if cells > 1 else ZERO)
+
+        return known((), x.denominator * cells, (ZERO, 2 * x.mass), 2 * x.mass, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The distance: the sum of |k * x_i - total|, over k."""
+        (x,) = parts
+        cells = x.array.size
+        less = x.summed().times(Fraction(-1))
+        apart = x.times(Fraction(cells)).over(x.denominator).plus(less).absolute().summed()
+        return Numbers(apart.array, apart.denominator * cells)
+
+
+@frozen
+class Deviation(OfOne):
+    """The population standard deviation of the k cells, rounded down to a multiple of the unit u = 2**-bits.
+
+    Unrounded it is ||Mx||_2 / sqrt(k) with M = I - 11'/k, so it changes by at most ||Mv||_2 / sqrt(k) either way. The
+    square ||Mv||_2**2 = sum v_i**2 - (sum v_i)**2 / k is convex in v, so it is greatest at an extreme point, as for
+    `FarFromFlat`: P**2 + N**2 - (P - N)**2 / k, or (1 - 1/k) * L**2. A row that enters a histogram: sqrt(k - 1) / k, at
+    most 1/sqrt(k). One that is swapped: sqrt(2/k).
+
+    *Rounding.* For a >= b, floor(a) - floor(b) < a - b + 1, as floor(a) <= a and floor(b) > b - 1. A whole number less
+    than a - b + 1 is at most ceil(a - b + 1) - 1 = ceil(a - b). So in units, the rounded value changes by at most the
+    unrounded bound rounded up to whole units. The root of the bound is rounded up to whole units as well, in one step.
+
+    It is computed without rounding but this: with total T and squares Q, the deviation is sqrt(k*Q - T**2) / k, and
+    floor(sqrt(r)) of a rational r >= 0 is the integer root of floor(r).
+    """
+
+    bits: int = field(default=DEVIATION_BITS, converter=whole, validator=Within(0, FINEST_DEVIATION))
+
+    def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - the same for every schema
+        """The bound either way, rounded up to whole units."""
+        (x,) = parts
+        cells, unit = x.cells, Fraction(1, 1 << self.bits)
+
+        def rule(v: Change) -> Change:
+            square = min(v.up**2 + v.down**2 - (v.up - v.down) ** 2 / cells, (1 - Fraction(1, cells)) * v.moved**2)
+            return Change.either_way(unit * root_above(square / cells / unit**2) if cells > 1 else ZERO)
+
+        return known((), 1 << self.bits, (ZERO, x.mass), x.mass, rule, x)
+
+    def value(self, *parts: Numbers) -> Numbers:
+        """The deviation."""
+        (x,) = parts
+        units = math.isqrt((x.spread() << 2 * self.bits) // (x.array.size * x.denominator) ** 2)
+        return Numbers(np.array(units, dtype=object), 1 << self.bits)
+
+
+def root_above(square: Fraction) -> int:
+    """The least whole number that is no less than the root of *square* >= 0."""
+    least = math.ceil(square)
+    root = math.isqrt(least)
+    return root if root * root == least else root + 1
+
 
 Expressions = Expression | Iterable[Expression]
 

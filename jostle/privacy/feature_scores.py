@@ -39,12 +39,10 @@ from numpy.typing import NDArray
 
 from jostle.privacy.scores import Score
 from jostle.privacy.split_scores import GRID, LARGEST_SUM, ROWS_BOUND, entropies, spread_of
-from jostle.tables.feature_sums import MOST_ONES, FeatureSums
+from jostle.tables.feature_kernels import MOST_ONES, FeatureSums
 from jostle.tables.fields import OneOf, Within, whole, word
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.schema import Schema
-
-__all__ = ["FeatureScore", "ScoreName", "feature_scores"]
 
 Integers = NDArray[np.int64]
 ScoreName = Literal["TC", "DC", "PI", "IG"]

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.events import Allotment, Event
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import MOST_PLACES, MOST_THRESHOLD, FeatureTest
 from jostle.privacy.fields import TYPES
 from jostle.privacy.noise import Noise
+from jostle.privacy.picks import MOST_PLACES, MOST_THRESHOLD, FeatureTest
 from jostle.tables.closed import Closed
 from jostle.tables.fields import Component, Within, whole
 from jostle.tables.schema import Schema
-
-__all__ = ["IMITATIONS", "CompareWithNoisyThreshold", "Imitation"]
 
 Integers = NDArray[np.int64]
 STEPS = 1024

@@ -25,8 +25,6 @@ from jostle.privacy.tails import reach
 from jostle.tables.made_frames import Frames, as_frame
 from jostle.visible import visible
 
-__all__ = ["Measured", "MeasuredCells", "MeasuredCount", "MeasuredNumber", "MeasuredTop"]
-
 Answer = TypeVar("Answer")
 Refining = Callable[[Amount, str | None], Answer]
 """How an answer is had with less noise: at an epsilon, charged to a site."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.fields import TYPES
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.pick_each import PickEach
-from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.closed import Closed
 

@@ -8,7 +8,9 @@ in its docstring; a subclass, or one made elsewhere, is refused at the door.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,29 +20,18 @@ from numpy.typing import NDArray
 from jostle.errors import NoiseError, ProbeError, TableError
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip
-from jostle.privacy.measurements import Measurement, measured
+from jostle.privacy.evidence import Measurement, measured
+from jostle.privacy.fields import fractions, public_number
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, LARGEST_THRESHOLD, Noise
-from jostle.privacy.reals import Tail
+from jostle.privacy.reals import Exponential, Tail
 from jostle.privacy.score_lists import SCORES
 from jostle.privacy.scores import Score, pick_rate
 from jostle.tables.engines import Partial
-from jostle.tables.fields import Component, Within, whole
-from jostle.tables.kernel_list import DENSE_KERNELS
+from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
+from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
-from jostle.tables.regions import Regions
+from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
-
-__all__ = [
-    "AddNoise",
-    "AddNoiseAbove",
-    "Mechanism",
-    "Pick",
-    "SparseAnswer",
-    "check_scale",
-    "check_tally",
-    "sensitivity",
-]
-
 
 MOST_KEPT = 10**8
 """Cells of a sparse answer that are held at once."""
@@ -244,3 +235,211 @@ def check_tally(tally: Partial, kernel: Kernel, cells: int) -> None:
         fits = isinstance(kernel, DenseKernel) and tally.shape == (cells,) and tally.dtype == np.int64
     if not fits:
         raise TableError("a tally does not have the cells that its kernel declares")
+
+
+def level_scales(
+    kernel: LevelKernel, shares: Iterable[Fraction], schema: Schema, epsilon: Fraction
+) -> tuple[Fraction, ...]:
+    """The scale of each level's noise, given its share of epsilon."""
+    return tuple(change / (part * epsilon) for change, part in zip(kernel.changes(schema), shares, strict=True))
+
+
+@frozen(eq=False)
+class AddNoiseByLevel(Mechanism):
+    """Discrete Laplace noise on every number of every level, of scale (change of the level) / (share * epsilon).
+
+    A row changes one number of each level by one. Under add_remove each level thus changes by 1 in sum, and what is
+    released of it is share * epsilon private; under replace_one it changes by 2, or 1 (`LevelKernel.replaced_in`),
+    and its noise is as much wider. The levels' noises are independent, so their losses add up: to epsilon, as the
+    shares add up to 1.
+    """
+
+    tallied: LevelKernel = field(validator=Component(LEVEL_KERNELS, what="a kernel made of levels", error=ProbeError))
+    shares: tuple[Fraction, ...] = field(converter=fractions)
+
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+        """The kernel that is tallied."""
+        return self.tallied
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse shares that are not one per level, all above 0, that add up to 1, or too little for their noise."""
+        levels = len(self.tallied.sizes(schema))
+        if not levels or len(self.shares) != levels or min(self.shares) <= 0 or sum(self.shares) != 1:
+            raise ProbeError(
+                f"{len(self.shares)} shares of a budget do not split it among {levels} levels",
+                why="each level needs a share above 0, and together they are 1",
+            )
+        if max(level_scales(self.tallied, self.shares, schema, epsilon)) > LARGEST_SCALE:
+            raise ProbeError("a level's share of epsilon is too little for its noise", fix="use a larger share")
+
+    def event(self, epsilon: Fraction) -> Event:
+        """A Laplace event."""
+        return Laplace(epsilon)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction | None:
+        """The scale where there is one level; several have several."""
+        scales = self.scales(schema, epsilon)
+        return scales[0] if len(scales) == 1 else None
+
+    def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
+        """The scale of each level."""
+        return level_scales(self.tallied, self.shares, schema, epsilon)
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Any:
+        """The noisy numbers, an array per level."""
+        levels = []
+        place = 0
+        for size, scale in zip(self.tallied.sizes(schema), self.scales(schema, epsilon), strict=True):
+            drawn = noise.discrete_laplace(scale, size)
+            drawn += tally[place : place + size]
+            levels.append(drawn)
+            place += size
+        return tuple(levels)
+
+    def shown(self, answer: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
+        """The noisy numbers of all levels in turn."""
+        return np.concatenate(answer)
+
+    def measured(
+        self, answer: tuple[NDArray[np.int64], ...], schema: Schema, epsilon: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of each partition of a grid."""
+        if not isinstance(self.tallied, Regions):
+            return ()
+        return measured(self.tallied, answer, self.scales(schema, epsilon), schema)
+
+
+Places = NDArray[np.int64]
+
+LARGEST_PENALTY = 2**40
+LARGEST_COST = 2**61
+DENSE_SIDE = 8
+"""Runs begin at every place or, once longer than this many, at every eighth of their length."""
+
+
+def run_starts(cells: int, length: int) -> Places:
+    """Where runs of a length, a power of two, may begin."""
+    return np.arange(0, cells - length + 1, max(1, length // DENSE_SIDE), dtype=np.int64)
+
+
+def deviations(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    """For each run of a length the sum of its counts' distances from their median.
+
+    That is the sum of the upper half less that of the lower half, a whole number.
+    """
+    starts = run_starts(len(counts), length)
+    if length == 1:
+        return np.zeros(len(starts), dtype=np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(counts, length)[:: max(1, length // DENSE_SIDE)]
+    halves = np.partition(windows, length // 2, axis=1)
+    upper = halves[:, length // 2 :].sum(axis=1)
+    found: NDArray[np.int64] = 2 * upper - windows.sum(axis=1)
+    return found
+
+
+def cheapest_partition(cells: int, costs: dict[int, NDArray[np.int64]]) -> Places:
+    """Where the runs of the cheapest partition begin; *costs* has, per length, the runs' costs in order.
+
+    Of equally cheap partitions, the one whose last run is shortest; of those, the one whose last but one is; and so on.
+    """
+    ending: list[list[tuple[int, int]]] = [[] for _ in range(cells + 1)]
+    for length, priced in sorted(costs.items()):
+        for end, cost in zip((run_starts(cells, length) + length).tolist(), priced.tolist(), strict=True):
+            ending[end].append((length, cost))
+    best = [0] * (cells + 1)
+    last = [0] * (cells + 1)
+    for end in range(1, cells + 1):
+        lowest, chosen = None, 0
+        for length, cost in ending[end]:
+            total = best[end - length] + cost
+            if lowest is None or total < lowest:
+                lowest, chosen = total, length
+        best[end], last[end] = lowest or 0, chosen
+    starts = []
+    end = cells
+    while end:
+        end -= last[end]
+        starts.append(end)
+    return np.array(starts[::-1], dtype=np.int64)
+
+
+@frozen(eq=False)
+class PickPartition(Mechanism):
+    """Pick the partition of a line of cells into runs that has the least noisy cost.
+
+    The runs are those of `run_starts` for all powers of two: single cells, so that there always is a partition, and
+    longer ones. A run's cost is its `deviations` plus the penalty, in steps of 1/grain, less noise Z >= 0 of its own,
+    with P(Z >= z) = exp(-z / scale), z whole steps.
+
+    *Proof, add_remove.* Let D' have one record more than D, in cell j. The distances from the median are the least sum
+    of distances from any one number, and moving one count by 1 moves each such sum by at most 1: so it moves the cost
+    of the runs that hold j by at most `grain` steps, and no other cost. Fix a partition P, and let I be its one run
+    that holds j. Fix the noise of all other runs. With it, P is picked exactly when it comes before every other
+    partition in the order of (noisy cost, the order in which `cheapest_partition` settles ties), a total order that
+    does not depend on the data. Against a partition that also has I, Z_I and the record cancel: it loses under both D
+    and D', or under neither. Against one that has another run J around j instead, P comes first exactly when Z_I >=
+    t, with t = cost(I) - cost(J) plus a whole number, which depends on other runs' costs and noise, and on who wins
+    ties, only. So P is picked exactly when Z_I >= t for the largest such t (or never, or always if there is none),
+    and between D and D' that t moves by at most 2 * grain, since cost(I) and cost(J) each move by at most grain.
+    Because P(Z >= t + s) >= exp(-s / scale) * P(Z >= t) for all t and s >= 0, the probability of P changes by a
+    factor of at most exp(2 * grain / scale), for every value of the other noises and so on average. scale = 2 * grain
+    / epsilon.
+
+    *Proof, replace_one.* Replacing a record is removing one, then adding one: two steps of the above, each with half of
+    epsilon. scale = 4 * grain / epsilon. A row that enters or leaves a part of the table is one step.
+
+    Li, Hay, Miklau, Wang, PVLDB 7(5), 2014. The proof is ours: with the median in place of the mean a run's cost moves
+    by 1 per record, where the paper has 2, and with one-sided noise the factor 2 buys less noise than the paper's
+    Laplace.
+    """
+
+    columns: tuple[str, ...] = field(converter=names)
+    order: Places = field(converter=int64s, validator=Sides(1))
+    """The cells of the grid as a line: their numbers, each once."""
+    penalty: Fraction = field(converter=public_number)
+    """What a run costs beside its deviations, so that there are not too many."""
+    grain: int = field(default=1, converter=whole, validator=Within(1, LARGEST_PENALTY))
+    """Steps per unit of cost, a whole number of them: noise comes in whole steps."""
+
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+        """The counts of the cells, in line."""
+        return Regions(self.columns, self.order, (np.arange(len(self.order)),))
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - whatever the schema
+        """Refuse a penalty that makes no sense."""
+        if not 0 <= self.penalty * self.grain <= LARGEST_PENALTY:
+            raise ProbeError(
+                f"the penalty is {show_amount(self.penalty)}, with {self.grain} steps to one",
+                why="it is at least 0, and at most 2**40 steps",
+            )
+
+    def event(self, epsilon: Fraction) -> Event:
+        """The event of a selection."""
+        return PermuteAndFlip(epsilon)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """The scale of the noise, in steps."""
+        return (2 if schema.neighbours == "add_remove" else 4) * self.grain / epsilon
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> Places:
+        """Where the runs of the picked partition begin, in the line."""
+        ratio = Exponential(self.scale(schema, epsilon))
+        penalty = round(self.penalty * self.grain)
+        costs = {}
+        length = 1
+        while length <= len(tally):
+            # Cut off where steps would not fit 64 bits; what is cut off moves no further than what is not.
+            whole = np.minimum(deviations(tally, length), LARGEST_COST // self.grain)
+            costs[length] = self.grain * whole + penalty
+            costs[length] -= noise.geometric(ratio, len(costs[length]))
+            length *= 2
+        return cheapest_partition(len(tally), costs)
+
+    def shown(self, answer: Places) -> Places:
+        """Where the runs begin."""
+        return answer
+
+    @staticmethod
+    def lengths(starts: Places, cells: int) -> Places:
+        """How long the runs are."""
+        return np.array([right - left for left, right in pairwise([*starts.tolist(), cells])], dtype=np.int64)

@@ -1,10 +1,25 @@
 """Exact samplers: the only place where private randomness is drawn.
 
+Draw from a few outcomes exactly, by comparing random bits with the outcomes' cumulative probabilities.
+
+A uniform real U, read bit by bit, gives outcome j when it lies between boundary j-1 and boundary j. Its first 16 bits
+settle almost every draw by one look into a table; those whose first bits a boundary runs through get 48 more, and
+the rare draw still undecided reads on, word by word, against boundaries enclosed ever more tightly.
+
+*Exactness.* Let F be a boundary with enclosure low <= F * 2**b <= high and w the first b bits of U as a whole number,
+so that w <= U * 2**b <= w + 1. If w >= high then U >= F; if w < low then w + 1 <= low and U <= F, and U < F but for an
+event of probability zero. An answer is given only when one of the two holds for every boundary; otherwise b grows. Each
+answer is thus the one the real U would have given. After b bits U is undecided only if low <= w < high for some
+boundary, which has probability at most the sum of (high - low) * 2**-b over the boundaries; as the differences stay
+small while b grows, the reading ends with probability one. No floating point, no bias left over.
+
+Enclosures at different b need not lie within each other: each answer rests on one of them alone.
+
 Everything is made of one thing, a geometric variable G with P(G >= g) = ratio**g, drawn digit by digit in base 256.
 
 *Exactness.* Write G = H * 256**j + L_{j-1} * 256**(j-1) + ... + L_0. Since P(G = g) is proportional to ratio**g, the
 digits are independent: L_i has P(l) proportional to (ratio**(256**i))**l on 0..255, and H is geometric with ratio
-ratio**(256**j). Each digit has 256 outcomes and is drawn exactly by inversion (see `inversion`). H is cut at 255, which
+ratio**(256**j). Each digit has 256 outcomes and is drawn exactly by inversion (see `Inversion`). H is cut at 255, which
 stands for "255 or more": being memoryless, H - 255 given H >= 255 is distributed as H, so H is drawn again and added.
 
 Discrete Laplace noise, P(x) proportional to exp(-|x|/scale), with q = exp(-1/scale), is negative with probability
@@ -37,18 +52,243 @@ import operator
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, Protocol
 
 import numpy as np
-from attrs import Factory, field, frozen
+from attrs import Factory, define, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import Amount, epsilon_amount, exact, show_amount
-from jostle.privacy.drawing_tables import BASE, DrawingTables
-from jostle.privacy.inversion import BitSource, Words
-from jostle.privacy.reals import Chance, Exponential, Miss, NoLater, Ratio, RationalChance
+from jostle.privacy.reals import Chance, Enclosure, Exponential, Miss, NoLater, Ratio, RationalChance
 
-__all__ = ["Noise", "SeededBits", "SystemBits", "discrete_laplace", "geometric"]
+Words = NDArray[np.unsignedinteger[Any]]
+"""Uniform whole numbers, in the narrowest type that holds them."""
+
+Bounds = Callable[[int], tuple[list[int], list[int]]]
+"""From a number of bits b to the low and the high ends of all boundaries, each list rising within 0 .. 2**b."""
+
+UNDECIDED = -1
+SMALL_DRAW = 1024
+"""Below this many draws, making the table of first words costs more than it saves.
+
+Whether the table happens to exist makes no difference: a seed must give the same draws in a fresh process.
+"""
+CHUNK = 1 << 16
+"""Draws at a time, so that words and table stay in the processor's cache."""
+
+
+class BitSource(Protocol):
+    """Where uniform random bits come from."""
+
+    def words(self, count: int, bits: int) -> Words:
+        """*count* uniform whole numbers below 2**bits; *bits* is at most 64."""
+
+
+@define(slots=True)
+class Inversion:
+    """A distribution over 0, 1, ..., K, given by its K inner boundaries.
+
+    The tables are made when first needed. Two threads may both make one; they make the same.
+    """
+
+    bounds: Bounds
+    first_bits: int = 16
+    """Bits in the first word; a test shrinks it so that ties happen all the time."""
+    word_bits: int = 64
+    """Bits after the second look, more than in the first word, and in each further word."""
+    _table: NDArray[np.signedinteger[Any]] | None = field(default=None, init=False, repr=False, eq=False)
+    _edges: tuple[Words, Words] | None = field(default=None, init=False, repr=False, eq=False)
+
+    def draw(self, source: BitSource, count: int) -> NDArray[np.int64]:
+        """*count* independent outcomes."""
+        if count < 0:
+            raise NoiseError(f"{count} draws are asked for, but there cannot be fewer than 0")
+        outcomes = np.empty(count, dtype=np.int64)
+        for start in range(0, count, CHUNK):
+            part = outcomes[start : start + CHUNK]
+            words = source.words(len(part), self.first_bits)
+            if len(part) < SMALL_DRAW:
+                part[:] = self._second_look(source, words)
+                continue
+            found = self._first_words().take(words)
+            part[:] = found
+            undecided = np.flatnonzero(found == UNDECIDED)
+            if undecided.size:
+                part[undecided] = self._second_look(source, words[undecided])
+        return outcomes
+
+    def _second_look(self, source: BitSource, first: Words) -> NDArray[np.int64]:
+        more = self.word_bits - self.first_bits
+        words = first.astype(np.uint64) << np.uint64(more)
+        words |= source.words(len(first), more)
+        lows, highs = self._second_edges()
+        reached = highs.searchsorted(words, side="right")
+        possible = lows.searchsorted(words, side="right")
+        for index in np.flatnonzero(reached != possible):
+            reached[index] = self._read_on(source, int(words[index]))
+        return reached
+
+    def _read_on(self, source: BitSource, word: int) -> int:
+        bits = self.word_bits
+        while True:
+            word = word << self.word_bits | int(source.words(1, self.word_bits)[0])
+            bits += self.word_bits
+            lows, highs = self.bounds(bits)
+            reached = sum(high <= word for high in highs)
+            if reached == sum(low <= word for low in lows):
+                return reached
+
+    def _first_words(self) -> NDArray[np.signedinteger[Any]]:
+        if self._table is None:
+            more, size = self.word_bits - self.first_bits, 1 << self.first_bits
+            lows, highs = ([int(edge) for edge in edges] for edges in self._second_edges())
+            table = np.empty(size, dtype=np.min_scalar_type(-len(lows) - 1))
+            decided = 0
+            outcome = -1
+            # What the second look's enclosures say, rounded outwards to the first bits. An end left out is at the end.
+            for outcome, (low, high) in enumerate(zip_longest(lows, highs, fillvalue=size << more)):
+                table[decided : low >> more] = outcome
+                decided = -(-high >> more)
+                table[low >> more : decided] = UNDECIDED
+            table[decided:] = outcome + 1
+            self._table = table
+        return self._table
+
+    def _second_edges(self) -> tuple[Words, Words]:
+        if self._edges is None:
+            size = 1 << self.word_bits
+            lows, highs = self.bounds(self.word_bits)
+            # An end at or above 2**bits is never reached by a word: leaving it out says the same and fits 64 bits.
+            self._edges = (
+                np.array([low for low in lows if low < size], dtype=np.uint64),
+                np.array([high for high in highs if high < size], dtype=np.uint64),
+            )
+        return self._edges
+
+
+BASE = 256
+"""Digits are in this base."""
+REACH = 12
+"""The leading digit's ratio is brought down to a length of about this, so that 255 of it are all but never enough."""
+MOST_LOWER_DIGITS = 7
+"""With as many, and a leading digit below 128, values fill 63 bits."""
+GUARD = 32
+"""Bits carried beyond those asked for. The powers of a ratio are off by less than 2**12 units of the last of them."""
+KEPT = 64
+"""Distributions whose tables are kept. A scale's take 0.1 to 1 MB."""
+
+
+@frozen(eq=False, repr=False)
+class DrawingTables:
+    """The distributions that were drawn from, kept for the next draw.
+
+    Which there are, and which of their parts a draw has needed so far, says what was drawn, and how often. Of private
+    rows that can be private: how many cells of a sparse tally are occupied, or what a candidate asked that lost. So a
+    room with private rows has some of its own (`apart`), which nobody else can look at.
+
+    Each is an `Inversion` over enclosures of its distribution function, as narrow as a draw needs them.
+    """
+
+    digits: Callable[[Ratio], tuple[tuple[Inversion, ...], Inversion]]
+    sign: Callable[[Exponential], Inversion]
+    coin: Callable[[Chance], Inversion]
+
+    @classmethod
+    def shared(cls) -> DrawingTables:
+        """Those of the process, for whatever is drawn without private rows."""
+        return cls(geometric_digits, sign, coin)
+
+    @classmethod
+    def apart(cls) -> DrawingTables:
+        """Some that nobody else has."""
+        kept = lru_cache(maxsize=KEPT)
+        return cls(kept(geometric_digits.__wrapped__), kept(sign.__wrapped__), kept(coin.__wrapped__))
+
+    def forget(self) -> None:
+        """Drop them all."""
+        kept: tuple[Any, ...] = (self.digits, self.sign, self.coin)
+        for each in kept:
+            each.cache_clear()
+
+
+@lru_cache(maxsize=KEPT)
+def geometric_digits(ratio: Ratio) -> tuple[tuple[Inversion, ...], Inversion]:
+    """The distributions of the lower digits, highest first, and of the leading one."""
+    lower = 0
+    while ratio.length > REACH << (8 * lower) and lower < MOST_LOWER_DIGITS:
+        lower += 1
+    digits = tuple(Inversion(digit_bounds(ratio, place)) for place in reversed(range(lower)))
+    return digits, Inversion(leading_bounds(ratio, lower))
+
+
+def _powers(ratio: Ratio, place: int, places: int, count: int) -> list[Enclosure]:
+    """The enclosures of R**1 .. R**count at *places* bits, where R = ratio**(256**place)."""
+    low, high = first_low, first_high = ratio.power(BASE**place, places)
+    powers = [(low, high)]
+    for _ in range(count - 1):
+        low, high = low * first_low >> places, -(-high * first_high >> places)
+        powers.append((low, high))
+    return powers
+
+
+def leading_bounds(ratio: Ratio, place: int) -> Bounds:
+    """The distribution function of the leading digit, at this place."""
+
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(H <= k) = 1 - R**(k+1)
+        powers = _powers(ratio, place, bits + GUARD, BASE - 1)
+        one = 1 << (bits + GUARD)
+        return [(one - high) >> GUARD for _, high in powers], [-(-(one - low) >> GUARD) for low, _ in powers]
+
+    return bounds
+
+
+def digit_bounds(ratio: Ratio, place: int) -> Bounds:
+    """The distribution function of a lower digit, at this place."""
+
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(L <= k) = (1 - R**(k+1)) / (1 - R**256)
+        places = bits + GUARD + ratio.length.bit_length()
+        powers = _powers(ratio, place, places, BASE)
+        # Where R is so near 1 that most places of 1 - R**256 are 0, as many more are needed.
+        while (1 << places) - powers[-1][1] < 1 << (bits + GUARD):
+            places *= 2
+            powers = _powers(ratio, place, places, BASE)
+        one = 1 << places
+        all_low, all_high = one - powers[-1][1], one - powers[-1][0]
+        lows = [((one - high) << bits) // all_high for _, high in powers[:-1]]
+        highs = [-(-((one - low) << bits) // all_low) for low, _ in powers[:-1]]
+        return lows, highs
+
+    return bounds
+
+
+@lru_cache(maxsize=KEPT)
+def sign(ratio: Exponential) -> Inversion:
+    """1 where noise is negative, else 0."""
+
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        # P(not negative) = 1 / (1 + q)
+        one = 1 << (bits + GUARD)
+        low, high = ratio.power(1, bits + GUARD)
+        return [(one << bits) // (one + high)], [-(-(one << bits) // (one + low))]
+
+    return Inversion(bounds)
+
+
+@lru_cache(maxsize=KEPT)
+def coin(chance: Chance) -> Inversion:
+    """1 with this chance, else 0."""
+
+    def bounds(bits: int) -> tuple[list[int], list[int]]:
+        low, high = chance.enclose(bits)
+        return [(1 << bits) - high], [(1 << bits) - low]
+
+    return Inversion(bounds)
+
 
 LARGEST = 2**63 - 1
 LARGEST_SCALE = 2**52

@@ -29,18 +29,18 @@ from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, Vau
 from jostle.given import called_as, given_path
 from jostle.privacy.account import Account
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable, show_amount
-from jostle.privacy.door import Room, admit
-from jostle.privacy.drawing_tables import DrawingTables
+from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.nodes import Expression
-from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.noise import DrawingTables, Noise, SeededBits
 from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
+from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
 from jostle.tables.engines import RowSource
-from jostle.tables.fingerprint import Fingerprint, fingerprint
+from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import RowOrigin, check_public, take_as_private
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table

@@ -16,11 +16,11 @@ from jostle.privacy import statistics
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key, ask, look, schema_of
+from jostle.privacy.evidence import Look
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
-from jostle.privacy.measurements import Look
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
@@ -30,9 +30,6 @@ from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen, Stated
-
-__all__ = ["Probe"]
-
 
 REFINABLE = "db.measure_refinable(kernel, epsilon), or answer.refine(epsilon=...) of a count or a histogram"
 

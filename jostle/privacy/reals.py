@@ -15,18 +15,6 @@ from attrs import Attribute, field, frozen
 from jostle.errors import NoiseError
 from jostle.privacy.amounts import show_amount
 
-__all__ = [
-    "Chance",
-    "Enclosure",
-    "Exponential",
-    "Miss",
-    "NoLater",
-    "Ratio",
-    "RationalChance",
-    "Tail",
-    "enclose_exponential",
-]
-
 Enclosure = tuple[int, int]
 
 GUARD = 32

@@ -11,22 +11,18 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ExpressionError
-from jostle.privacy.changes import Known
 from jostle.privacy.events import Event, Laplace
-from jostle.privacy.exact_arrays import Numbers
+from jostle.privacy.evidence import MOST_COMPARED, Measurement, measured
 from jostle.privacy.expressions import NODES, evaluate, known_of, sensitivity_of, tallies
-from jostle.privacy.measurements import MOST_COMPARED, Measurement, measured
 from jostle.privacy.mechanisms import Mechanism
-from jostle.privacy.nodes import Expression
+from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.noise import LARGEST, LARGEST_SCALE, Noise
-from jostle.privacy.tallied import Tally
+from jostle.privacy.sensitivity import Known, Numbers
 from jostle.tables.fields import Component
 from jostle.tables.kernels import Counts
+from jostle.tables.pools import Stack
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
-from jostle.tables.stacks import Stack
-
-__all__ = ["AddNoiseTo", "NoisyNumbers", "evaluated", "stack_of"]
 
 MOST_CELLS = 2**24
 """Cells an expression may be computed from; Python's own numbers for all of them fit in memory."""

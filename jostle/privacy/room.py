@@ -17,10 +17,10 @@ from jostle.errors import BudgetError, JostleError, ProbeError, VaultError
 from jostle.privacy.amounts import INSIDE_BITS, recorded
 from jostle.privacy.chains import Answered, Chain, Chains, Refinable
 from jostle.privacy.events import Allotment, Reserved, price
+from jostle.privacy.evidence import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.fields import positive
 from jostle.privacy.imitations import IMITATIONS, Imitation
 from jostle.privacy.ledger import Charge, Ledger
-from jostle.privacy.measurements import PARTITIONS, Look, Measurement, known_rows, look_at
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
 from jostle.privacy.noise import Noise
@@ -32,9 +32,9 @@ from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, whole, wholes
+from jostle.tables.hashes import Portion, PortionSource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
-from jostle.tables.portions import Portion, PortionSource
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened

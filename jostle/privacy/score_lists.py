@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
-from jostle.privacy.dependence import Dependence
-from jostle.privacy.discernibility import Discernibility
-from jostle.privacy.feature_discernibility import FeatureDiscernibility
+from jostle.privacy.column_scores import (
+    Dependence,
+    Discernibility,
+    FeatureDiscernibility,
+    GridQuality,
+    SetDiscernibility,
+)
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
-from jostle.privacy.grid_quality import GridQuality
-from jostle.privacy.halves import Halves
-from jostle.privacy.majorities_below import MajoritiesBelow
-from jostle.privacy.misfit import Misfit
-from jostle.privacy.mixed_splits import MixedSplitScore
-from jostle.privacy.quantile_score import QuantileScore
-from jostle.privacy.scores import Fullest
-from jostle.privacy.set_discernibility import SetDiscernibility
-from jostle.privacy.split_scores import LeafMajority, SplitScore
+from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.tables.closed import Closed
 
 __all__ = ["GROUP_SCORES", "SCORES"]

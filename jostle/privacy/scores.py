@@ -18,11 +18,12 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.tables.fields import names
+from jostle.errors import ProbeError
+from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64s, name, names, whole
 from jostle.tables.kernels import Counts, DenseKernel, Kernel
+from jostle.tables.number_kernels import Ranks
+from jostle.tables.regions import box_sums, check_sides
 from jostle.tables.schema import Schema
-
-__all__ = ["Fullest", "Score", "pick_rate"]
 
 
 class Score(ABC):
@@ -86,3 +87,98 @@ def pick_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fr
     (2 * rate * sensitivity)-private, and (rate * sensitivity)-private where scores are monotone.
     """
     return epsilon / sensitivity if monotone else epsilon / (2 * sensitivity)
+
+
+Integers = NDArray[np.int64]
+MOST_PARTS = 2**20
+"""So many times as many rows as a table may have fit in 63 bits."""
+
+
+@frozen(eq=False, repr=False)
+class QuantileScore(Score):
+    """For each interval, minus of-times how many rows would have to change sides for it to hold the quantile.
+
+    With n numbers, *below* of them in earlier intervals and *upto* in these and this one, an interval holds the
+    quantile part/of if of * below <= part * n <= of * upto. Its score is minus the most of part * n - of * upto, of *
+    below - part * n, and 0.
+
+    *Sensitivity.* A row that enters with a number changes n by 1, and below and upto by 0 or 1: so the first by part or
+    part - of, the second by -part or of - part. The most of several numbers changes by no more than the one that
+    changes most, here max(part, of - part). A row that becomes another keeps n, and changes below and upto by at most 1
+    either way: by at most *of*. One that enters or leaves a part, or loses its number, changes it as one that enters.
+    Scores of intervals on both sides of a row that enters move in different ways: it is not monotone.
+    """
+
+    column: str = field(converter=name)
+    starts: Integers = field(converter=int64s, validator=Sides(1, ANY_WHOLE))
+    """The steps where the intervals begin."""
+    part: int = field(converter=whole, validator=Within(0, MOST_PARTS))
+    of: int = field(converter=whole, validator=Within(1, MOST_PARTS))
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """How many numbers lie in each interval."""
+        if self.part > self.of:
+            raise ProbeError(f"the quantile {self.part}/{self.of} is above 1", fix="0.5")
+        return Ranks(self.column, self.starts)
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:  # noqa: ARG002 - as above
+        """How far each interval is off."""
+        upto = np.cumsum(tally)
+        target = self.part * (upto[-1] if len(upto) else 0)
+        below = upto - tally
+        off: Integers = np.maximum(np.maximum(target - self.of * upto, self.of * below - target), 0)
+        return -off
+
+    def sensitivity(self, schema: Schema) -> Fraction:
+        """The most that a score changes."""
+        return Fraction(max(self.part, self.of - self.part) if schema.neighbours == "add_remove" else self.of)
+
+    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
+        """False: the scores need not move the same way."""
+        return False
+
+
+FARTHEST = 2**62
+"""Answers further from 0 than this could be so far from a count that the distance does not fit 64 bits."""
+
+
+@frozen(eq=False)
+class Misfit(Score):
+    """For each box of a grid, how far its count is from a public whole number.
+
+    A row that comes or goes changes the count of a box by 0 or 1, and one that becomes another by at most 1 either
+    way; so the distance from a fixed number changes by at most 1 under both relations. Some grow while others shrink:
+    not monotone.
+    """
+
+    columns: tuple[str, ...] = field(converter=names)
+    low: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
+    """Boxes by columns."""
+    high: NDArray[np.int64] = field(converter=int64s, validator=Sides(2))
+    answers: NDArray[np.int64] = field(converter=int64s, validator=Sides(1, Within(-FARTHEST, FARTHEST)))
+    """One for each box."""
+
+    def kernel(self, schema: Schema) -> DenseKernel:
+        """The counts of the cells; refuse boxes that do not lie in the grid, and answers that are not theirs."""
+        check_sides(self.columns)
+        shape = [schema[name].size for name in self.columns]
+        inside = self.low.shape == self.high.shape == (len(self.answers), len(shape)) and not np.any(
+            (self.low < 0) | (self.low >= self.high) | (self.high > shape)
+        )
+        if not inside or not len(self.answers):
+            raise ProbeError("the boxes to pick from do not lie in the grid, one whole-numbered answer each")
+        return Counts.of(*self.columns)
+
+    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:
+        """Each box's distance."""
+        grid = tally.reshape([schema[name].size for name in self.columns])
+        distances: NDArray[np.int64] = np.abs(box_sums(grid, self.low, self.high) - self.answers)
+        return distances
+
+    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - the same for every schema
+        """The sensitivity, 1."""
+        return Fraction(1)
+
+    def monotone(self, schema: Schema) -> bool:  # noqa: ARG002 - as above
+        """False: the scores need not move the same way."""
+        return False

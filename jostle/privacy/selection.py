@@ -67,18 +67,6 @@ from jostle.tables.closed import Closed, places
 from jostle.tables.schema import Schema
 from jostle.trace.records import Chosen, Record, Released, Stated
 
-__all__ = [
-    "ETA",
-    "GAMMA",
-    "SELECTIONS",
-    "NumberOfRuns",
-    "Scored",
-    "Selection",
-    "best_of",
-    "forget_all",
-    "seen_of",
-]
-
 Asker_contra = TypeVar("Asker_contra", contravariant=True)
 """What a candidate asks by. This module lies below probes."""
 Run = TypeVar("Run")

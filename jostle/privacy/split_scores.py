@@ -1,4 +1,6 @@
-"""Scores for many picks at once: one pick for each group of rows, where groups share no row.
+"""Scores of splits: for many picks at once, one for each group of rows, where groups share no row.
+
+Scores for many picks at once: one pick for each group of rows, where groups share no row.
 
 A group score gives every candidate of every group a whole number. What matters for privacy is how far one row that
 enters or leaves a group can move that group's scores *apart*: `spread`.
@@ -44,6 +46,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -51,26 +54,28 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.tables.fields import Component, OneOf, Sides, Within, int64s, truths, whole, word
+from jostle.privacy.scores import Score
+from jostle.tables.fields import (
+    Component,
+    Components,
+    OneOf,
+    Sides,
+    Within,
+    int64_arrays,
+    int64s,
+    listed,
+    truth_arrays,
+    truths,
+    whole,
+    word,
+    words,
+)
 from jostle.tables.kernels import DenseKernel
+from jostle.tables.pools import Layer, Stack
 from jostle.tables.remembered import remembered
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
+from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
-
-__all__ = [
-    "GRID",
-    "LARGEST_HANDICAP",
-    "LARGEST_SUM",
-    "ROWS_BOUND",
-    "GroupScore",
-    "LeafMajority",
-    "SplitScore",
-    "Utility",
-    "entropies",
-    "forget_tables",
-    "spread_of",
-    "units_of",
-]
 
 Integers = NDArray[np.int64]
 Utility = Literal["Max", "Gini", "InfoGain"]
@@ -288,3 +293,180 @@ def entropies(counts: Integers, rows_bound: int) -> Integers:
     steps, sums = _steps(_table_size(bound))
     beyond = np.maximum(counts - bound, 0)
     return np.asarray(sums[counts - beyond] + beyond * steps[bound - 1])
+
+
+@frozen(eq=False, repr=False)
+class MixedSplitScore(GroupScore):
+    """How well each candidate splits each open leaf, by the utility that the leaf was given.
+
+    *Proof.* The open leaves of one tree share no row, and each is a group of `PickEach`. In a group the scores are
+    those of one utility, so by `split_scores` a row that enters or leaves it moves them apart by at most that utility's
+    D. Which leaf has which utility is a part of the question: public, or decided from released values. So this is a
+    group score whose spread differs from group to group, and `PickEach` picks in each group at the rate its own spread
+    allows. The cost is that of one pick, however many utilities there are: nothing is looked at twice, since a leaf
+    that was named under two utilities would be refused before any charge (`SplitCounts.cells`).
+    """
+
+    routing: Routing = field(validator=Component((Routing,)))
+    utilities: tuple[Utility, ...] = field(converter=words, validator=OneOf(get_args(Utility)))
+    """One for each part of the open leaves; each at most once."""
+    open: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(1))
+    """For each utility the leaves that are split by it; groups are numbered along all of them."""
+    columns: Integers = field(converter=int64s, validator=Sides(1))
+    """As in `SplitScore`."""
+    cuts: Integers = field(converter=int64s, validator=Sides(1))
+    may: tuple[NDArray[np.bool_], ...] = field(converter=truth_arrays, validator=Sides(2))
+    """For each utility, its leaves by candidates."""
+    rows_bound: int = field(default=1, converter=whole, validator=ROWS_BOUND)
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """The counts by open leaf, value and class, for the leaves of all utilities."""
+        self._check_parts()
+        return SplitCounts(self.routing, np.concatenate(self.open))
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what would make no sense for one of the utilities."""
+        self._check_parts()
+        for part in self._parts():
+            part.check(schema)
+
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+        """Which candidates each open leaf has."""
+        return np.concatenate(self.may)
+
+    def spread(self, schema: Schema) -> int:
+        """The largest spread of any group."""
+        return max(part.spread(schema) for part in self._parts())
+
+    def spreads(self, schema: Schema, groups: int) -> Integers:  # noqa: ARG002 - they are counted here
+        """Each leaf's spread, by its utility."""
+        return np.repeat([part.spread(schema) for part in self._parts()], [len(part) for part in self.open])
+
+    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """One group per tree that a row is in."""
+        return self.routing.touched
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """The scores, each part of the leaves by its utility."""
+        ends = np.cumsum([len(part) for part in self.open])
+        pieces = np.split(tally.reshape(int(ends[-1]), -1), ends[:-1])
+        return np.concatenate(
+            [part.scores(piece.ravel(), schema) for part, piece in zip(self._parts(), pieces, strict=True)]
+        )
+
+    def _parts(self) -> list[SplitScore]:
+        return [
+            SplitScore(self.routing, leaves, utility, self.columns, self.cuts, may, self.rows_bound)
+            for utility, leaves, may in zip(self.utilities, self.open, self.may, strict=True)
+        ]
+
+    def _check_parts(self) -> None:
+        count = len(self.utilities)
+        if not count or len(set(self.utilities)) < count or len(self.open) != count or len(self.may) != count:
+            raise ProbeError("utilities, open leaves and candidates are not given once for each utility")
+        if not all(map(len, self.open)):
+            raise ProbeError("a utility has no open leaves", fix="leave it out")
+
+
+@frozen
+class MajoritiesBelow(Score):
+    """For each layer, a column's groups by the label among the rows of a node: how many rows majorities have.
+
+    Mohammed, Chen, Fung, Yu. Differentially private data release for data mining. KDD 2011: the function Max. A layer
+    counts the rows of a node by child and class; its score is the sum, over children, of the largest class's count.
+
+    *How far a row moves it.* A row that comes is in one cell of each layer, or in none. The largest count of its child
+    then grows by 1 or stays, so each score grows by 1 or stays: they are monotone, with sensitivity 1. A row replaced
+    is one row less and one more, which moves a score by at most 1 either way, and not all the same way.
+    """
+
+    layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
+
+    def kernel(self, schema: Schema) -> Stack:
+        """The counts by child and class; refuse layers that count otherwise than each row of a node once."""
+        for layer in self.layers:
+            if layer.weighted is not None or len(layer.columns) != 2 or layer.columns[-1] != schema.label:
+                raise ProbeError("a candidate is about other columns than one and the label, or about weights")
+            layer.shape(schema)
+        if not self.layers:
+            raise ProbeError("there is nothing to pick from", fix="give at least one candidate")
+        return Stack(self.layers)
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """The sums of the largest counts."""
+        scores, start = [], 0
+        for layer in self.layers:
+            children, classes = layer.shape(schema)
+            end = start + children * classes
+            scores.append(int(tally[start:end].reshape(children, classes).max(axis=1).sum()))
+            start = end
+        return np.array(scores, dtype=np.int64)
+
+    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - the same for every schema
+        """1, as above."""
+        return Fraction(1)
+
+    def monotone(self, schema: Schema) -> bool:
+        """Whether rows only come or go."""
+        return schema.neighbours == "add_remove"
+
+
+MOST_SCORES = 2**27
+"""Scores, of all cuts in all stretches, that are held at once: 1 GB of them."""
+
+
+@frozen(eq=False, repr=False)
+class Halves(GroupScore):
+    """How evenly each cut of a stretch of margins parts the rows there: minus |rows below it - rows above it|.
+
+    The groups are stretches of intervals, none of which share any, with all rows there whatever their class; the
+    candidates of a stretch are the cuts inside it. The score is largest where rows are halved: at a median.
+
+    *A row that enters a stretch moves its scores apart by at most 2.* It lies below or above a cut, so it changes
+    (rows below - rows above) by 1 or -1, and the magnitude by at most 1 either way. A row is in one stretch.
+    """
+
+    margins: Margins = field(validator=Component((Margins,)))
+    """What is tallied: its cuts are the candidates."""
+    begins: Integers = field(converter=int64s, validator=Sides(1))
+    """The places among the intervals where stretches begin, rising."""
+    ends: Integers = field(converter=int64s, validator=Sides(1))
+    """The place after each stretch's last interval."""
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """The counts by interval."""
+        return self.margins
+
+    def check(self, schema: Schema) -> None:  # noqa: ARG002 - its kernel looks at the schema
+        """Refuse stretches that are none, share rows or have nothing to pick."""
+        intervals = len(self.margins.cuts) + 1
+        if not len(self.begins) or len(self.begins) != len(self.ends):
+            raise ProbeError("there are no stretches, or some do not begin or end")
+        # All of them first: of numbers within the intervals, differences do not run over.
+        ends = np.concatenate([self.begins, self.ends])
+        if ends.min() < 0 or ends.max() > intervals or np.any(self.ends[:-1] > self.begins[1:]):
+            raise ProbeError(f"stretches overlap, or lie outside of the {intervals} intervals")
+        if np.any(self.ends - self.begins < 2):
+            raise ProbeError("a stretch of fewer than two intervals has no cut inside")
+        if len(self.begins) * intervals > MOST_SCORES:
+            raise ProbeError(f"more than {MOST_SCORES:,} scores are not held at once", fix="fewer cuts, or stretches")
+
+    def scores(self, tally: Integers, schema: Schema) -> Integers:
+        """Minus the magnitudes, a row per stretch, a column per cut; 0 for cuts that are not inside."""
+        below = np.concatenate([[0], np.cumsum(tally.reshape(2, -1).sum(axis=0))])
+        uneven = np.abs(2 * below[None, 1:-1] - below[self.begins, None] - below[self.ends, None])
+        return np.where(self.allowed(schema), -uneven, 0)
+
+    def allowed(self, schema: Schema) -> NDArray[np.bool_]:  # noqa: ARG002 - the same for every schema
+        """Which cuts are inside each stretch."""
+        places = np.arange(1, len(self.margins.cuts) + 1)
+        inside: NDArray[np.bool_] = (places > self.begins[:, None]) & (places < self.ends[:, None])
+        return inside
+
+    def spread(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """The spread, 2."""
+        return 2
+
+    def touched(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1: stretches share no margin."""
+        return 1

@@ -21,16 +21,13 @@ from jostle.privacy.chains import Refinable
 from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
 from jostle.privacy.mechanisms import Pick, check_scale, sensitivity
-from jostle.privacy.quantile_score import MOST_PARTS, QuantileScore
-from jostle.privacy.scores import Score
+from jostle.privacy.scores import MOST_PARTS, QuantileScore, Score
 from jostle.tables.block import grain_in
 from jostle.tables.fields import name, names
-from jostle.tables.grain import Grain
 from jostle.tables.kernels import LARGEST_WEIGHT, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
 from jostle.tables.schema import Schema
-
-__all__ = ["Asks", "count", "histogram", "mean", "number_sum", "quantile", "top_k", "variance"]
+from jostle.tables.values import Grain
 
 Found = TypeVar("Found", MeasuredNumber, MeasuredTop)
 FINE = 2**15 - 1

@@ -30,8 +30,6 @@ from pathlib import Path
 from jostle.errors import JostleError, VaultError
 from jostle.privacy.vault_log import check_logs
 
-__all__ = ["copied", "gone", "is_vault", "missing", "reading", "tables", "writing"]
-
 APPLICATION = 0x4A53544C
 """Stands in the file's header, so that no other program's database is taken for a vault."""
 FORMAT, HEADER, PLACE = b"SQLite format 3\0", 100, 68

@@ -14,17 +14,17 @@ from jostle.sites.handlers import (
     Explore,
     Follow,
     Force,
+    Priced,
     Record,
     Replay,
     explore,
     follow,
     force,
+    price,
     record,
     replay,
 )
-from jostle.sites.messages import Choice, Decision, Policy, Taken
-from jostle.sites.pricing import Priced, price
-from jostle.sites.stack import Handler, choices_noted, choose, choose_each
+from jostle.sites.stack import Choice, Decision, Handler, Policy, Taken, choices_noted, choose, choose_each
 
 __all__ = [
     "Always",

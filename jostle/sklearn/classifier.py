@@ -17,25 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 from jostle.choice.makers.shipped import SHIPPED
 from jostle.errors import FewRowsWarning, OptionError, TableError, UnpaidWarning, shown
 from jostle.options.base import Option
-from jostle.options.evaluation.pri_roc import PriROC
-from jostle.options.evaluation.scorers import has_threshold
+from jostle.options.evaluation.pri_roc import PriROC, has_threshold
 from jostle.options.models.rules import hits_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.sklearn.labels import Labels, labels_of
-from jostle.sklearn.private_rows import PrivateRows
-from jostle.tables.attributes import feature_columns, feature_names
+from jostle.sklearn.private_rows import Labels, PrivateRows, labels_of
+from jostle.tables.attributes import feature_columns, feature_names, label_codes
 from jostle.tables.frames import index_names
 from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
-from jostle.tables.unlabeled import label_codes
 from jostle.tasks import CLASSIFICATION
 from jostle.tasks.classification import Model
-
-__all__ = ["PrivateClassifier"]
 
 SCORE_SHARE = Fraction(1, 4)
 """What a score costs, of what a fit costs, where nobody says."""

@@ -19,8 +19,6 @@ from sklearn.utils.validation import _num_samples
 from jostle.errors import TableError, described, shown
 from jostle.privacy.noise import Noise
 
-__all__ = ["CUT", "PrivateFolds"]
-
 CUT = threading.Event()
 """Set once `PrivateFolds` has cut rows in this process."""
 Places = NDArray[np.int64]

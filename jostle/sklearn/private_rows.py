@@ -1,10 +1,11 @@
-"""Estimators of private rows: how a schema is asked for, and which budget pays for what is fitted."""
+"""Estimators of private rows: how a schema is asked for, which budget pays, and labels in the type they came in."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -28,8 +29,35 @@ from jostle.tables.attributes import feature_columns, feature_names
 from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tables.values import TRUTHS
 
-__all__ = ["FOLDS", "InferredRows", "PrivateRows"]
+READERS: tuple[Callable[[str], object], ...] = (int, float, lambda text: bool(TRUTHS[text.lower()]))
+"""What classes may be, but for texts."""
+
+
+@frozen(eq=False)
+class Labels:
+    """The classes as a user knows them, sorted, and which of the schema's classes each is."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int64]
+
+
+def labels_of(schema: Schema) -> Labels:
+    """The schema's classes, all that are declared: as what all of them are.
+
+    The type that labels come in does not count: one empty or odd label changes it, and would show in `classes_`.
+    """
+    classes = np.array(schema.classes)
+    for read in READERS:
+        try:
+            classes = np.array([read(text) for text in schema.classes])
+        except (ValueError, KeyError, OverflowError):
+            continue
+        break
+    codes = np.argsort(classes, kind="stable").astype(np.int64)
+    return Labels(classes[codes], codes)
+
 
 LABEL = "y"
 """What labels are called where no schema says."""

@@ -23,8 +23,6 @@ from jostle.tables.schema import Schema
 from jostle.tasks import SELECTION
 from jostle.tasks.selection import SelectedFeatures
 
-__all__ = ["PrivateFeatureSelector"]
-
 
 class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc]  # scikit-learn has no types
     """Keep the columns that say the label of private rows best, within one budget for all that is fitted.

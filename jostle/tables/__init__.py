@@ -1,8 +1,7 @@
 """Tables: the only part of Jostle that sees rows."""
 
 from jostle.tables import infer  # noqa: F401 - gives `Schema` its `infer_public`
-from jostle.tables.columns import Categorical, Column, Identifier, Numeric
-from jostle.tables.dates_and_chances import Chances, Dates
+from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric
 from jostle.tables.features import SparseFeatures
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 from jostle.tables.schema import Neighbours, Schema

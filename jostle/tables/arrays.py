@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.files.content import FileContent, Place, path_of
-from jostle.tables.guard import guarded
-
-__all__ = ["GRID_ENDING", "check_array", "read_array"]
+from jostle.tables.frames import guarded
 
 GRID_ENDING = ".npy"
 NUMBERS = "biufc"

@@ -1,4 +1,4 @@
-"""Attributes and labels that come apart, as scikit-learn hands them about: arrays or dataframes, and a list."""
+"""Attributes without, or apart from, their labels: as scikit-learn hands them about, and as rows to be predicted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.frames import index_names, way_to
+from jostle.tables.encode import encode_column
+from jostle.tables.frames import frame_columns, index_names, way_to
 from jostle.tables.schema import Schema
 
-__all__ = ["feature_columns", "feature_names", "joined", "joined_labels"]
+UNKNOWN = -1
+"""The code of a value that a table's rows would be dropped for."""
+
+
+def attribute_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+    """The codes of a dataframe's attributes, a column per attribute; UNKNOWN where the schema has no code."""
+    return _codes(frame, schema, schema.attributes)
+
+
+def label_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
+    """The codes of a dataframe's label; UNKNOWN where the schema has no code."""
+    if schema.label is None:
+        raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+    return _codes(frame, schema, (schema.label,))[:, 0]
+
+
+def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> NDArray[np.int64]:
+    cells, length = frame_columns(frame, names)
+    codes = np.empty((length, len(names)), dtype=np.int64, order="F")
+    for place, name in enumerate(names):
+        codes[:, place] = encode_column(cells[name], schema[name])
+    return codes
 
 
 def feature_names(features: Any) -> tuple[object, ...] | None:

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.columns import Numeric
 from jostle.tables.features import Bits, BitsColumns
-from jostle.tables.grain import Grain
 from jostle.tables.schema import Schema
-
-__all__ = ["Block", "Codes", "Where", "code_type", "grain_in"]
+from jostle.tables.values import Grain
 
 Codes = NDArray[np.unsignedinteger[Any]]
 

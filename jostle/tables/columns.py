@@ -1,5 +1,11 @@
 """What is publicly known of one column: the values it may take, and what becomes of any other.
 
+Taxonomies: public trees over a categorical column's values, by which values are put together into groups.
+
+A taxonomy is a list of branches; a branch is a value, or a list of branches. Cut at some depth, it puts the values
+below each branch there together: `[["north", "south"], "abroad"]` has levels {all}, {north, south} {abroad}, and all
+apart.
+
 Every column turns into codes 0 .. size-1, each standing for one declared value or bin. What happens to a value that was
 not declared is fixed here, beforehand, and looks at that value alone: nothing about the other rows, and no
 message, ever depends on it.
@@ -8,7 +14,7 @@ message, ever depends on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -20,26 +26,78 @@ import numpy as np
 from attrs import field, frozen
 
 from jostle.errors import SchemaError, described, shown
-from jostle.given import made_as
-from jostle.tables.clock import Clock
-from jostle.tables.grain import Grain, finest_grain, grain_of
-from jostle.tables.taxonomies import Taxonomy, check_taxonomy, levels_of, taxonomy
-from jostle.tables.values import EMPTY, moment_in, number_in, span_text
+from jostle.given import called_as, made_as
+from jostle.tables.values import EMPTY, Clock, Grain, finest_grain, grain_of, moment_in, moment_of, number_in, span_text
 from jostle.visible import steers
 
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "PUBLIC",
-    "Categorical",
-    "Column",
-    "Identifier",
-    "MissingPolicy",
-    "Numeric",
-    "OutsideNumeric",
-    "check_text",
-    "is_too_long",
-]
+Taxonomy = tuple[Any, ...]
+"""Branches: values, or tuples of branches."""
+
+MOST_DEPTH = 20
+FIX = 'taxonomy=[["north", "south"], "abroad"]'
+
+
+def taxonomy(value: object) -> Taxonomy:
+    """Read nested lists of values."""
+    return _branches(value, MOST_DEPTH)
+
+
+def _branches(value: object, depth: int) -> Taxonomy:
+    if isinstance(value, str | bytes) or not isinstance(value, list | tuple):
+        raise SchemaError(f"the taxonomy has {shown(value)} where a list of branches is due", fix=FIX)
+    if not depth:
+        raise SchemaError(f"the taxonomy is deeper than {MOST_DEPTH} levels", fix=FIX)
+    return tuple(
+        str.__str__(each)
+        if isinstance(each, str)
+        else _branches(each, depth - 1)
+        if isinstance(each, list | tuple)
+        else str(each)
+        for each in value
+    )
+
+
+def check_taxonomy(branches: Taxonomy, values: Iterable[str]) -> None:
+    """Refuse a tree that does not hold each of the values once."""
+    if not branches:
+        return
+    known, seen = set(values), set[str]()
+    for value in _leaves(branches):
+        if value not in known:
+            raise SchemaError(f"the taxonomy holds {shown(value)}, which is not one of the values", fix=FIX)
+        if value in seen:
+            raise SchemaError(f"the taxonomy holds {shown(value)} twice", why="each value is in one group")
+        seen.add(value)
+    if missing := known - seen:
+        raise SchemaError(f"the taxonomy does not hold {shown(min(missing))}", why="each value is in one group")
+
+
+def _leaves(branch: object) -> Iterator[str]:
+    if isinstance(branch, str):
+        yield branch
+    elif isinstance(branch, tuple):
+        if not branch:
+            raise SchemaError("the taxonomy has a branch without values", fix=FIX)
+        for each in branch:
+            yield from _leaves(each)
+
+
+def levels_of(branches: Taxonomy, values: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """The group of each value at each depth, from all together to each by itself; no two depths alike.
+
+    >>> levels_of((("north", "south"), "abroad"), ("abroad", "north", "south"))
+    ((0, 0, 0), (1, 0, 0), (2, 0, 1))
+    """
+    found = [tuple(0 for _ in values)]
+    cut: list[Any] = [branches]
+    while any(not isinstance(each, str) for each in cut):
+        cut = [below for each in cut for below in ((each,) if isinstance(each, str) else each)]
+        group = {value: place for place, each in enumerate(cut) for value in _leaves(each)}
+        now = tuple(group[value] for value in values)
+        if max(now, default=0) > max(found[-1], default=0):
+            found.append(now)
+    return tuple(found)
+
 
 OTHER = "(other)"
 """How the extra value is called that stands for all undeclared ones."""
@@ -398,3 +456,74 @@ def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int
 
 def _extra(*, other: bool, missing: bool) -> tuple[str, ...]:
     return ((OTHER,) if other else ()) + ((MISSING,) if missing else ())
+
+
+MOST_CHANCES = 2**20
+LARGEST_ODDS = 36
+"""Log-odds of chances that floats can just tell from 1."""
+
+
+@called_as('Dates("2020-01-01", "2024-12-31")', why=PUBLIC)
+def Dates(  # noqa: N802 - it stands beside the other kinds of columns
+    start: str | date | np.datetime64,
+    end: str | date | np.datetime64,
+    *,
+    unit: str = "day",
+    bins: int = 16,
+    outside: OutsideNumeric = "clamp",
+    missing: MissingPolicy = "outside",
+) -> Numeric:
+    """A column of dates or times from a public start to a public end, counted in whole units since the start.
+
+    Args:
+        start: the first one, which is public: "1920-01-01".
+        end: the last one.
+        unit: what is counted: "day", or a shorter one.
+        bins: how many bins of equal width.
+        outside: what becomes of one out of bounds: the nearest bin, one extra value ("other"), or its row is dropped.
+        missing: what becomes of an empty cell: one extra value ("value"), or as *outside* says.
+
+    Raises:
+        SchemaError: these are no dates, or do not follow each other.
+
+    >>> born = Dates("1920-01-01", "2010-12-31", bins=9)
+    >>> born.labels[0], born.moment(366)
+    ('[1920-01-01, 1930-02-10)', datetime.datetime(1921, 1, 1, 0, 0))
+    """
+    clock = Clock(moment_of("start", start), unit)
+    high = clock.count(moment_of("end", end))
+    if high <= 0:
+        raise SchemaError(
+            f"end is {shown(str(end))}, which is no {unit} after start={shown(str(start))}",
+            fix='Dates("2020-01-01", "2024-12-31")',
+        )
+    # Cut between whole units, where there are enough.
+    edges = tuple(high * place // bins for place in range(bins + 1)) if type(bins) is int and 0 < bins <= high else ()
+    return Numeric(0, high, bins, edges, outside=outside, missing=missing, unit=1, clock=clock)
+
+
+def Chances(  # noqa: N802 - it stands beside the other kinds of columns
+    *, bins: int = 1024, outside: OutsideNumeric = "clamp", missing: MissingPolicy = "outside"
+) -> Numeric:
+    """A column of chances, from 0 to 1: what a model gives its rows, say, cut where its log-odds are evenly spaced.
+
+    Bins of equal width would not tell apart what is near 0 and 1, where good models put most rows. These are narrower
+    towards both ends, down to the distance at which floats near 1 can be told apart.
+
+    Args:
+        bins: how many at most; near 1, where cuts would be the same float, fewer.
+        outside: what becomes of a number out of bounds: the nearest bin, one extra value, or its row is dropped.
+        missing: what becomes of an empty cell: one extra value, or as *outside* says.
+
+    Raises:
+        SchemaError: bins is not a number from 2 to 2**20.
+
+    >>> Chances(bins=4).edges[2]
+    0.5
+    """
+    if type(bins) is not int or not 2 <= bins <= MOST_CHANCES:
+        raise SchemaError(f"bins is {shown(bins)}, but must be a whole number from 2 to 2**20", fix="bins=1024")
+    # From -REACH to REACH, both halves alike: what is 1 less a small number is computed from that one.
+    odds = [LARGEST_ODDS * (2 * place - bins) / max(1, bins - 2) for place in range(1, bins)]
+    cuts = (math.exp(each) / (1 + math.exp(each)) if each < 0 else 1 / (1 + math.exp(-each)) for each in odds)
+    return Numeric(0, 1, edges=tuple(sorted({0.0, 1.0, *cuts})), outside=outside, missing=missing)

@@ -16,15 +16,13 @@ from jostle.errors import TableError
 from jostle.files.content import FileState
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
-from jostle.tables.census import Census
+from jostle.tables.encode import Census
 from jostle.tables.engines import Partial, merge, tally_blocks
-from jostle.tables.fingerprint import RowHashes
 from jostle.tables.frames import check_columns, encode_frame
+from jostle.tables.hashes import RowHashes
 from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.readers import FileSource, is_parquet, open_file, row_groups
 from jostle.tables.schema import Schema
-
-__all__ = ["DaskSource", "connect", "dask_source", "is_dask"]
 
 MERGED_AT_ONCE = 8
 """Partial tallies that one task of the reduction adds up."""

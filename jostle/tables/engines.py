@@ -16,8 +16,6 @@ from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.schema import Schema
 
-__all__ = ["MemorySource", "NarrowedSource", "Partial", "RowSource", "merge", "tally_blocks"]
-
 BLOCK_ROWS = 1 << 16
 """Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
 

@@ -30,8 +30,6 @@ from jostle.errors import SchemaError, shown
 from jostle.given import given_items
 from jostle.tables.columns import Categorical, check_text
 
-__all__ = ["PRESENCE", "Bits", "BitsColumns", "SparseFeatures", "copied_features", "words_of"]
-
 Integers = NDArray[np.int64]
 
 PRESENCE = Categorical(("0", "1"))

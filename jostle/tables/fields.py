@@ -25,36 +25,6 @@ from numpy.typing import NDArray
 
 from jostle.errors import JostleError, TableError, shown
 
-__all__ = [
-    "ANY_WHOLE",
-    "TYPES",
-    "Component",
-    "Components",
-    "OneOf",
-    "Sides",
-    "Within",
-    "conditions",
-    "int64_arrays",
-    "int64s",
-    "listed",
-    "name",
-    "name_groups",
-    "names",
-    "number",
-    "of_several",
-    "optional_name",
-    "optional_whole",
-    "text",
-    "truth",
-    "truth_arrays",
-    "truths",
-    "whole",
-    "whole_groups",
-    "wholes",
-    "word",
-    "words",
-]
-
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 Whole = SupportsIndex | float

@@ -1,35 +1,77 @@
-"""Read dataframes of any library that narwhals knows, and Arrow tables."""
+"""Read dataframes of any library that narwhals knows, and Arrow tables; whatever goes wrong becomes one sentence."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import TableError
+from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block
-from jostle.tables.census import Census
-from jostle.tables.encode import Cells, encode_block
+from jostle.tables.encode import Cells, Census, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
-from jostle.tables.guard import UNREADABLE
 from jostle.tables.schema import Schema
 from jostle.tables.values import as_numbers, by_type, chunks, is_number
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["check_columns", "encode_frame", "frame_columns", "frame_source", "index_names", "matrix_source", "way_to"]
+UNREADABLE = "the reason is kept back, since it could quote private rows"
+
+
+@contextmanager
+def guarded(title: str, *, fix: str | None = None) -> Iterator[None]:
+    """Turn whatever is raised into an error with this title; Jostle's own errors are left as they are."""
+    try:
+        yield
+    except JostleError:
+        raise
+    except Exception:  # noqa: BLE001 - see above
+        raise TableError(title, why=UNREADABLE, fix=fix) from None
+
+
+def _memory() -> int:
+    """How many bytes of memory this machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not told here
+        return 1 << 40
+
+
+@define
+class Memory:
+    """Room for what is read of a file at once: as much as the machine has.
+
+    Readers of files that anybody may have damaged raise what they like, from an index that is out of range to a text
+    that is none, and their messages quote cells. And they make room for what a file says is in it, before they look
+    whether it is there: what says so is looked at first.
+    """
+
+    path: Path
+    way_out: str
+    """What to do about a file that does not fit."""
+    left: int = field(factory=_memory)
+
+    def take(self, count: int) -> None:
+        """Take room for so many bytes, or refuse."""
+        self.left -= count
+        if self.left < 0:
+            raise TableError(f"what is in {self.path} does not fit into memory", fix=self.way_out)
+
 
 DIVIDERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 """What may stand between the names in a first line, and what that is called."""
-TEXTS = frozenset({str, type(None), float})
+TYPES_OF_TEXTS = frozenset({str, type(None), float})
 """Types of objects that may all be texts: pandas writes not-a-number, a float, for an empty one."""
 READABLE = (
     "give a pandas, polars, Arrow, Modin, cuDF, Dask or DuckDB frame, a dict of columns, or Table.read(path, schema)"
@@ -281,7 +323,7 @@ def _cells(series: nw.Series[Any]) -> Cells:
 
 def _object_cells(objects: list[object]) -> Cells:
     """Objects as texts if they are nothing else, or empty. What else Arrow takes for texts, it does only among such."""
-    if not TEXTS.issuperset(map(type, objects)):
+    if not TYPES_OF_TEXTS.issuperset(map(type, objects)):
         return objects
     try:
         return pa.array(objects, pa.large_string(), from_pandas=True)

@@ -38,8 +38,6 @@ from jostle.tables.values import (
 )
 from jostle.visible import steers
 
-__all__ = ["infer_public"]
-
 MOST_CODED = 10
 """A column of numbers with at most so many different ones counts as categorical."""
 CODE_WIDTH = 8

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from jostle.tables.agreements import Agreements
 from jostle.tables.closed import Closed
-from jostle.tables.feature_refinements import FeatureRefinements
-from jostle.tables.feature_sums import FeatureSums
-from jostle.tables.hits import Hits
+from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
-from jostle.tables.margins import MarginLevels, Margins
-from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.pools import GridCounts
-from jostle.tables.products import Products
-from jostle.tables.refinements import Refinements
+from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.pools import GridCounts, Refinements, Stack
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
-from jostle.tables.stacks import Stack
+from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins
 
 __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 

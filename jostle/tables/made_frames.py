@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from jostle.errors import OptionError
 
-__all__ = ["PARQUET", "Frames", "as_frame", "write_frame"]
-
 PARQUET = (".parquet", ".pq")
 """Endings of such files."""
 Frames = Literal["pyarrow", "pandas", "polars"]

@@ -15,8 +15,6 @@ from jostle.tables.features import SparseFeatures
 from jostle.tables.origins import check_public
 from jostle.tables.schema import Schema
 
-__all__ = ["made_up", "write_made_up"]
-
 MOST_ROWS = 10_000_000
 TELLING = 1.5
 """How much values tell of the label, next to chance."""

@@ -40,8 +40,6 @@ from jostle.files.content import (
     real_path,
 )
 
-__all__ = ["RowOrigin", "check_public", "known_vault", "read_public", "take_as_private", "vault_beside"]
-
 VAULT_ENDING = ".vault"
 Region = tuple[object, int, int]
 """Memory from one address to another, which is what it is while an object lives."""

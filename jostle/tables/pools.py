@@ -1,11 +1,20 @@
-"""Pools of grids: many ways to put the codes of several columns together, all counted in one pass over the rows.
+"""Kernels that count by many groups of codes in one pass: pools of grids, refinements, stacks of tallies.
+
+Pools of grids: many ways to put the codes of several columns together, all counted in one pass over the rows.
 
 A column has *levels*, each of which sends its codes to groups; a grid takes one level of each column. Its cells are the
 combinations of groups, each by class. Which cell a row is in, in each grid, depends on that row alone.
+
+Stacks: several grouped, conditioned, weighted tallies in one pass over the rows.
+
+A *layer* counts rows, or sums a public whole number per code, for each combination of groups of codes, among the rows
+that meet a condition. Which cell a row falls into, and what it adds there, depends on that row alone; it falls into at
+most one cell of each layer. A stack puts layers one after the other.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,12 +22,37 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block
-from jostle.tables.fields import Component, Sides, int64_arrays, int64s, names
-from jostle.tables.kernels import DenseKernel, add_up, checked_cells
+from jostle.tables.block import Block, Where
+from jostle.tables.fields import (
+    ANY_WHOLE,
+    Component,
+    Components,
+    Sides,
+    Within,
+    conditions,
+    int64_arrays,
+    int64s,
+    listed,
+    name,
+    names,
+    optional_name,
+    whole_groups,
+    wholes,
+)
+from jostle.tables.kernels import (
+    LARGEST_WEIGHT,
+    DenseKernel,
+    Groups,
+    SparseKernel,
+    SparseTally,
+    add_up,
+    checked_cells,
+    checked_keys,
+    group_keys,
+    group_sides,
+    occupied,
+)
 from jostle.tables.schema import Schema
-
-__all__ = ["GridCounts", "Pool"]
 
 Integers = NDArray[np.int64]
 
@@ -119,3 +153,139 @@ class GridCounts(DenseKernel):
                 held[place + 1] = held[place] if side == 1 else held[place] * side + grouped[place, now[place]]
             before = now
             yield grid, held[width]
+
+
+@frozen
+class Refinements(SparseKernel):
+    """For each candidate, the rows by the base columns, the candidate and the label; candidates one after the other.
+
+    The tally behind *k*-discernibility (Vinterbo 2012): in one pass, for each of several candidate columns, how many
+    rows there are for each combination of what was chosen before, the candidate and the label. Occupied combinations
+    alone are held, so it takes time in proportion to rows times candidates, however many values there are; never to
+    pairs of rows.
+    """
+
+    base: tuple[str, ...] = field(converter=names)
+    """What was chosen before."""
+    candidates: tuple[str, ...] = field(converter=names)
+    by: str = field(converter=name)
+    """The label."""
+    groups: Groups = field(default=(), converter=whole_groups, validator=ANY_WHOLE)
+    """For each column of the base, then for each candidate, the group of each of its codes; empty for their own."""
+
+    def cells(self, schema: Schema) -> int:
+        """How many combinations all candidates have together; refuse columns that do not fit each other."""
+        columns = (*self.base, *self.candidates)
+        if not self.candidates or self.by in columns or len(set(columns)) != len(columns):
+            raise TableError(
+                "the columns to choose from are none, or one of them is the label or was chosen before",
+                fix="name each column once",
+            )
+        return checked_keys(sum(self.sizes(schema)), len(self.base) + 2)
+
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """How many combinations each candidate has."""
+        columns = (*self.base, *self.candidates)
+        sides = group_sides(columns, self.groups, schema) if self.groups else tuple(map(schema.size, columns))
+        whole = math.prod(sides[: len(self.base)]) * schema[self.by].size
+        return tuple(whole * side for side in sides[len(self.base) :])
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """The number of candidates: a row is in one cell of each."""
+        return len(self.candidates)
+
+    def replaced(self, schema: Schema) -> int:
+        """Twice that, but for candidates of a single cell."""
+        return max(len(self.candidates), 2 * sum(size > 1 for size in self.sizes(schema)))
+
+    def tally(self, block: Block, schema: Schema) -> SparseTally:
+        """The block's occupied cells."""
+        parts = list(self._parts(block, schema))
+        keys, counts = ([part.keys for part in parts], [part.counts for part in parts])
+        return SparseTally(np.concatenate(keys), np.concatenate(counts))
+
+    def _parts(self, block: Block, schema: Schema) -> Iterator[SparseTally]:
+        start, chosen = 0, len(self.base)
+        for place, (candidate, size) in enumerate(zip(self.candidates, self.sizes(schema), strict=True)):
+            groups = (*self.groups[:chosen], self.groups[chosen + place], ()) if self.groups else ()
+            keys = group_keys(block, (*self.base, candidate, self.by), groups, schema)
+            found = occupied(keys, block.multiplicity, size)
+            yield SparseTally(found.keys + start, found.counts)
+            start += size
+
+
+@frozen
+class Layer:
+    """How many rows, or what sum, for each combination of groups of codes, among some rows."""
+
+    columns: tuple[str, ...] = field(default=(), converter=names)
+    groups: tuple[tuple[int, ...], ...] = field(default=(), converter=whole_groups, validator=ANY_WHOLE)
+    """For each column, the group of each of its codes, from 0 up; none where each code is its own."""
+    where: Where = field(default=(), converter=conditions)
+    """Only rows that meet every condition are looked at."""
+    weighted: str | None = field(default=None, converter=optional_name)
+    """A column whose codes have weights; without one, each row counts 1."""
+    weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
+    """What each code of that column counts for, already cut off at *most*."""
+
+    @property
+    def most(self) -> int:
+        """The most that one row adds, either way."""
+        return 1 if self.weighted is None else max(map(abs, self.weights))
+
+    def shape(self, schema: Schema) -> tuple[int, ...]:
+        """How many groups each column has; refuse what does not fit the schema."""
+        sides = group_sides(self.columns, self.groups, schema)
+        for column, codes in self.where:
+            if not all(0 <= code < schema[column].size for code in codes):
+                raise TableError(
+                    f"column {column!r} has the codes 0 to {schema[column].size - 1}, and others are asked for"
+                )
+        if self.weighted is not None and len(self.weights) != schema[self.weighted].size:
+            raise TableError(
+                f"{len(self.weights)} weights for the {schema[self.weighted].size} codes of {self.weighted!r}"
+            )
+        return sides
+
+    def cells(self, schema: Schema) -> int:
+        """How many numbers it gives."""
+        cells = 1
+        for side in self.shape(schema):
+            cells *= side
+        return checked_cells(cells)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        needed = {*self.columns, *(name for name, _ in self.where), *((self.weighted,) if self.weighted else ())}
+        columns = {name: block.columns[name] for name in needed}
+        kept = Block(columns, block.length, block.multiplicity).where(self.where)
+        keys = group_keys(kept, self.columns, self.groups, schema)
+        weights = np.array(self.weights, dtype=np.int64)
+        values = 1 if self.weighted is None else weights[kept.columns[self.weighted]]
+        add_up(keys, kept.multiplicity, totals, values)
+
+
+@frozen
+class Stack(DenseKernel):
+    """Layers one after the other, each in row-major order of its columns.
+
+    A row adds at most `Layer.most` to one cell of each layer, so the sum of these bounds what it adds to all.
+    """
+
+    layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
+
+    def cells(self, schema: Schema) -> int:
+        """How many numbers all layers give."""
+        return checked_cells(sum(layer.cells(schema) for layer in self.layers))
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """The most that a row adds to all layers."""
+        return sum(layer.most for layer in self.layers)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        start = 0
+        for layer in self.layers:
+            end = start + layer.cells(schema)
+            layer.add(block, schema, totals[start:end])
+            start = end

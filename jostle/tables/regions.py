@@ -20,8 +20,6 @@ from jostle.tables.fields import ANY_WHOLE, Sides, int64_arrays, int64s, names, 
 from jostle.tables.kernels import Counts, DenseKernel, checked_cells
 from jostle.tables.schema import Schema
 
-__all__ = ["Box", "Haar", "LevelKernel", "Regions", "box_sums", "check_sides", "haar", "haar_side"]
-
 Starts = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)
 

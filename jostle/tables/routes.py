@@ -28,8 +28,6 @@ from jostle.tables.fields import Component, Sides, Within, int64s, names, option
 from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 
-__all__ = ["LeafCounts", "Routing", "SplitCounts", "part_of"]
-
 Integers = NDArray[np.int64]
 
 MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)

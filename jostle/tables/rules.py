@@ -1,11 +1,21 @@
-"""Public rules of whole numbers: what gives each class points, by a row's attributes alone.
+"""Public rules that give each class points, and the kernels that count how many rows they get right.
+
+Public rules of whole numbers: what gives each class points, by a row's attributes alone.
 
 Points are whole numbers, public or released before: nothing among rows is a float, so every engine gives a row the same
 points, whatever the order of its sums. They are the same function of the row for all rows of any table; a kernel that
 goes by them and by the label sends each row by itself to whole numbers, as kernels have to.
+
+How many rows of a class, and of the others, a public rule scores how high: what ROC curves are drawn from.
+
+A rule's *margin* for a class is what it gives that class less the most that it gives another: a whole number, and the
+same function of a row for all rows. Public cuts make intervals of margins; a row is in exactly one, and its label says
+whether it counts there as one of the class or as one of the others.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from attrs import field, frozen
@@ -13,12 +23,11 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, truth
-from jostle.tables.kernels import DenseKernel
+from jostle.tables.fields import ANY_WHOLE, Component, Components, Sides, Within, int64s, listed, names, truth, whole
+from jostle.tables.kernels import DenseKernel, add_up, checked_cells
+from jostle.tables.regions import LevelKernel, haar, haar_side
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
-
-__all__ = ["MOST_POINTS", "MOST_TERMS", "Points", "RuleKernel"]
 
 Integers = NDArray[np.int64]
 
@@ -86,3 +95,166 @@ class RuleKernel(DenseKernel):
         places = np.zeros(len(self.routing.attribute), dtype=np.int64)
         places[self.routing.leaves] = np.arange(len(self.routing.leaves))
         return [places[leaf] for _, leaf in self.routing.arrivals(block, schema)]
+
+
+@frozen(eq=False, repr=False)
+class Hits(RuleKernel):
+    """How many rows have the class as label that gets the most points: one cell, and one for the others if wanted.
+
+    A rule gives every class points, by the row's attributes alone, and predicts the class with the most; of classes
+    with equally many, the first. Points are whole numbers, public or released before: nothing among rows is a float, so
+    every engine predicts the same.
+
+    *Why one row changes it by 1.* Whether the rule is right about a row is a function h of that row with values 0 and
+    1, since the rule is the same for all rows. The tally is the sum of h in a single cell: a row that is added or
+    removed changes it by h(row) <= 1, and one that becomes another by h(new) - h(old), which is -1, 0 or 1. Where
+    misses are counted as well, a row adds h to one cell and 1 - h to the other, 1 in sum; one that becomes another may
+    move from cell to cell, which changes both by 1.
+    """
+
+    misses: bool = field(default=False, converter=truth)
+    """Whether a second cell counts the rows that the rule gets wrong."""
+
+    def cells(self, schema: Schema) -> int:
+        """1, or 2 with misses; refuse a rule that does not fit the schema."""
+        self.check_rule(schema)
+        return 1 + self.misses
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1: a row is predicted right, or not."""
+        return 1
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1 for one cell, to which a row adds 0 or 1 before and after; 2 where it may move to the other."""
+        return 1 + self.misses
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        right = self.right(block, schema)
+        for cell, counted in enumerate((right, ~right)[: len(totals)]):
+            totals[cell] += int(counted.sum() if block.multiplicity is None else block.multiplicity[counted].sum())
+
+    def right(self, block: Block, schema: Schema) -> NDArray[np.bool_]:
+        """Which rows of a block it is right about."""
+        predicted = np.argmax(self.points_of(block, schema), axis=1)
+        return np.asarray(predicted == block.columns[schema.label or ""])
+
+
+MOST_RULES = 10
+"""There is a cell for each set of rules."""
+
+
+@frozen(eq=False, repr=False)
+class Agreements(DenseKernel):
+    """How many rows each set of rules gets right, and no other rule does: cell 5 is of rules 0 and 2, 5 being 1 + 4.
+
+    *What one row changes.* Each rule is right about a row or not, by that row alone, so a row is in one cell: it adds 1
+    in sum when it comes or goes, and one that becomes another moves 1 from a cell to a cell, 2 in sum. How many rows
+    each rule gets right, and by how many one is ahead of another, are sums of cells.
+    """
+
+    rules: tuple[Hits, ...] = field(converter=listed, validator=Components((Hits,)))
+    """Whether they would count misses as well, does not matter."""
+
+    def cells(self, schema: Schema) -> int:
+        """One for each set of rules; refuse rules that do not fit the schema."""
+        if not 1 <= len(self.rules) <= MOST_RULES:
+            raise TableError(f"{len(self.rules)} rules are compared, and it must be 1 to {MOST_RULES}")
+        for rule in self.rules:
+            rule.check_rule(schema)
+        return int(1 << len(self.rules))
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1: a row is in one cell."""
+        return 1
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """2: a row leaves one cell and enters another."""
+        return 2
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        cell = np.zeros(block.length, dtype=np.int64)
+        for place, rule in enumerate(self.rules):
+            cell += rule.right(block, schema).astype(np.int64) << place
+        add_up(cell, block.multiplicity, totals)
+
+
+@frozen(eq=False, repr=False)
+class Margins(RuleKernel):
+    """How many rows of a class are in each interval of margins, lowest first; then how many of the others.
+
+    *What one row changes.* A row has one label and one margin, so it adds 1 to one cell and nothing to the rest: 1 in
+    sum when it comes or goes. One that becomes another takes 1 from a cell and adds 1 to a cell: 2 in sum, or nothing.
+    So counts of the class and of the others are one tally, each with noise for all of the budget, where two tallies
+    would have to share it.
+    """
+
+    positive: int = field(kw_only=True, converter=whole, validator=ANY_WHOLE)
+    """The code of the class."""
+    cuts: Integers = field(kw_only=True, converter=int64s, validator=Sides(1))
+    """Where intervals begin, all but the lowest, rising: a margin is in the last that begins at or below it."""
+
+    def cells(self, schema: Schema) -> int:
+        """Two numbers for each interval; refuse what does not fit the schema."""
+        self.check_rule(schema)
+        if len(schema.classes) < 2:
+            raise TableError("the label has one class only", why="margins tell a class from the others")
+        if not 0 <= self.positive < len(schema.classes):
+            raise TableError(
+                f"the label has the codes 0 to {len(schema.classes) - 1}, and {self.positive} is asked for"
+            )
+        if any(low >= high for low, high in pairwise(self.cuts.tolist())):
+            raise TableError("cuts do not rise", fix="give each once, the lowest first")
+        return checked_cells(2 * (len(self.cuts) + 1))
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1: a row is in one cell."""
+        return 1
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """2: a row leaves one cell and enters another."""
+        return 2
+
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
+        """Add the block's rows to *totals*."""
+        points = self.points_of(block, schema)
+        own = points[:, self.positive].copy()
+        points[:, self.positive] = np.iinfo(np.int64).min
+        interval = np.searchsorted(self.cuts, own - points.max(axis=1), side="right")
+        other = block.columns[schema.label or ""] != self.positive
+        add_up(interval + other * (len(self.cuts) + 1), block.multiplicity, totals)
+
+
+@frozen(eq=False, repr=False)
+class MarginLevels(LevelKernel):
+    """The Haar coefficients of both halves of `Margins`, each filled up to a power of two.
+
+    In each half a row has one entry of 1 or -1 in each level, and it is in one half. A level here is that of both
+    halves: so one row changes one number of each level, by 1.
+    """
+
+    margins: Margins = field(validator=Component((Margins,)))
+
+    def sizes(self, schema: Schema) -> tuple[int, ...]:
+        """How many coefficients each level has in both halves together: of all, then of each halving."""
+        self.margins.cells(schema)
+        side = haar_side(len(self.margins.cuts) + 1)
+        return (2, *(2 << depth for depth in range(side.bit_length() - 1)))
+
+    def cells(self, schema: Schema) -> int:
+        """Number of coefficients in all."""
+        return checked_cells(sum(self.sizes(schema)))
+
+    def add(self, block: Block, schema: Schema, totals: Integers) -> None:
+        """Add the block's rows to *totals*."""
+        counts = np.zeros(self.margins.cells(schema), dtype=np.int64)
+        self.margins.add(block, schema, counts)
+        halves = counts.reshape(2, -1)
+        filled = np.zeros((2, haar_side(halves.shape[1])), dtype=np.int64)
+        filled[:, : halves.shape[1]] = halves
+        found = haar(filled, axis=1)
+        place = start = 0
+        for size in self.sizes(schema):
+            totals[place : place + size] += found[:, start : start + size // 2].ravel()
+            place, start = place + size, start + size // 2

@@ -15,14 +15,12 @@ from jostle.errors import ProbeError, TableError, described, shown
 from jostle.given import called_as, given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
-from jostle.tables.census import Census, notes
 from jostle.tables.columns import PUBLIC, Numeric
+from jostle.tables.encode import Census, notes
 from jostle.tables.engines import MemorySource, RowSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
 from jostle.tables.schema import Neighbours, Schema
-
-__all__ = ["Table"]
 
 
 class Table:

@@ -1,4 +1,6 @@
-"""What single cells say, whatever type they come in: a number, a moment, a text, or nothing.
+"""What single cells say, as texts, numbers, dates and times, and the grain that numbers are rounded to.
+
+What single cells say, whatever type they come in: a number, a moment, a text, or nothing.
 
 A column's type is no public fact: libraries look at all cells for it. A word among truths or numbers makes texts of
 them all, an empty cell makes floats of whole numbers. So what a cell says depends on its value alone: 1, 1.0, "01" and
@@ -11,36 +13,20 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import TableError
-
-__all__ = [
-    "EMPTY",
-    "NUMBER",
-    "TRUTHS",
-    "as_numbers",
-    "as_texts",
-    "by_type",
-    "check_readable",
-    "chunks",
-    "is_number",
-    "is_text",
-    "moment_in",
-    "number_in",
-    "one_by_one",
-    "plain",
-    "same_however_written",
-    "span_text",
-]
+from jostle.errors import SchemaError, TableError, shown
+from jostle.tables.remembered import remembered
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
 """What counts as a number in text; anything else is an empty cell to a numeric column."""
@@ -311,3 +297,174 @@ READERS: tuple[tuple[tuple[type, ...], Callable[[Any], bool | int | float | str 
     ((np.datetime64,), _time),
 )
 """What objects of these types say; of others, what they are as text."""
+
+
+UNITS: Mapping[str, timedelta] = {
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+"""Months and years are not among them, as they are not all as long."""
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments here have no zone
+SECOND = timedelta(seconds=1)
+SECONDS_OF_A_DAY = 86_400
+TICKS: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""How many of the units that times are stored in make a second."""
+
+
+def moment_of(name: str, given: object) -> datetime:
+    """Read a public date or time, as an object of Python's or a text such as "2024-12-31"."""
+    if isinstance(given, np.datetime64):
+        given = given.astype("datetime64[us]").item()  # None for a date that is none
+    if isinstance(given, date) and not isinstance(given, datetime):
+        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - as above
+    empty = isinstance(given, datetime) and math.isnan(given.year)  # pandas has a moment that is none
+    read = None if empty or not isinstance(given, datetime | str) else moment_in(str(given))
+    if read is None:
+        raise SchemaError(f"{name} is {shown(given)}, not a date", fix=f'{name}="2024-12-31"')
+    return read.replace(microsecond=0)
+
+
+def _unit(given: str) -> str:
+    if not isinstance(given, str) or given not in UNITS:
+        raise SchemaError(f"unit is {shown(given)}", fix=f"unit = one of {', '.join(map(repr, UNITS))}")
+    return given
+
+
+@frozen
+class Clock:
+    """Whole units since a start.
+
+    What a cell becomes depends on that cell alone. A time without a zone is taken for one of the same zone as the
+    start; one with a zone is brought to Greenwich first.
+    """
+
+    start: datetime
+    unit: str = field(default="day", converter=_unit)
+
+    def count(self, moment: datetime) -> int:
+        """Whole units from the start to a moment."""
+        return (moment - self.start) // UNITS[self.unit]
+
+    def moment(self, number: float) -> datetime:
+        """When so many units are over."""
+        return self.start + float(number) * UNITS[self.unit]
+
+    def moments(self, numbers: NDArray[np.float64]) -> pa.Array:
+        """When so many units are over: dates, or of units below a day times; none for not-a-number."""
+        found = [None if np.isnan(number) else self.moment(number) for number in numbers.tolist()]
+        times = pa.array(found, pa.timestamp("us")).cast(pa.timestamp("s"), safe=False)
+        return times.cast(pa.date32(), safe=False) if UNITS[self.unit] >= UNITS["day"] else times
+
+    def written(self, number: float) -> str:
+        """When so many units are over, as a text: of days, the date alone."""
+        text = self.moment(number).isoformat(timespec="seconds")
+        return text.removesuffix("T00:00:00") if UNITS[self.unit] >= UNITS["day"] else text
+
+    def numbers(self, values: pa.Array) -> NDArray[np.float64]:
+        """Units at which the cells lie, not-a-number where they say no time."""
+        if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
+            seconds = _whole_seconds(values)
+        elif is_text(values.type) or is_number(values.type):
+            distinct = as_texts(values).dictionary_encode()
+            table = np.array([_seconds(text) for text in distinct.dictionary.to_pylist()] + [np.nan])
+            seconds = table[distinct.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)]
+        else:
+            return np.full(len(values), np.nan)
+        found: NDArray[np.float64] = np.floor((seconds - (self.start - EPOCH) / SECOND) / (UNITS[self.unit] / SECOND))
+        return found
+
+
+def _whole_seconds(values: pa.Array) -> NDArray[np.float64]:
+    """Seconds since 1970 of dates and times of a type of their own, rounded down in whole numbers: none runs over."""
+    days = pa.types.is_date32(values.type)
+    raw = pc.cast(pc.cast(values, pa.int32()) if days else values, pa.int64())
+    ticks = raw.fill_null(0).to_numpy(zero_copy_only=False)
+    parts = 1 if days else TICKS["ms" if pa.types.is_date64(values.type) else values.type.unit]
+    seconds: NDArray[np.float64] = (ticks // parts).astype(np.float64) * (SECONDS_OF_A_DAY if days else 1)
+    seconds[raw.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return seconds
+
+
+def _seconds(text: str | None) -> float:
+    moment = None if text is None else moment_in(text)
+    return np.nan if moment is None else (moment - EPOCH) / SECOND
+
+
+LARGEST_MULTIPLE = 2**30 - 1
+"""A number is no farther from 0 than so many units: then as many rows as a table may have add up within 63 bits."""
+MOST_BITS = 1023
+"""Whole numbers of so many bits are below the largest float."""
+USUAL_STEPS = 2**24
+"""Where no unit is declared, it is the power of ten that gives the most steps up to this many."""
+
+
+@frozen
+class Grain:
+    """The multiples of a unit that lie between a column's bounds. A *step* is the place of one among them, from 0.
+
+    Bins are for what looks at a column as a few values; a sum, a mean or a quantile of it is of the numbers themselves,
+    as whole multiples of a unit between the column's bounds. What a number becomes depends on that number alone.
+    """
+
+    unit: Fraction
+    first: int
+    """The least multiple: the number of step 0 is first * unit."""
+    last: int
+
+    @property
+    def span(self) -> int:
+        """Number of the last step."""
+        return self.last - self.first
+
+    @property
+    def none(self) -> int:
+        """What stands in place of a step where there is no number."""
+        return self.span + 1
+
+    def number(self, step: int) -> Fraction:
+        """Exact number that a step stands for."""
+        return (self.first + step) * self.unit
+
+    def steps(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Nearest step of each number; of one out of bounds, the first or last; `none` for not-a-number."""
+        numerator, denominator = float(self.unit.numerator), float(self.unit.denominator)
+        with np.errstate(over="ignore", invalid="ignore"):
+            multiples = np.rint(numbers * denominator / numerator)
+        places = np.clip(multiples, self.first, self.last) - self.first
+        places[np.isnan(multiples)] = self.none
+        return places.astype(np.int64)
+
+
+@remembered(4096)
+def grain_of(low: float, high: float, unit: float) -> Grain | None:
+    """Grain of a declared unit; None where it has fewer than two multiples between the bounds, or too large ones."""
+    step = Fraction(repr(unit))
+    grain = Grain(step, math.ceil(_exact(low) / step), math.floor(_exact(high) / step))
+    fits = grain.span >= 1 and max(abs(grain.first), abs(grain.last)) <= LARGEST_MULTIPLE
+    return grain if fits and _is_of_floats(step) else None
+
+
+@remembered(4096)
+def finest_grain(low: float, high: float) -> Grain | None:
+    """Grain of the finest power of ten that gives no more steps than is usual; None where bounds are too close."""
+    exact_low, exact_high = _exact(low), _exact(high)
+    most = max((exact_high - exact_low) / USUAL_STEPS, max(abs(exact_low), abs(exact_high)) / LARGEST_MULTIPLE)
+    power = math.floor(math.log10(most.numerator) - math.log10(most.denominator)) - 1
+    while Fraction(10) ** power < most:
+        power += 1
+    unit = Fraction(10) ** power
+    grain = Grain(unit, math.ceil(exact_low / unit), math.floor(exact_high / unit))
+    return grain if grain.span >= 1 and _is_of_floats(unit) else None
+
+
+def _is_of_floats(unit: Fraction) -> bool:
+    """Whether both parts of a unit fit floats, which numbers are multiplied and divided by."""
+    return max(unit.numerator, unit.denominator).bit_length() <= MOST_BITS
+
+
+def _exact(number: float) -> Fraction:
+    """The number as it is written."""
+    return Fraction(repr(number))

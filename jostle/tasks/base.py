@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 from attrs import field, frozen
 
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import Spec
+from jostle.corpora.parts import Spec
 from jostle.errors import ChoiceError, OptionError, shown
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
@@ -22,8 +22,6 @@ from jostle.tasks.metafeature import Metafeature
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
-
-__all__ = ["TASKS", "UNTOLD", "Instance", "Judge", "Task", "make_instance", "register", "task_of"]
 
 
 WRITTEN = frozenset({object, str, int, float, bool})

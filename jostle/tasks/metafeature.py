@@ -8,9 +8,11 @@ put on what was read; so a maker is trained on what it will see.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import CodeType
 from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -19,22 +21,37 @@ from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError, ExpressionError, OptionError, described, shown
 from jostle.given import given_as
-from jostle.privacy.changes import Known
-from jostle.privacy.expressions import Expression, known_of
+from jostle.privacy.expressions import known_of
+from jostle.privacy.nodes import Expression
+from jostle.privacy.sensitivity import Known
 from jostle.tables.schema import Schema
-from jostle.tasks.texts import text_of
 
-__all__ = [
-    "ChangedMetafeature",
-    "Market",
-    "Metafeature",
-    "View",
-    "distinct",
-    "key_of",
-    "metafeature",
-    "named",
-    "version_of",
-]
+
+def text_of(function: Callable[..., Any]) -> str:
+    """The source of a function; of one that stands in no file, what its code does: the same in every process."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return _of_code(getattr(function, "__code__", None))
+
+
+def _of_code(code: CodeType | None) -> str:
+    if code is None:
+        return ""
+    constants = ", ".join(map(_of_constant, code.co_consts))
+    return f"{code.co_code!r} ({constants}) {code.co_names!r} {code.co_varnames!r}"
+
+
+def _of_constant(constant: object) -> str:
+    """A constant as text, without what is another in each process: addresses of code, the order of sets."""
+    if isinstance(constant, CodeType):
+        return _of_code(constant)
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_of_constant, constant))})"
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_of_constant, constant)))}}}"
+    return repr(constant)
+
 
 Floats = NDArray[np.float64]
 

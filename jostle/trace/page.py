@@ -15,8 +15,7 @@ from attrs import frozen
 from jostle.markup import words
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
-from jostle.trace.render import cells_of, readable, runs
-from jostle.trace.why import Explanation, explanations
+from jostle.trace.render import Explanation, cells_of, explanations, readable, runs
 
 __all__ = ["Segment", "Trace", "part_of_page", "segments", "whole_page"]
 

@@ -28,20 +28,6 @@ from jostle.files.structure import LongInteger
 from jostle.given import given_flag, given_path
 from jostle.tables.fields import TYPES, listed, number, of_several, text, truth, whole
 
-__all__ = [
-    "Charged",
-    "Chosen",
-    "Opened",
-    "ReadPublic",
-    "Record",
-    "Refused",
-    "Released",
-    "Stated",
-    "Trace",
-    "Trusted",
-    "read_trace",
-]
-
 VERSION = 1
 TRACE = FileKind("trace", TableError, "is it a file of --trace?", version=VERSION, most_bytes=1 << 30)
 MOST_VALUES = 64

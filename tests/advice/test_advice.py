@@ -20,11 +20,11 @@ from jostle.advice.bands import (
     from_scale,
     inputs_of,
     is_inside,
+    kept_expectations,
     left_out,
     to_scale,
     weights_by_group,
 )
-from jostle.advice.kept import kept_expectations
 from jostle.advice.learning import expectations
 from jostle.choice.makers.shipped import ADVISED
 from jostle.errors import AmountError, ChoiceError, OptionError

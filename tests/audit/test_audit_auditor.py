@@ -29,7 +29,7 @@ from jostle.audit import (
     show_epsilon,
     subject,
 )
-from jostle.audit.pairs import Vector
+from jostle.audit.subjects import Vector
 from jostle.errors import AuditError
 from jostle.privacy.noise import Noise, SeededBits
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from jostle.audit import audit_subject, names
-from jostle.audit.classifiers import CLASSIFIERS, TREE_CONTROLS
+from jostle.audit.options import CLASSIFIERS, TREE_CONTROLS
 from jostle.audit.subjects import Subject
 from jostle.options import names as option_names
 from jostle.privacy.noise import Noise, SeededBits

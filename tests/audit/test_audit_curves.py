@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jostle.audit import audit_subject
-from jostle.audit.curves import CURVES
+from jostle.audit.options import CURVES
 from jostle.audit.subjects import Subject
 from jostle.options.registry import names
 from jostle.privacy.noise import Noise, SeededBits

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.audit.distributions import Distribution, at_least, between, independent, laplace, laplace_table, mass
-from jostle.audit.exact import exact_loss, privacy_loss
+from jostle.audit.auditor import exact_loss, privacy_loss
+from jostle.audit.subjects import Distribution, at_least, between, independent, laplace, laplace_table, mass
 from jostle.errors import AuditError
 
 scales = st.fractions(min_value=Fraction(1, 5), max_value=30, max_denominator=7)

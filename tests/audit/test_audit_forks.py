@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.audit import Forks, Sampler, enumerated, enumerated_runs, laplace, privacy_loss
-from jostle.audit.exact import exact_loss
+from jostle.audit.auditor import exact_loss
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.audit.pairs import Vector
+from jostle.audit.subjects import Vector
 from jostle.errors import AuditError
 from jostle.privacy.reals import Exponential, Tail
 

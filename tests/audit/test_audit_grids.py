@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jostle.audit import audit_subject
-from jostle.audit.grids import GRIDS
+from jostle.audit.options import GRIDS
 from jostle.audit.subjects import Subject
 from jostle.options.registry import names
 from jostle.privacy.noise import Noise, SeededBits

@@ -11,9 +11,8 @@ import pytest
 from attrs import frozen
 
 from jostle.audit import Distribution, enumerated_runs, privacy_loss
-from jostle.choice.learning.fitted import Fitted
-from jostle.choice.learning.regret import Figures
-from jostle.choice.learning.regret_tree import fit_regret_tree
+from jostle.choice.learning.learners import Fitted
+from jostle.choice.learning.regret import Figures, fit_regret_tree
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.options import get

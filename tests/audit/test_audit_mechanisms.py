@@ -14,11 +14,9 @@ import pytest
 from scipy.stats import chi2
 
 from jostle.audit import CONTROLS, HONEST, Finding, Subject, audit_subject, privacy_loss
-from jostle.audit.exact import exact_bound
+from jostle.audit.auditor import exact_bound, statistical_bound
 from jostle.audit.outputs import as_keys
-from jostle.audit.selections import SinglePick, grid_quality
-from jostle.audit.statistical import statistical_bound
-from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
+from jostle.audit.selections import SinglePick, ThresholdedAnswers, balanced_share, grid_quality
 from jostle.privacy.noise import Noise, SeededBits
 
 ONE = Fraction(1)

@@ -20,7 +20,7 @@ from jostle.audit import (
     histogram_pairs,
     key_pairs,
 )
-from jostle.audit.pairs import answers_close, histograms_adjacent, keys_adjacent
+from jostle.audit.subjects import answers_close, histograms_adjacent, keys_adjacent
 from jostle.errors import AuditError
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")

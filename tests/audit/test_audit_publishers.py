@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jostle.audit import audit_subject, names
-from jostle.audit.publishers import PUBLISHERS
+from jostle.audit.options import PUBLISHERS
 from jostle.audit.subjects import Subject
 from jostle.options import names as option_names
 from jostle.privacy.noise import Noise, SeededBits

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from jostle.audit import Pair, Sampler, Subject, chosen_pairs
+from jostle.audit.auditor import statistical_bound
 from jostle.audit.counting import NoisyCounts
-from jostle.audit.events import best_events, learn_orders, least_chance, log_ratio_bound, most_chance
-from jostle.audit.statistical import statistical_bound
+from jostle.audit.outputs import best_events, learn_orders, least_chance, log_ratio_bound, most_chance
 from jostle.audit.subjects import Sample
 from jostle.errors import AuditError
 from jostle.privacy.noise import Noise, SeededBits

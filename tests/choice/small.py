@@ -11,9 +11,8 @@ import numpy as np
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable
-from jostle.corpora.generators_grids import GeneratedGrid
-from jostle.corpora.generators_tables import BayesNet
-from jostle.corpora.specs import GridSpec, Spec, TableSpec
+from jostle.corpora.generators import BayesNet, GeneratedGrid
+from jostle.corpora.parts import GridSpec, Spec, TableSpec
 from jostle.options.base import Option
 from jostle.options.registry import get
 from jostle.privacy.expressions import cells

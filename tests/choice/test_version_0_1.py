@@ -11,15 +11,13 @@ import pytest
 from small import EPSILONS, METAFEATURES, grid, options, tables
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.history import History, read_history
-from jostle.choice.learning.keys import judge_in
+from jostle.choice.learning.cases import cases_of
+from jostle.choice.learning.history import History, judge_in, read_history
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.corpora.specs import GridSpec, TableSpec
-from jostle.learned.kept import policies_for
-from jostle.learned.policy import read_policies
+from jostle.corpora.parts import GridSpec, TableSpec
+from jostle.learned.policies import policies_for, read_policies
 from jostle.programs import load_trainable, shipped_choice
 
 WRITTEN = Path(__file__).parents[1] / "cases" / "version_0_1"

@@ -19,9 +19,9 @@ from jostle.choice.learning.rehearse import EPSILONS as DEFAULT
 from jostle.choice.makers.shipped import SHIPPED
 from jostle.choice.makers.trained import Trained
 from jostle.cli import main
-from jostle.cli.trainable import Program, spread
-from jostle.corpora.specs import TableSpec
-from jostle.corpora.subsamples import default_jobs
+from jostle.cli.saying import Program, spread
+from jostle.corpora.databases import default_jobs
+from jostle.corpora.parts import TableSpec
 from jostle.programs import load_maker
 from jostle.tasks import make_instance
 

@@ -24,7 +24,7 @@ def test_a_command_loads_itself_alone() -> None:
         "try:\n    main()\nexcept SystemExit as ending:\n    assert not ending.code, ending.code"
     )
     commands = {name for name in modules if name.startswith("jostle.cli.")}
-    assert commands == {f"jostle.cli.{name}" for name in ("app", "check", "saying", "trainable")}
+    assert commands == {f"jostle.cli.{name}" for name in ("app", "check", "saying")}
     assert not modules & {"html", "tomllib", "jostle.options"}
 
 

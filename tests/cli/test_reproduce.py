@@ -14,9 +14,9 @@ from run_here import ran
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError, CorpusError
 from jostle.figures import accuracy, maps, stoddard, vinterbo
-from jostle.figures.areas import SWEPT, folds_of, swept_ways
 from jostle.figures.listing import FIGURES, figure_named
 from jostle.figures.sources import Wanted, found_tables
+from jostle.figures.vinterbo import SWEPT, folds_of, swept_ways
 from jostle.tables.infer import infer_public
 
 pytest.importorskip("matplotlib")

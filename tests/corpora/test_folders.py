@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from jostle.corpora.databases import PublicGrid, PublicTable
-from jostle.corpora.folders import FileRows, public, read_folder
-from jostle.corpora.points import points_grid
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.folders import FileRows, points_grid, public, read_folder
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import CorpusError
 from jostle.tables.readers import header
 from jostle.tasks import make_instance

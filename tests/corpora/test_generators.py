@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from processes import ran
 from scipy import stats
 
-from jostle.corpora.databases import PublicTable
-from jostle.corpora.generators import generated, generated_grids, generated_tables
-from jostle.corpora.generators_grids import KINDS, GeneratedGrid
-from jostle.corpora.generators_tables import BayesNet, RandomTree
-from jostle.corpora.resized import drawn
+from jostle.corpora.databases import PublicTable, drawn
+from jostle.corpora.generators import (
+    KINDS,
+    BayesNet,
+    GeneratedGrid,
+    RandomTree,
+    generated,
+    generated_grids,
+    generated_tables,
+)
 from jostle.errors import CorpusError
 
 

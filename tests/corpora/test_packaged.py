@@ -9,7 +9,7 @@ import pytest
 
 from jostle.corpora import packaged
 from jostle.corpora.packaged import common_sets, scikit_learn_sets
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.errors import CorpusError
 from jostle.tasks import make_instance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -15,21 +16,21 @@ from attrs import asdict
 from roles import LINE, MAP, database_of, listed
 
 import jostle
-from jostle.advice.kept import kept_expectations
+from jostle.advice.bands import kept_expectations
 from jostle.advice.learning import expectations
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import KnownDatabase, Runs
 from jostle.choice.makers.shipped import ADVISED, SHIPPED, rehearsals_of, shipped_history, shipped_maker
 from jostle.choice.makers.trained import learn
+from jostle.corpora.corpus import BEGINNING, known
 from jostle.corpora.databases import PublicGrid
-from jostle.corpora.generators_grids import GeneratedGrid
-from jostle.corpora.points import points_grid
-from jostle.corpora.roles import BEGINNING, known
-from jostle.learned.places import shipped_folder
+from jostle.corpora.folders import points_grid
+from jostle.corpora.generators import GeneratedGrid
+from jostle.learned.files import shipped_folder
 from jostle.options import get
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.ranges import reading
-from jostle.options.ranges.split_model import SPLITS
+from jostle.options.ranges.reading import SPLITS
 from jostle.options.registry import built_in
 from jostle.tables.readers import header
 from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, SELECTION, Task
@@ -199,13 +200,22 @@ def test_models_that_ship_were_fitted_on_databases_for_that_alone() -> None:
         assert {_role_of(mark) for mark in marks} <= {"tune"}, name
 
 
+def used_by(kind: type) -> Iterator[Any]:
+    """Yield what a class uses of its module, by name, and what that uses."""
+    home, waiting, seen = vars(sys.modules[kind.__module__]), [kind], {kind.__name__}
+    while waiting:
+        for name in (set(re.findall(r"\w+", inspect.getsource(waiting.pop()))) & home.keys()) - seen:
+            seen.add(name)
+            yield home[name]
+            if getattr(home[name], "__module__", "") == kind.__module__:
+                waiting.append(home[name])
+
+
 def test_whatever_reads_by_the_model_of_splits_says_what_that_was_fitted_on() -> None:
     readers = {
         kind.__name__: marks_of(kind().fitted_on)
         for kind in built_in()
-        if any(
-            getattr(each, "__module__", "") == reading.__name__ for each in vars(sys.modules[kind.__module__]).values()
-        )
+        if any(getattr(each, "__module__", "") == reading.__name__ for each in used_by(kind))
     }
     assert len(readers) >= 4
     assert [name for name, marks in readers.items() if not marks >= set(SPLITS.fitted_on)] == []

@@ -21,10 +21,9 @@ from tables_of_labels import correlated, table_of
 
 import jostle
 from jostle import Categorical, Numeric, Schema
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.makers.trained import learn
-from jostle.learned.forest import Forest
-from jostle.learned.policy import LearnedPolicy, write_policies
+from jostle.learned.policies import Forest, LearnedPolicy, write_policies
 from jostle.options import get
 from jostle.options.models import Model
 

@@ -22,23 +22,20 @@ from good_files import MAKER_OPTIONS, labels_schema, private_schema
 from rich.console import Console
 from small import METAFEATURES, options
 
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownDatabase, read_history
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.policies.notes import Notebook
-from jostle.choice.policies.work import Part, Taught, Teach, Try
+from jostle.choice.policies.work import Notebook, Part, Taught, Teach, Try
 from jostle.corpora import packaged
-from jostle.corpora.folders import public, read_folder
-from jostle.corpora.points import points_grid
+from jostle.corpora.folders import points_grid, public, read_folder
 from jostle.errors import JostleError, ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.parser import parse_text, read_source
 from jostle.lang.price import prices
 from jostle.lang.printer import show
 from jostle.lang.private_data import PrivateData
-from jostle.learned.kept import place_of, policies_for
-from jostle.learned.policy import read_policies
+from jostle.learned.policies import place_of, policies_for, read_policies
 from jostle.options.models import Model, load_model
 from jostle.privacy.opening import rehearse
 from jostle.privacy.vault import FileVault
@@ -47,8 +44,7 @@ from jostle.tables.kernels import Counts
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Trace, read_trace, to_json
-from jostle.trace.render import render_trace
-from jostle.trace.why import explanations
+from jostle.trace.render import explanations, render_trace
 
 MOST_LABELS = 10_000
 """Codes of a column that are written out; a schema may declare a thousand million."""

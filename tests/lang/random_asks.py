@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from jostle.privacy.door import Room
 from jostle.privacy.events import price
+from jostle.privacy.room import Room
 from jostle.tables.schema import Schema
 
 __all__ = ["Releases", "asking", "noted"]

@@ -17,7 +17,7 @@ from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import rehearsals_for
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.generators import generated_grids
-from jostle.corpora.specs import GridSpec
+from jostle.corpora.parts import GridSpec
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import Program, load_source, named
 from jostle.lang.quick_start import _tells

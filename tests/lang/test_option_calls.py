@@ -15,8 +15,8 @@ from jostle.errors import ProgramError, Source
 from jostle.lang.check import check
 from jostle.lang.library import library_options, modules
 from jostle.lang.price import prices
-from jostle.options.classification.majority import Majority
-from jostle.tasks.ranges.workload import Workload
+from jostle.options.classification.naive_bayes import Majority
+from jostle.tasks.ranges.estimate import Workload
 from jostle.trace.records import Charged
 
 HOMES = {name: module for module, names in modules().items() for name in names if module != "public"}

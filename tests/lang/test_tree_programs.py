@@ -14,7 +14,7 @@ from tables_of_labels import correlated, schema_of, table_of
 from jostle import Table, load, options, rehearse
 from jostle.lang.tree_values import pruned
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
-from jostle.options.growing.greedy import greedy_cost
+from jostle.options.growing import greedy_cost
 from jostle.privacy.events import price
 from jostle.trace.records import Charged, Trace
 

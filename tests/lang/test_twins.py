@@ -18,7 +18,7 @@ from tables_of_labels import correlated, table_of
 import jostle
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.corpora.databases import PublicGrid
-from jostle.corpora.specs import GridSpec
+from jostle.corpora.parts import GridSpec
 from jostle.errors import Source
 from jostle.lang.program import Program, load_source, named
 from jostle.options import base

@@ -16,7 +16,7 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, JostleError, OptionError
 from jostle.options import Option, get, names
-from jostle.options.evaluation.scorers import scorer_of
+from jostle.options.evaluation.pri_roc import scorer_of
 from jostle.privacy.amounts import Amount
 from jostle.privacy.events import price
 from jostle.tables.kernels import Counts
@@ -26,8 +26,8 @@ from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
 from jostle.tasks.evaluation.instances import SCORE, scored_table
 from jostle.tasks.publishing import Published
-from jostle.tasks.ranges.metafeatures import groups_of
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.task import groups_of
 from jostle.tasks.selection import SelectedFeatures
 
 EPSILONS = (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(7), Fraction("0.0123456789"))

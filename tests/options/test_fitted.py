@@ -10,7 +10,7 @@ from attrs import evolve
 from small import METAFEATURES, known_by_rows, options, table, tables
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownDatabase
 from jostle.choice.makers.evaluate import evaluate
 from jostle.choice.makers.maker import ChoiceMaker
@@ -22,7 +22,7 @@ from jostle.errors import ChoiceError, OptionError
 from jostle.lang.program import load
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.functions import function_option
-from jostle.options.ranges.split_model import SPLITS
+from jostle.options.ranges.reading import SPLITS
 from jostle.privacy.probe import Probe
 
 MAJORITY = options()[0]
@@ -131,7 +131,7 @@ def test_choices_are_not_learned_on_them_and_remember_what_they_were_learned_on(
         runs=12,
     )
     assert learned.problems == ("t2 is kept apart: Stump was fitted on it, or on others of its group",)
-    from jostle.learned.kept import fitted_on, policies_for  # noqa: PLC0415 - after its home was set
+    from jostle.learned.policies import fitted_on, policies_for  # noqa: PLC0415 - after its home was set
 
     kept = fitted_on(policies_for("Stump", "mark", "p.py"))
     assert set(kept) == {corpus[name].digest[:8] for name in ("t0", "t1", "t3")}

@@ -15,10 +15,17 @@ from tables_of_labels import schema_of, table_of
 import jostle
 from jostle import Schema, Table, Trace
 from jostle.options import get
-from jostle.options.classification.jostled_tree import ACTIONS, RULES, JostledTree
-from jostle.options.classification.published import SPLIT_BY, BranchUpTo, ExpectedSupport, SizeAboveNoise
-from jostle.options.growing.grove import branching
-from jostle.options.models.trees import TreeModel
+from jostle.options.classification.jostled_tree import (
+    ACTIONS,
+    RULES,
+    SPLIT_BY,
+    BranchUpTo,
+    ExpectedSupport,
+    JostledTree,
+    SizeAboveNoise,
+)
+from jostle.options.growing import branching
+from jostle.options.models.kinds import TreeModel
 from jostle.privacy.events import price
 from jostle.privacy.ledger import Charge
 from jostle.sites import Choice, Decision, Handler, Policy, explore, follow, force, record, replay
@@ -329,7 +336,7 @@ def test_what_comes_with_jostle_decides_unless_told_otherwise(policies: str, why
 
 
 def test_expected_sizes_shrink_with_every_split() -> None:
-    from jostle.options.growing.grove import Grove  # noqa: PLC0415 - used here alone
+    from jostle.options.growing import Grove  # noqa: PLC0415 - used here alone
 
     grove = Grove(wide_table().schema)
     frontier = grove.split(grove.seedlings(), np.array([0]))

@@ -20,7 +20,7 @@ from jostle.errors import JostleError, OptionError
 from jostle.lang.library import modules
 from jostle.options import base
 from jostle.options.functions import FunctionOption, function_option
-from jostle.options.own import load_own, origin_of
+from jostle.options.registry import load_own, origin_of
 from jostle.trace.records import Released, Trusted, read_trace
 
 OWN = '''

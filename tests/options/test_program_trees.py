@@ -10,8 +10,9 @@ from tables_of_labels import correlated, table_of
 
 import jostle
 from jostle.errors import OptionError
+from jostle.lang.values import Leaf
 from jostle.trace.records import Charged, Trace
-from jostle.trees import RULES, Leaf, Node, best_split, model, prune
+from jostle.trees import RULES, Node, best_split, model, prune
 
 SCHEMA, ROWS = correlated(400)
 

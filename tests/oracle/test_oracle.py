@@ -35,7 +35,7 @@ from jostle.choice.learning.history import History, read_history
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.cli.app import COMMANDS, Commands
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.options import get
 from jostle.privacy.events import price
 from jostle.trace.records import Charged, Chosen, Record, Released, Trace

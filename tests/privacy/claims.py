@@ -18,16 +18,14 @@ from attrs import Attribute, fields, frozen
 from numpy.typing import NDArray
 from some_expressions import ROWS, SIZES, Row, by_table, changes, within
 
-from jostle.audit.exact import privacy_loss
+from jostle.audit.auditor import privacy_loss
 from jostle.audit.forks import enumerated_runs, permute_and_flip_chances
 from jostle.options.base import Option
 from jostle.parameters import is_parameter
 from jostle.privacy.events import Disjoint, InTurn, Refined, Repeated, Reserved, Selected, price
 from jostle.privacy.expressions import known_of
-from jostle.privacy.feature_tests import FindAbove
-from jostle.privacy.mechanisms import AddNoiseAbove
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.pick_each import PickEach
+from jostle.privacy.mechanisms import AddNoiseAbove, PickPartition
+from jostle.privacy.picks import FindAbove, PickEach
 from jostle.privacy.reals import Tail
 from jostle.tables.block import Where, code_type
 from jostle.tables.closed import Closed

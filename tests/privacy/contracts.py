@@ -34,19 +34,17 @@ from making import PLAUSIBLE
 from some_expressions import tiny, tiny_numbers
 
 from jostle.errors import JostleError
-from jostle.options.classification.select_privately import TriedClassifiers
+from jostle.options.classification.tuning import TriedClassifiers
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest
-from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, PickPartition
 from jostle.privacy.nodes import Expression
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.quantile_score import QuantileScore
+from jostle.privacy.picks import FindAbove, FindNthLargest
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import NOTES
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
+from jostle.privacy.scores import QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS

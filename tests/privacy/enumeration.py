@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from attrs import Factory, define
 
-from jostle.privacy.inversion import BitSource, Words
+from jostle.privacy.noise import BitSource, Words
 
 __all__ = ["DIGITS", "Enumeration", "Script", "enumerated", "exponential", "literal_permute_and_flip"]
 

@@ -10,23 +10,16 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle import Categorical, Numeric, Schema
-from jostle.tables.agreements import MOST_RULES, Agreements
 from jostle.tables.block import code_type
 from jostle.tables.engines import BLOCK_ROWS, MemorySource, NarrowedSource, RowSource
-from jostle.tables.feature_refinements import FeatureRefinements
-from jostle.tables.feature_sums import MOST_ONES, ONES_AT_ONCE, FeatureSums
+from jostle.tables.feature_kernels import MOST_ONES, ONES_AT_ONCE, FeatureRefinements, FeatureSums
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures
-from jostle.tables.hits import Hits
 from jostle.tables.kernels import LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
-from jostle.tables.margins import MarginLevels, Margins
-from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.pools import GridCounts, Pool
-from jostle.tables.products import LARGEST_NUMBER, Products
-from jostle.tables.refinements import Refinements
+from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Products, Ranks
+from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import MOST_POINTS, Points
-from jostle.tables.stacks import Layer, Stack
+from jostle.tables.rules import MOST_POINTS, MOST_RULES, Agreements, Hits, MarginLevels, Margins, Points
 
 __all__ = ["CASES", "Case", "Record", "added", "routes"]
 

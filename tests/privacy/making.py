@@ -14,10 +14,14 @@ from some_expressions import SIZES, tiny
 
 from jostle import options
 from jostle.errors import JostleError
-from jostle.options.classification.select_privately import TriedClassifiers
-from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, Mean, Total
-from jostle.privacy.dependence import Dependence
-from jostle.privacy.discernibility import Discernibility
+from jostle.options.classification.tuning import TriedClassifiers
+from jostle.privacy.column_scores import (
+    Dependence,
+    Discernibility,
+    FeatureDiscernibility,
+    GridQuality,
+    SetDiscernibility,
+)
 from jostle.privacy.events import (
     EVENTS,
     Allotment,
@@ -31,44 +35,24 @@ from jostle.privacy.events import (
     Reserved,
     Selected,
 )
-from jostle.privacy.expressions import NODES, known_of
-from jostle.privacy.feature_discernibility import FeatureDiscernibility
+from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, Mean, Total, known_of
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
-from jostle.privacy.grid_quality import GridQuality
-from jostle.privacy.halves import Halves
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.majorities_below import MajoritiesBelow
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
-from jostle.privacy.misfit import Misfit
-from jostle.privacy.mixed_splits import MixedSplitScore
-from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.pick_each import PickEach
-from jostle.privacy.pick_largest import PickLargest
-from jostle.privacy.quantile_score import QuantileScore
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest
+from jostle.privacy.scores import Fullest, Misfit, QuantileScore
 from jostle.privacy.selection import NumberOfRuns
-from jostle.privacy.set_discernibility import SetDiscernibility
-from jostle.privacy.split_scores import LeafMajority, SplitScore, Utility
-from jostle.privacy.tallied import Tally
-from jostle.tables.agreements import Agreements
-from jostle.tables.feature_refinements import FeatureRefinements
-from jostle.tables.feature_sums import FeatureSums
-from jostle.tables.hits import Hits
+from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore, Utility
+from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
-from jostle.tables.margins import MarginLevels, Margins
-from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.pools import GridCounts, Pool
-from jostle.tables.products import Products
-from jostle.tables.refinements import Refinements
+from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Points
-from jostle.tables.stacks import Layer, Stack
+from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
 from jostle.trace.records import Chosen, Stated
 
 __all__ = ["PLAUSIBLE", "made"]

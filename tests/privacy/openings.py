@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 import jostle
 from jostle import Probe, Schema, Table, Trace
 from jostle.privacy.chains import Chain, Chains
-from jostle.privacy.door import Room, admit
+from jostle.privacy.door import admit
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import MemorySource, Partial

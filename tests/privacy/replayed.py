@@ -32,14 +32,18 @@ from jostle import Probe
 from jostle.errors import JostleError
 from jostle.privacy import opening
 from jostle.privacy.amounts import Amount
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
-from jostle.privacy.levels import AddNoiseByLevel
 from jostle.privacy.measured import Measured
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick, SparseAnswer
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseByLevel,
+    Pick,
+    PickPartition,
+    SparseAnswer,
+    deviations,
+)
 from jostle.privacy.noise import LARGEST, Noise, SeededBits
-from jostle.privacy.partition import PickPartition, deviations
-from jostle.privacy.pick_each import PickEach
-from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.tables.kernels import SparseTally

@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jostle import Categorical, Numeric, Schema
-from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
-from jostle.privacy.changes import Change
-from jostle.privacy.expressions import cells, sums
-from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
+from jostle.privacy.expressions import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
+from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
 from jostle.privacy.release import evaluated, stack_of
-from jostle.privacy.tallied import Tally
+from jostle.privacy.sensitivity import Change
 from jostle.tables.block import Block
 from jostle.tables.schema import Neighbours
 

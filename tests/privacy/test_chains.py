@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 import jostle
 from jostle import Categorical, Probe, Schema, Table
+from jostle.audit.counting import RefinedCount
 from jostle.audit.forks import enumerated_runs
-from jostle.audit.refining import RefinedCount
 from jostle.audit.subjects import Sampler
 from jostle.errors import BudgetError, JostleError, NoiseError, ProbeError
 from jostle.privacy import chains
 from jostle.privacy.events import Laplace, Refined, price
+from jostle.privacy.evidence import noise_variance
 from jostle.privacy.ledger import Ledger
-from jostle.privacy.measurements import noise_variance
 from jostle.privacy.mechanisms import Pick
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.reals import Exponential, NoLater

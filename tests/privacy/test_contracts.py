@@ -18,25 +18,20 @@ import jostle
 from jostle.errors import JostleError, TableError
 from jostle.privacy.events import price
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
-from jostle.privacy.halves import Halves
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.mechanisms import AddNoise, Pick
-from jostle.privacy.misfit import Misfit
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.pick_each import PickEach
+from jostle.privacy.mechanisms import AddNoise, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickSeveral
 from jostle.privacy.release import AddNoiseTo
-from jostle.privacy.scores import Fullest
-from jostle.privacy.split_scores import LeafMajority
+from jostle.privacy.scores import Fullest, Misfit
+from jostle.privacy.split_scores import Halves, LeafMajority
 from jostle.tables.closed import Closed
-from jostle.tables.feature_sums import FeatureSums
+from jostle.tables.feature_kernels import FeatureSums
 from jostle.tables.fields import Component, Components, Sides, Within, int64s, listed, names, whole, wholes
 from jostle.tables.kernels import Counts, DenseKernel, Marks, Sums
-from jostle.tables.margins import Margins
 from jostle.tables.number_kernels import Ranks
+from jostle.tables.pools import Layer, Stack
 from jostle.tables.regions import Haar, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
-from jostle.tables.stacks import Layer, Stack
+from jostle.tables.rules import Margins
 
 Hold = Callable[[Any, Any], None]
 FEW, MANY = 20, 2000

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tables_of_labels import schema_of
 
 from jostle.errors import ProbeError
-from jostle.privacy.dependence import GRID, Dependence
+from jostle.privacy.column_scores import GRID, Dependence
+from jostle.tables.pools import Layer
 from jostle.tables.schema import Neighbours
-from jostle.tables.stacks import Layer
 
 SCHEMA = schema_of(2, 3, 2)
 SCORE = Dependence((Layer(("a0", "a1"), ((), ())),))

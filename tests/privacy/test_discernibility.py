@@ -15,9 +15,9 @@ from tables_of_labels import schema_of, table_of
 
 import jostle
 from jostle.errors import JostleError, ProbeError
-from jostle.privacy.discernibility import GRID, Discernibility
+from jostle.privacy.column_scores import GRID, Discernibility
 from jostle.tables.kernels import SparseTally
-from jostle.tables.refinements import Refinements
+from jostle.tables.pools import Refinements
 from jostle.tables.schema import Neighbours, Schema
 
 Rows = list[tuple[int, ...]]

@@ -45,12 +45,10 @@ from jostle.errors import (
     SchemaError,
     TableError,
 )
-from jostle.privacy.aggregates import Deviation
 from jostle.privacy.events import Laplace
-from jostle.privacy.exact_arrays import Numbers, joined
 from jostle.privacy.expressions import (
     NODES,
-    Expression,
+    Deviation,
     along,
     argmax,
     cells,
@@ -68,9 +66,11 @@ from jostle.privacy.expressions import (
     total,
 )
 from jostle.privacy.ledger import Charge
+from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
 from jostle.privacy.release import AddNoiseTo, evaluated
+from jostle.privacy.sensitivity import Numbers, joined
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Released, Trace
 

@@ -29,21 +29,23 @@ from some_expressions import ROWS, tally_of
 
 from jostle import Numeric, Schema, Table
 from jostle.errors import JostleError
-from jostle.privacy import exact_arrays
-from jostle.privacy.dependence import Dependence
-from jostle.privacy.discernibility import Discernibility
+from jostle.privacy import sensitivity
+from jostle.privacy.column_scores import (
+    SLACK,
+    SPAN,
+    UNIT,
+    Dependence,
+    Discernibility,
+    FeatureDiscernibility,
+    SetDiscernibility,
+    lost,
+)
 from jostle.privacy.expressions import NODES
-from jostle.privacy.feature_discernibility import FeatureDiscernibility
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest
-from jostle.privacy.grid_quality import SLACK, SPAN, UNIT, lost
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Pick
-from jostle.privacy.partition import deviations
-from jostle.privacy.pick_largest import PickLargest
-from jostle.privacy.quantile_score import QuantileScore
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, deviations
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickLargest
 from jostle.privacy.release import AddNoiseTo, evaluated
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.set_discernibility import SetDiscernibility
+from jostle.privacy.scores import QuantileScore
 from jostle.privacy.split_scores import LARGEST_BOUND, entropies, spread_of
 from jostle.tables import kernels
 from jostle.tables.kernel_list import KERNELS
@@ -257,8 +259,8 @@ def test_expressions_are_the_same_in_64_bits_and_in_integers_without_end(
             continue
         rows = tuple(chance.choices(ROWS, k=chance.randint(0, 9)))
         found = []
-        for room in (1, exact_arrays.ROOM):
-            monkeypatch.setattr(exact_arrays, "ROOM", room)
+        for room in (1, sensitivity.ROOM):
+            monkeypatch.setattr(sensitivity, "ROOM", room)
             (numbers,) = evaluated((expression,), tally_of(rows, expression, SCHEMAS[0]), SCHEMAS[0])
             found.append((numbers.flat(), numbers.shape, numbers.denominator))
         assert found[0] == found[1]

@@ -17,17 +17,17 @@ from scipy import stats
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
-from jostle.audit.thresholds import ThresholdedAnswers, balanced_share
+from jostle.audit.selections import ThresholdedAnswers, balanced_share
 from jostle.errors import PrivateDataError, ProbeError
 from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.imitations import IMITATIONS, CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickSeveral
 from jostle.privacy.split_scores import GRID
 from jostle.tables.block import Block
 from jostle.tables.engines import MemorySource
-from jostle.tables.feature_sums import feature_count
+from jostle.tables.feature_kernels import feature_count
 from jostle.tables.schema import Neighbours
 
 KINDS: tuple[ScoreName, ...] = get_args(ScoreName)

@@ -13,7 +13,7 @@ from tables_of_labels import schema_of, table_of
 
 import jostle
 from jostle.errors import JostleError
-from jostle.privacy.grid_quality import SLACK, SPAN, UNIT, GridQuality, lost
+from jostle.privacy.column_scores import SLACK, SPAN, UNIT, GridQuality, lost
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Neighbours
 

@@ -20,10 +20,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jostle.errors import NoiseError
-from jostle.privacy import drawing_tables, reals
-from jostle.privacy.drawing_tables import coin, digit_bounds, geometric_digits, leading_bounds, sign
-from jostle.privacy.inversion import SMALL_DRAW, BitSource, Bounds, Inversion, Words
-from jostle.privacy.noise import SeededBits
+from jostle.privacy import noise, reals
+from jostle.privacy.noise import (
+    SMALL_DRAW,
+    BitSource,
+    Bounds,
+    Inversion,
+    SeededBits,
+    Words,
+    coin,
+    digit_bounds,
+    geometric_digits,
+    leading_bounds,
+    sign,
+)
 from jostle.privacy.reals import Chance, Exponential, Miss, RationalChance, Tail
 
 WORDS = [(2, 3), (3, 5), (4, 6), (2, 6)]
@@ -152,7 +162,7 @@ def test_boundaries_are_enclosed_in_rising_order(name: str, bits: int) -> None:
 @pytest.mark.parametrize("bits", range(1, 13))
 def test_boundaries_are_enclosed_without_guard_bits_too(monkeypatch: pytest.MonkeyPatch, name: str, bits: int) -> None:
     """Carrying more bits makes enclosures tight; that they hold must not rest on it, or it holds by luck."""
-    monkeypatch.setattr(drawing_tables, "GUARD", 0)
+    monkeypatch.setattr(noise, "GUARD", 0)
     monkeypatch.setattr(reals, "GUARD", 0)
     bounds, boundaries = SAMPLERS[name]
     slack = Fraction(1 << bits, 10**150)

@@ -10,9 +10,9 @@ import pytest
 from tables_of_labels import schema_of
 
 from jostle.errors import ProbeError
-from jostle.privacy.majorities_below import MajoritiesBelow
+from jostle.privacy.split_scores import MajoritiesBelow
+from jostle.tables.pools import Layer
 from jostle.tables.schema import Neighbours
-from jostle.tables.stacks import Layer
 
 SCHEMA = schema_of(3, 2, 2)
 LAYERS = (Layer(("a0", "label"), ((0, 1, 1), ()), (("a0", (0, 1)),)), Layer(("a1", "label"), ((), ())))

@@ -16,10 +16,9 @@ from attrs import evolve
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, ProbeError
+from jostle.privacy.evidence import Look, noise_variance
 from jostle.privacy.expressions import cells, rows
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.measurements import Look, noise_variance
-from jostle.privacy.mechanisms import sensitivity
+from jostle.privacy.mechanisms import AddNoiseByLevel, sensitivity
 from jostle.tables.kernels import Counts, Sums
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours

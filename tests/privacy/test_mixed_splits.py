@@ -29,10 +29,9 @@ import jostle
 from jostle import Table
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.errors import JostleError, ProbeError, TableError
-from jostle.privacy.mixed_splits import MixedSplitScore
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.pick_each import PickEach
-from jostle.privacy.split_scores import Utility, spread_of
+from jostle.privacy.picks import PickEach
+from jostle.privacy.split_scores import MixedSplitScore, Utility, spread_of
 from jostle.tables.block import Block
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Neighbours

@@ -35,31 +35,28 @@ from processes import LIMIT, child_limit, together
 import jostle
 from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
-from jostle.options.classification.select_privately import TriedClassifiers
-from jostle.privacy import drawing_tables, noise, selection
+from jostle.options.classification.tuning import TriedClassifiers
+from jostle.privacy import noise, selection
 from jostle.privacy.account import Account
-from jostle.privacy.aggregates import Total
 from jostle.privacy.events import EVENTS, Event, Laplace
-from jostle.privacy.expressions import NODES, cells
+from jostle.privacy.expressions import NODES, Total, cells
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import FindAbove
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise
-from jostle.privacy.misfit import Misfit
 from jostle.privacy.nodes import MOST_DEPTH
-from jostle.privacy.quantile_score import QuantileScore
+from jostle.privacy.picks import FindAbove
 from jostle.privacy.reals import Exponential
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest
+from jostle.privacy.scores import Fullest, Misfit, QuantileScore
 from jostle.privacy.vault import FileVault, MemoryVault
 from jostle.tables.closed import Closed
 from jostle.tables.engines import MemorySource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, SparseCounts, Sums
+from jostle.tables.pools import Layer, Stack
 from jostle.tables.routes import LeafCounts, Routing
 from jostle.tables.schema import Neighbours
-from jostle.tables.stacks import Layer, Stack
 from jostle.trace.records import Released
 
 TENTH = Fraction(1, 10)
@@ -402,14 +399,14 @@ def tables_seen(rows: pd.DataFrame, asks: Callable[[Probe], object]) -> list[obj
     """Return what there is to see of the samplers' tables, which were looked at before, and are again."""
     ratio, more = Exponential(1 / TENTH), Exponential(Fraction(20, 3))
     held = [
-        drawing_tables.sign(ratio),
-        *drawing_tables.geometric_digits(ratio)[0],
-        drawing_tables.geometric_digits(ratio)[1],
+        noise.sign(ratio),
+        *noise.geometric_digits(ratio)[0],
+        noise.geometric_digits(ratio)[1],
     ]
-    held += [drawing_tables.geometric_digits(more)[1], drawing_tables.sign(more)]
+    held += [noise.geometric_digits(more)[1], noise.sign(more)]
     asks(jostle.protect(Table.from_frame(rows, schema()), epsilon=1))
     return [(each._edges is None, each._table is None) for each in held] + [
-        kept.cache_info() for kept in (drawing_tables.sign, drawing_tables.geometric_digits, drawing_tables.coin)
+        kept.cache_info() for kept in (noise.sign, noise.geometric_digits, noise.coin)
     ]
 
 

@@ -17,11 +17,19 @@ from hypothesis import strategies as st
 from processes import together
 
 from jostle.errors import BudgetError, JostleError, NoiseError
-from jostle.privacy import drawing_tables
+from jostle.privacy import noise as drawing_tables
 from jostle.privacy import noise as module
-from jostle.privacy.drawing_tables import DrawingTables
-from jostle.privacy.inversion import Bounds, Inversion, Words
-from jostle.privacy.noise import Noise, SeededBits, SystemBits, discrete_laplace, geometric
+from jostle.privacy.noise import (
+    Bounds,
+    DrawingTables,
+    Inversion,
+    Noise,
+    SeededBits,
+    SystemBits,
+    Words,
+    discrete_laplace,
+    geometric,
+)
 from jostle.privacy.reals import Exponential, Miss, RationalChance, Tail
 
 LARGEST = 2**63 - 1

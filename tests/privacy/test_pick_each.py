@@ -18,14 +18,12 @@ import jostle
 from jostle import Categorical, Schema, Table
 from jostle.audit.forks import permute_and_flip_chances
 from jostle.errors import ProbeError, TableError
-from jostle.privacy.halves import Halves
 from jostle.privacy.noise import Noise, SeededBits
-from jostle.privacy.pick_each import PickEach, permute_and_flip_each
-from jostle.privacy.split_scores import GRID, GroupScore, LeafMajority, SplitScore, Utility, spread_of
+from jostle.privacy.picks import PickEach, permute_and_flip_each
+from jostle.privacy.split_scores import GRID, GroupScore, Halves, LeafMajority, SplitScore, Utility, spread_of
 from jostle.tables.block import Block
-from jostle.tables.margins import Margins
 from jostle.tables.routes import Routing
-from jostle.tables.rules import Points
+from jostle.tables.rules import Margins, Points
 from jostle.tables.schema import Neighbours
 
 UTILITIES: tuple[Utility, ...] = get_args(Utility)

@@ -17,7 +17,7 @@ from jostle.privacy.expressions import cells, deviation, one_rule, rows, sums, t
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
-from jostle.privacy.pick_largest import PickLargest
+from jostle.privacy.picks import PickLargest
 from jostle.tables.schema import Neighbours
 
 SCHEMA = Schema({"a": Categorical(["0", "1"]), "b": Numeric(0, 3, bins=3)}, label="a")

@@ -26,12 +26,11 @@ from replayed import called
 import jostle
 from jostle import Probe, Schema, options
 from jostle.errors import BudgetError, ChoiceError, JostleError, ProbeError
-from jostle.options.classification.select_privately import CANDIDATES, TriedClassifiers
-from jostle.privacy import drawing_tables
+from jostle.options.classification.tuning import CANDIDATES, TriedClassifiers
+from jostle.privacy import noise as drawing_tables
 from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
-from jostle.privacy.inversion import BitSource
 from jostle.privacy.mechanisms import AddNoise
-from jostle.privacy.noise import Noise, SeededBits
+from jostle.privacy.noise import BitSource, Noise, SeededBits
 from jostle.privacy.selection import SELECTIONS, NumberOfRuns, Scored, Selection, best_of
 from jostle.reserved import reserve
 from jostle.sites import choose, record

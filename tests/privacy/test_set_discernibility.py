@@ -15,10 +15,9 @@ from tables_of_labels import schema_of, table_of
 
 import jostle
 from jostle.errors import JostleError, ProbeError
-from jostle.privacy.discernibility import GRID
-from jostle.privacy.set_discernibility import SetDiscernibility
+from jostle.privacy.column_scores import GRID, SetDiscernibility
+from jostle.tables.pools import Layer
 from jostle.tables.schema import Neighbours, Schema
-from jostle.tables.stacks import Layer
 
 Rows = list[tuple[int, ...]]
 SIZES = (2, 3, 2, 3)

@@ -23,9 +23,8 @@ from jostle.errors import JostleError
 from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidence, SumEvidence, VarianceEvidence
 from jostle.privacy.measured import Measured, MeasuredCount
 from jostle.privacy.noise import discrete_laplace
-from jostle.privacy.quantile_score import QuantileScore
-from jostle.privacy.sampling import count_from, mean_from, rank_apart
-from jostle.privacy.tails import combined_reach, reach
+from jostle.privacy.scores import QuantileScore
+from jostle.privacy.tails import combined_reach, count_from, mean_from, rank_apart, reach
 from jostle.tables.number_kernels import Ranks
 from jostle.tables.schema import Neighbours
 

@@ -22,8 +22,7 @@ from processes import LIMIT, child_limit, ran, started, together
 
 from jostle.errors import BudgetError, VaultError
 from jostle.privacy import vault_file
-from jostle.privacy.vault import FileVault, MemoryVault, Vault
-from jostle.privacy.vault_book import Reservation
+from jostle.privacy.vault import FileVault, MemoryVault, Reservation, Vault
 
 TENTH = Fraction(1, 10)
 SQLITE = b"SQLite format 3\0" + b"\0" * 5000

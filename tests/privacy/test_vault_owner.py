@@ -18,7 +18,7 @@ import jostle
 from jostle.errors import BudgetError, VaultError
 from jostle.privacy.vault import FileVault
 from jostle.privacy.vault_file import writing
-from jostle.tables.fingerprint import Fingerprint
+from jostle.tables.hashes import Fingerprint
 from jostle.tables.origins import vault_beside
 
 TENTH = Fraction(1, 10)

@@ -36,55 +36,39 @@ from jostle.errors import JostleError, Source, TableError
 from jostle.lang import running
 from jostle.lang.parser import read_source
 from jostle.lang.program import Program, load_source
-from jostle.learned.forest import Forest
-from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately, TriedClassifiers
+from jostle.learned.policies import Forest
+from jostle.options.classification.tuning import CANDIDATES, SelectPrivately, TriedClassifiers
 from jostle.options.functions import function_option
 from jostle.privacy import opening
-from jostle.privacy.aggregates import Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total
-from jostle.privacy.dependence import Dependence
-from jostle.privacy.discernibility import Discernibility
-from jostle.privacy.expressions import NODES, cells, sums
-from jostle.privacy.feature_discernibility import FeatureDiscernibility
+from jostle.privacy.column_scores import (
+    Dependence,
+    Discernibility,
+    FeatureDiscernibility,
+    GridQuality,
+    SetDiscernibility,
+)
+from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.feature_tests import FindAbove, FindNthLargest, PickSeveral
-from jostle.privacy.grid_quality import GridQuality
-from jostle.privacy.halves import Halves
 from jostle.privacy.imitations import CompareWithNoisyThreshold
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.majorities_below import MajoritiesBelow
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick
-from jostle.privacy.misfit import Misfit
-from jostle.privacy.mixed_splits import MixedSplitScore
-from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum
-from jostle.privacy.partition import PickPartition
-from jostle.privacy.pick_each import PickEach
-from jostle.privacy.pick_largest import PickLargest
-from jostle.privacy.quantile_score import QuantileScore
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Mechanism, Pick, PickPartition
+from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
+from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest
+from jostle.privacy.scores import Fullest, Misfit, QuantileScore
 from jostle.privacy.selection import SELECTIONS
-from jostle.privacy.set_discernibility import SetDiscernibility
-from jostle.privacy.split_scores import GroupScore, LeafMajority, SplitScore
-from jostle.privacy.tallied import Tally
-from jostle.tables.agreements import Agreements
-from jostle.tables.feature_refinements import FeatureRefinements
-from jostle.tables.feature_sums import FeatureSums
-from jostle.tables.hits import Hits
+from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
+from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
-from jostle.tables.margins import MarginLevels, Margins
-from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.pools import GridCounts, Pool
-from jostle.tables.products import Products
-from jostle.tables.refinements import Refinements
+from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Points
+from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
-from jostle.tables.stacks import Layer, Stack
 from jostle.tasks import TASKS
 from jostle.tasks.classification import model as models
 from jostle.tasks.metafeature import View, distinct

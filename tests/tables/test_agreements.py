@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from jostle import Categorical, Schema
 from jostle.errors import TableError
-from jostle.tables.agreements import Agreements
 from jostle.tables.block import Block, code_type
-from jostle.tables.hits import Hits
-from jostle.tables.rules import Points
+from jostle.tables.rules import Agreements, Hits, Points
 
 SCHEMA = Schema({"label": Categorical(["n", "y"]), "x": Categorical(["0", "1", "2"])}, label="label")
 EVERY_ROW = [(label, x) for label in range(2) for x in range(3)]

@@ -18,9 +18,9 @@ from some_tables import tally
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import TableError
-from jostle.tables import csv_lines
-from jostle.tables.csv_lines import csv_batches, csv_header
+from jostle.tables import readers
 from jostle.tables.kernels import Counts
+from jostle.tables.readers import csv_batches, csv_header
 
 SCHEMA = Schema(
     {"a": Categorical(["x", "1", '"', ","], outside="other", missing="value"), "b": Numeric(0, 1, missing="value")}
@@ -53,9 +53,9 @@ def rows_of(content: bytes) -> list[Row]:
 def cut_into(chunk: int, most: int) -> Iterator[None]:
     """Read in chunks of so many bytes, match two lines at once, and drop lines that are longer than *most*."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_lines, "CHUNK_BYTES", chunk)
-        patch.setattr(csv_lines, "MATCHED_AT_ONCE", 2)
-        patch.setattr(csv_lines, "MOST_LINE_BYTES", most)
+        patch.setattr(readers, "CHUNK_BYTES", chunk)
+        patch.setattr(readers, "MATCHED_AT_ONCE", 2)
+        patch.setattr(readers, "MOST_LINE_BYTES", most)
         yield
 
 

@@ -18,7 +18,7 @@ from some_tables import SMALL, small_frame, source_of, tally
 from jostle import Categorical, Dates, Numeric, Schema, Table
 from jostle.errors import TableError
 from jostle.tables import dask_source
-from jostle.tables.fingerprint import fingerprint
+from jostle.tables.hashes import fingerprint
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
 
 SCHEMA = Schema(

@@ -22,7 +22,7 @@ from jostle.errors import JostleError, SchemaError, TableError
 from jostle.tables.block import code_type
 from jostle.tables.columns import Numeric
 from jostle.tables.engines import MemorySource, NarrowedSource
-from jostle.tables.feature_sums import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
+from jostle.tables.feature_kernels import ONES_AT_ONCE, FeatureSums, feature_count, feature_list, most_ones
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures, words_of
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours

@@ -16,7 +16,7 @@ from some_tables import SMALL, small_frame, source_of
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.block import Block
 from jostle.tables.engines import BLOCK_ROWS, MemorySource
-from jostle.tables.fingerprint import Fingerprint, RowHashes, fingerprint
+from jostle.tables.hashes import Fingerprint, RowHashes, fingerprint
 
 SCHEMA = Schema({"a": Categorical(range(3)), "b": Numeric(0, 3, bins=3)})
 Rows = list[tuple[int, int]]

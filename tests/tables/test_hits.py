@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from jostle import Categorical, Schema, Table
 from jostle.errors import TableError
 from jostle.tables.block import Block, code_type
-from jostle.tables.hits import Hits
 from jostle.tables.routes import Routing
-from jostle.tables.rules import MOST_POINTS, Points
+from jostle.tables.rules import MOST_POINTS, Hits, Points
 
 SCHEMA = Schema(
     {"a": Categorical(["0", "1"]), "b": Categorical(["0", "1", "2"]), "c": Categorical(["n", "y", "z"])}, label="c"

@@ -17,10 +17,10 @@ from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block, code_type
 from jostle.tables.engines import BLOCK_ROWS, MemorySource, merge
-from jostle.tables.fingerprint import RowHashes
+from jostle.tables.hashes import RowHashes
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
-from jostle.tables.refinements import Refinements
+from jostle.tables.pools import Refinements
 
 SCHEMA = Schema(
     {

@@ -17,9 +17,8 @@ from jostle.errors import TableError
 from jostle.privacy.mechanisms import sensitivity
 from jostle.tables.block import Block, code_type
 from jostle.tables.kernels import DenseKernel
-from jostle.tables.margins import MarginLevels, Margins
 from jostle.tables.regions import haar
-from jostle.tables.rules import Points
+from jostle.tables.rules import MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
 
 SIZES = (3, 4)

@@ -17,9 +17,9 @@ from some_tables import source_of, tally
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, SchemaError
-from jostle.tables.grain import LARGEST_MULTIPLE, finest_grain, grain_of
 from jostle.tables.kernels import Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
+from jostle.tables.values import LARGEST_MULTIPLE, finest_grain, grain_of
 
 # Units
 

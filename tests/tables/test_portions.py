@@ -16,8 +16,8 @@ import jostle
 from jostle import Categorical, Numeric, Schema, SparseFeatures, Table
 from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.probe import Probe
+from jostle.tables.hashes import Portion, PortionSource
 from jostle.tables.kernels import Counts, SparseCounts
-from jostle.tables.portions import Portion, PortionSource
 from jostle.tables.schema import Neighbours
 
 SURE = 10**6

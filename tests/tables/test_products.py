@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jostle import Categorical, Schema
 from jostle.errors import TableError
 from jostle.tables.block import Block, code_type
-from jostle.tables.products import LARGEST_NUMBER, Products
+from jostle.tables.number_kernels import LARGEST_NUMBER, Products
 
 SCHEMA = Schema(
     {"a": Categorical(["0", "1", "2"]), "label": Categorical(["n", "y"]), "b": Categorical(["0", "1"])}, label="label"

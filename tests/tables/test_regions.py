@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle.errors import ProbeError, TableError
-from jostle.privacy.levels import AddNoiseByLevel
-from jostle.privacy.mechanisms import sensitivity
-from jostle.privacy.misfit import Misfit
+from jostle.privacy.mechanisms import AddNoiseByLevel, sensitivity
+from jostle.privacy.scores import Misfit
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions, box_sums
 
 

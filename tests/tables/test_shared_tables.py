@@ -13,7 +13,7 @@ from some_tables import source_of, tally
 
 from jostle import Schema, Table
 from jostle.tables.engines import MemorySource
-from jostle.tables.fingerprint import fingerprint
+from jostle.tables.hashes import fingerprint
 from jostle.tables.kernels import Counts
 
 LISTED = re.compile(r"^\| (\w+\.csv\.gz) \| (\d+) \| (\d+) \| (\d+) \|", re.MULTILINE)

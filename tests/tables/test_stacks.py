@@ -20,7 +20,7 @@ from jostle.errors import SchemaError, TableError
 from jostle.privacy.mechanisms import sensitivity
 from jostle.tables.block import Block
 from jostle.tables.kernels import LARGEST_WEIGHT, MOST_CELLS, Counts, Sums
-from jostle.tables.stacks import Layer, Stack
+from jostle.tables.pools import Layer, Stack
 
 SCHEMA = jostle.Schema(
     {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from jostle.options.ranges.wavelet import inverse_haar
+from jostle.options.ranges.wavelets import inverse_haar
 from jostle.tables.regions import haar
-from jostle.tasks.evaluation.error_bars import drawn_noise, population_interval, rows_interval
+from jostle.tasks.evaluation.curve import drawn_noise, population_interval, rows_interval
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import OptionError
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.trace.records import Chosen
 
 SCHEMA = Schema(

@@ -11,17 +11,15 @@ from processes import ran
 from scipy import stats
 
 import jostle
-from jostle.corpora.databases import PublicGrid, PublicTable
-from jostle.corpora.parts import possible_rows
-from jostle.corpora.resized import coarsened
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.databases import PublicGrid, PublicTable, coarsened
+from jostle.corpora.parts import GridSpec, TableSpec, possible_rows
 from jostle.errors import CorpusError, OptionError
 from jostle.options import get
 from jostle.tables.engines import MemorySource
 from jostle.tasks import make_instance
 from jostle.tasks.classification.instances import MOST_HELD_OUT, TableInstance
+from jostle.tasks.ranges.estimate import Workload
 from jostle.tasks.ranges.instances import GridInstance
-from jostle.tasks.ranges.workload import Workload
 
 
 def numbered(rows: int) -> PublicTable:
@@ -194,7 +192,7 @@ SUMS = """
 import numpy as np, pandas as pd
 from jostle.corpora.databases import PublicGrid, PublicTable
 from jostle.tasks import make_instance
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 def weighted(numbers): return int(np.asarray(numbers, dtype=np.int64) @ np.arange(len(numbers)))
 frame = pd.DataFrame({"a": np.arange(500) / 4, "b": [f"b{n % 7}" for n in range(500)], "label": list("xyzxy") * 100})
 table = PublicTable.of("t", frame)

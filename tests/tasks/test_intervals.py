@@ -12,13 +12,12 @@ from attrs import evolve
 import jostle
 from jostle import Categorical, Numeric, Schema, Table, options
 from jostle.choice.makers.shipped import LINES, MAPS
-from jostle.corpora.roles import known
+from jostle.corpora.corpus import known
 from jostle.errors import OptionError
 from jostle.learned.grid_errors import KeptBars, kept_errors
 from jostle.options.ranges.tree import grid_tree
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.intervals import noise_factor, scale_inputs
-from jostle.tasks.ranges.workload import Workload
 
 CELLS = np.array([[30.0, 2.5, 11], [0.25, 90, 4]])
 

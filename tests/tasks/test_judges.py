@@ -13,11 +13,11 @@ from sklearn import metrics
 from small import grid, options, table, tables
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, Runs, read_history
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import Training
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError, OptionError
 from jostle.tasks import (
     CLASSIFICATION,
@@ -31,7 +31,7 @@ from jostle.tasks import (
     register,
     task_of,
 )
-from jostle.tasks.classification.losses import balanced_error, error, log_loss, one_less_auc
+from jostle.tasks.classification.instances import balanced_error, error, log_loss, one_less_auc
 from jostle.trace.records import Chosen, Trace
 
 CHANCE = np.random.default_rng(5)

@@ -14,14 +14,14 @@ import jostle
 from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, seeded
 from jostle.choice.learning.workers import in_processes
 from jostle.corpora.generators import generated_grids
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
+from jostle.privacy.evidence import noise_variance
 from jostle.privacy.expressions import cells, sensitivity
-from jostle.privacy.measurements import noise_variance
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES, Instance, make_instance, task_of
 from jostle.tasks.classification.instances import TableInstance
-from jostle.tasks.classification.metafeatures import best_rule, log_rows
+from jostle.tasks.classification.task import best_rule, log_rows
 from jostle.tasks.metafeature import Metafeature, View, distinct, key_of, metafeature, named
 
 INSTANCE = make_instance(table(1), TableSpec())

@@ -9,7 +9,7 @@ import pytest
 from processes import ran
 
 import jostle
-from jostle.tasks.texts import text_of
+from jostle.tasks.metafeature import text_of
 
 TEXT = """def size(db):
     kinds = db.kind in {"few", "some", "many", "most"}

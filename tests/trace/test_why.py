@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jostle.trace.records import Chosen
-from jostle.trace.why import explanations
+from jostle.trace.render import explanations
 
 ONE = Chosen.one(
     "run/choice",

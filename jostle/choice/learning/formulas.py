@@ -14,8 +14,6 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-__all__ = ["FormulaTerm", "TermSearch", "TermSum", "plain"]
-
 Floats = NDArray[np.float64]
 Named = Callable[[str], str]
 """How a number is written in a program, by its name."""

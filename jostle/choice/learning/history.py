@@ -8,7 +8,9 @@ again, whoever ran it; and a file cut short by a crash is still good up to its l
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -20,16 +22,135 @@ import numpy as np
 from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
-from jostle.choice.learning.store import Store
 from jostle.errors import AmountError, ChoiceError
 from jostle.files.kinds import FileKind
-from jostle.learned.places import here
+from jostle.learned.files import here
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks import Task
 
-__all__ = ["History", "KnownDatabase", "KnownInstance", "Runs", "Sketch", "histories_of", "read_history"]
+
+@frozen
+class Store:
+    """A file of lines, gzipped where its name ends in .gz: what is added at once is a member of its own then.
+
+    So what was interrupted is gone on with: a file cut short by a crash is good up to its last whole line.
+    """
+
+    path: Path
+    kind: FileKind
+    """How it is read, and called."""
+    keeps: str
+    """What is kept in it, in a sentence."""
+    begins: bytes = b""
+    """What each line begins with."""
+
+    @property
+    def _is_packed(self) -> bool:
+        return self.path.suffix == ".gz"
+
+    def lines(self) -> tuple[str, ...]:
+        """The whole lines."""
+        file = self.kind.at(self.path)
+        data = file.data()
+        return tuple(file.decoded(file.unpacked(data)[0] if self._is_packed else data).split("\n")[:-1])
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Append lines; each is on disk, whole, when this returns."""
+        text = "".join(f"{line}\n" for line in lines).encode()
+        if not text:
+            return
+        packed = gzip.compress(text) if self._is_packed else text
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                written = os.write(file, packed)
+            finally:
+                os.close(file)
+        except OSError as mistake:
+            raise self._unwritten(mistake.strerror or "it was lost") from None
+        if written < len(packed):
+            raise self._unwritten("there is no room left")
+
+    def mend(self) -> None:
+        """Cut off a last line that a crash left incomplete, so that the next one begins on a line of its own.
+
+        One that no crash can have left is refused: the file is another one, and what is in it is not ours to take away.
+        """
+        if not self.path.exists():
+            return
+        with self.path.open("rb+") as file:
+            data = file.read()
+            whole = self.kind.at(self.path).unpacked(data)[1] if self._is_packed else data.rfind(b"\n") + 1
+            if not self._is_packed and not data[whole:].startswith(self.begins[: len(data) - whole]):
+                raise self.kind.at(self.path).damaged("ends in the middle of a line, and that is none of it")
+            if whole < len(data):
+                file.truncate(whole)
+
+    def save(self, lines: Iterable[str]) -> None:
+        """Write all lines anew. No time is in the file: the same lines make the same file."""
+        text = "".join(f"{line}\n" for line in lines).encode()
+        self.path.write_bytes(gzip.compress(text, mtime=0) if self._is_packed else text)
+
+    def _unwritten(self, reason: str) -> ChoiceError:
+        return ChoiceError(
+            f"cannot write {self.kind.at(self.path).subject}: {reason}",
+            why=self.keeps,
+            fix="make room, and run the same command again: it goes on where it stopped",
+        )
+
+
+AFTER, JUDGED = " after ", " judged by "
+
+
+@frozen
+class Beforehand:
+    """What was bought before an Option was run: what a metafeature buys, with a share of the budget.
+
+    Losses by a programmer's own judge are another instance's; and so are losses of Options that knew something before
+    they bought anything, since it was bought before them.
+    """
+
+    metafeature: str
+    version: str
+    share: Fraction = field(converter=Fraction)
+
+    def key(self, instance: str) -> str:
+        """What an instance is called where Options knew this."""
+        return f"{instance}{AFTER}{self.share} {self.version} {self.metafeature}"
+
+
+def judged_key(instance: str, judge: str) -> str:
+    """What an instance is called where a programmer's judge said how bad answers are."""
+    return f"{instance}{JUDGED}{judge}"
+
+
+def judge_in(key: str) -> str | None:
+    """Name of the programmer's judge in an instance's key; None where the task's own judge."""
+    _, marked, name = key.partition(JUDGED)
+    return name if marked else None
+
+
+def apart(key: str) -> tuple[str, Beforehand | None]:
+    """An instance's key, and what was bought there before Options were run, if anything.
+
+    >>> key = Beforehand("log_records", "ab12", "1/20").key("0f v1")
+    >>> apart(key) == ("0f v1", Beforehand("log_records", "ab12", "1/20")), apart("0f v1")
+    (True, ('0f v1', None))
+    """
+    named, judged, judge = key.partition(JUDGED)
+    instance, found, said = named.partition(AFTER)
+    if not found:
+        return key, None
+    share, _, look = said.partition(" ")
+    version, _, metafeature = look.partition(" ")
+    try:
+        return instance + judged + judge, Beforehand(metafeature, version, Fraction(share))
+    except (ValueError, ZeroDivisionError):
+        raise ChoiceError("a history has an instance that was looked at with a share that is no number") from None
+
 
 VERSION = 1
 HISTORY = FileKind(

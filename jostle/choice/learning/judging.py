@@ -20,8 +20,6 @@ from jostle.errors import ChoiceError, JostleError, said_by
 from jostle.tasks import Instance, Judge, Task
 from jostle.tasks.metafeature import version_of
 
-__all__ = ["Judging", "Loss", "judge_of", "told", "two_lists"]
-
 Loss = Callable[..., Any]
 """From the answers and the truth, and perhaps how sure the answers are: from 0, the less the better."""
 NUMBERS = (int, float, Fraction, np.integer, np.floating)

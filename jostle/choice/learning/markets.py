@@ -13,17 +13,16 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
-from jostle.privacy.changes import Known
-from jostle.privacy.expressions import Expression, known_of, sensitivity, sensitivity_of
-from jostle.privacy.measurements import noise_variance
+from jostle.privacy.evidence import noise_variance
+from jostle.privacy.expressions import known_of, sensitivity, sensitivity_of
+from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.opening import raw
 from jostle.privacy.probe import Probe
+from jostle.privacy.sensitivity import Known
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.metafeature import Market, Metafeature, distinct, key_of
-
-__all__ = ["Purchases", "Replica", "Stall", "bought", "read_raw", "seeded"]
 
 Floats = NDArray[np.float64]
 STEPS = 1000

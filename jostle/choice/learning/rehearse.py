@@ -18,12 +18,20 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from jostle.choice.learning.engine import performed
-from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.learning.keys import Beforehand, judged_key
+from jostle.choice.learning.history import (
+    Beforehand,
+    History,
+    KnownDatabase,
+    KnownInstance,
+    Line,
+    Runs,
+    Sketch,
+    judged_key,
+)
 from jostle.choice.learning.markets import bought, read_raw
+from jostle.choice.learning.workers import performed
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.specs import Spec
+from jostle.corpora.parts import Spec
 from jostle.errors import AnswerError, FewRowsWarning, JostleError, OptionError, said_by
 from jostle.options.base import Option
 from jostle.privacy.opening import rehearse
@@ -31,8 +39,6 @@ from jostle.progress import stage
 from jostle.tasks import Instance, Judge, Task
 from jostle.tasks.metafeature import Metafeature
 from jostle.trace.records import Trace
-
-__all__ = ["EPSILONS", "Plan", "mean_error", "rehearse_all", "run_once", "seed_of"]
 
 EPSILONS = ("1/100", "3/100", "1/10", "3/10", "1", "3", "10")
 """Budgets that are rehearsed; in between, losses are interpolated."""

@@ -23,8 +23,6 @@ from jostle.choice.makers.training import FOLDS, split_groups
 from jostle.errors import ChoiceError
 from jostle.tasks.metafeature import Metafeature
 
-__all__ = ["write_scenario"]
-
 USUAL_SHARE = Fraction(1, 20)
 """What metafeatures are taken to cost where the maker itself buys none."""
 STATES = "{ok, timeout, memout, not_applicable, crash, other}"

@@ -20,17 +20,14 @@ from jostle.choice.learning.rehearse import run_once, seed_of
 from jostle.choice.learning.workers import in_processes
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.corpora.corpus import Corpus
+from jostle.corpora.corpus import BEGINNING, Corpus
 from jostle.corpora.databases import PublicDatabase
-from jostle.corpora.roles import BEGINNING
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.fitted import kept_apart
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.progress import stage
 from jostle.tasks import Judge
 from jostle.trace.records import Chosen, Trace
-
-__all__ = ["Evaluation", "Result", "evaluate"]
 
 MAKER = "the maker itself"
 

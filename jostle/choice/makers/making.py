@@ -14,41 +14,33 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.fitted import Learner
-from jostle.choice.learning.gathering import budgets_of, cases_of
-from jostle.choice.learning.history import History, histories_of, read_history, to_json
+from jostle.choice.learning.cases import Cases, budgets_of, cases_of
+from jostle.choice.learning.history import History, histories_of, judge_in, read_history, to_json
 from jostle.choice.learning.judging import Loss, judge_of
-from jostle.choice.learning.keys import judge_in
-from jostle.choice.learning.learners import LEARNERS, PriorLearner
+from jostle.choice.learning.learners import LEARNERS, Learner, PriorLearner
 from jostle.choice.learning.rehearse import EPSILONS, Plan, rehearse_all
-from jostle.choice.makers.kept import identity_of, keep, kept
 from jostle.choice.makers.maker import ChoiceMaker
-from jostle.choice.makers.shipped import SHIPPED, rehearsals_for, rehearsals_of
+from jostle.choice.makers.shipped import SHIPPED, identity_of, keep, kept, rehearsals_for, rehearsals_of
 from jostle.choice.makers.trained import Trained, learn
 from jostle.choice.makers.training import SHARES
-from jostle.corpora.corpus import Corpus
-from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.corpus import Corpus, KnownByName
+from jostle.corpora.databases import PublicDatabase, default_jobs
 from jostle.corpora.folders import public
-from jostle.corpora.set_aside import KnownByName
-from jostle.corpora.specs import VERSION as INSTANCES
-from jostle.corpora.specs import Spec
-from jostle.corpora.subsamples import default_jobs
+from jostle.corpora.parts import VERSION as INSTANCES
+from jostle.corpora.parts import Spec
 from jostle.errors import ChoiceError, CorpusError
 from jostle.given import called_as, given_as, given_items
-from jostle.learned.places import shipped_folder
+from jostle.learned.files import shipped_folder
 from jostle.options.base import Option
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.options.registry import get
 from jostle.privacy.amounts import Amount, exact
-from jostle.privacy.tallied import Tally
+from jostle.privacy.nodes import Tally
 from jostle.progress import stage
 from jostle.tasks import Judge
 from jostle.tasks.answers import Answer
 from jostle.tasks.metafeature import Metafeature, distinct, version_of
 from jostle.visible import visible
-
-__all__ = ["MkChoiceMaker", "Training", "share_of"]
 
 LOG = logging.getLogger(__name__)
 

@@ -25,8 +25,6 @@ from jostle.choice.makers.training import single_best, split_groups
 from jostle.progress import tick
 from jostle.tasks.metafeature import ChangedMetafeature, Metafeature
 
-__all__ = ["Formula", "Gain", "Synthesis", "synthesize"]
-
 Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 FOLDS, DRAWS = 10, 2

@@ -15,22 +15,19 @@ from jostle.choice.learning.markets import read_raw
 from jostle.choice.learning.regret import Figures, verdict
 from jostle.choice.makers.aslib import write_scenario
 from jostle.choice.makers.evaluate import Evaluation, evaluate
-from jostle.choice.makers.kept import keep
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training, share_of
+from jostle.choice.makers.shipped import keep
 from jostle.choice.makers.synthesis import Synthesis, synthesize
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
-from jostle.corpora.corpus import Corpus
+from jostle.corpora.corpus import Corpus, check_set_aside
 from jostle.corpora.folders import public
-from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import ChoiceError, JostleError
 from jostle.options.fitted import kept_apart
 from jostle.progress import stage
 from jostle.tasks.metafeature import ChangedMetafeature
 from jostle.visible import aligned
-
-__all__ = ["Learned", "train_maker"]
 
 
 @frozen(eq=False)

@@ -13,10 +13,8 @@ import numpy as np
 from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases, Failed
-from jostle.choice.learning.fitted import Fitted, Learner, log_regret, losses_of
-from jostle.choice.learning.learners import LEARNERS, Predict, from_facts
-from jostle.choice.learning.regret import Figures, in_words
-from jostle.choice.learning.regret_tree import fit_regret_tree, path_of
+from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
+from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of
 from jostle.choice.makers.training import (
     DRAWS,
     SHARES,
@@ -28,17 +26,15 @@ from jostle.choice.makers.training import (
     single_best,
     with_lead,
 )
-from jostle.corpora.roles import BEGINNING
+from jostle.corpora.corpus import BEGINNING
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
-from jostle.learned.forest import Forest
-from jostle.learned.keeper import write_whole
+from jostle.learned.files import write_whole
+from jostle.learned.policies import Forest
 from jostle.options.base import Option
 from jostle.tables.schema import Schema
 from jostle.tasks.metafeature import Metafeature, named
-
-__all__ = ["Prediction", "Trained", "learn", "trained_on"]
 
 VERSION = 1
 MAKER = FileKind("maker", ChoiceError, "jostle train makes it anew", version=VERSION)

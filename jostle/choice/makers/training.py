@@ -17,26 +17,11 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.fitted import MOST_LOG, Example, Fitted, Learner
-from jostle.choice.learning.learners import LEARNERS, ConstantLearner
+from jostle.choice.learning.learners import LEARNERS, MOST_LOG, ConstantLearner, Example, Fitted, Learner
 from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
 from jostle.errors import ChoiceError
 from jostle.progress import stage, tick
 from jostle.tasks.metafeature import Metafeature
-
-__all__ = [
-    "LEADS",
-    "SHARES",
-    "SINGLE_BEST",
-    "Judged",
-    "Way",
-    "best_way",
-    "fit_way",
-    "free_and_paid",
-    "judge",
-    "judge_all",
-    "nested",
-]
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 3.0

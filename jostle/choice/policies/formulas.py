@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from jostle.choice.learning.formulas import TermSearch, TermSum
 from jostle.choice.policies.learn import always, over_groups, tried
 from jostle.choice.policies.work import Lesson, Perform, Program, Situation, group_of, in_turn
-from jostle.learned.policy import LearnedPolicy
+from jostle.learned.policies import LearnedPolicy
 from jostle.sites import Choice, Decision, Policy
-
-__all__ = ["ChoiceFormula", "FormulaWorth", "choice_formulas", "formula_worths"]
 
 Floats = NDArray[np.float64]
 

@@ -34,25 +34,8 @@ from jostle.choice.policies.work import (
     in_turn,
 )
 from jostle.errors import ChoiceError
-from jostle.learned.forest import Forest, fit_forest
-from jostle.learned.policy import LearnedPolicy, mark_of
+from jostle.learned.policies import Forest, LearnedPolicy, fit_forest, mark_of
 from jostle.sites import Policy
-
-__all__ = [
-    "LEARNED",
-    "LOSS_FLOOR",
-    "Lesson",
-    "Program",
-    "Situation",
-    "Worth",
-    "always",
-    "fit_policies",
-    "lessons_of",
-    "over_groups",
-    "settled",
-    "train_labels",
-    "tried",
-]
 
 Floats = NDArray[np.float64]
 LOSS_FLOOR = 0.01

@@ -11,22 +11,16 @@ from typing import Any
 from attrs import frozen
 
 from jostle.choice.policies.formulas import FormulaWorth, choice_formulas, formula_worths
-from jostle.choice.policies.learn import LEARNED, Lesson, Worth, settled, train_labels
-from jostle.choice.policies.notes import Notebook
-from jostle.choice.policies.situations import MOST_DATABASES, halves, situations_of
-from jostle.corpora.corpus import Corpus
+from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
+from jostle.choice.policies.work import MOST_DATABASES, Lesson, Notebook, halves, situations_of
+from jostle.corpora.corpus import BEGINNING, Corpus, check_set_aside
 from jostle.corpora.folders import public
-from jostle.corpora.roles import BEGINNING
-from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import ChoiceError
-from jostle.learned.kept import Kept, keep_policies, policies_for
-from jostle.learned.places import here
-from jostle.learned.policy import LearnedPolicy
+from jostle.learned.files import here
+from jostle.learned.policies import Kept, LearnedPolicy, keep_policies, policies_for
 from jostle.options.fitted import kept_apart, marks_of
 from jostle.privacy.amounts import epsilon_amount
 from jostle.tasks import UNTOLD, Judge, Task
-
-__all__ = ["Labelled", "LearnedPolicies", "evaluate_policies", "train_policies"]
 
 EPSILONS = ("1/10", "3/10", "1", "3")
 ROUNDS, RUNS, TRIALS = 2, 8, 2

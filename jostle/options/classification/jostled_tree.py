@@ -1,29 +1,13 @@
-"""A tree that chooses at every node: whether to go on (L1), and by what rule to split (L2).
+"""A tree that chooses at every node, and the published trees' rules as policies of its choices.
 
-Miao. Jostle: automated selection of differentially private algorithms (thesis), figure 4.3: the decisions in which the
-published private trees differ, each a labelled choice that is informed by public and released numbers and
-learned on public databases.
+The published trees' rules, as policies for `JostledTree`'s two labels: when to stop, and what to split by.
 
-*What it costs.* All it was given, whatever is chosen. With L levels at most, and a share s of the budget for sizes, a
-level's sizes get s * epsilon / (L+1), on levels 0 to L; its splits, and at the end the leaves, each (1-s) * epsilon /
-(L+1). Levels that are not reached, or whose nodes are all split at random, leave their part to the leaves, which get
-what is left.
-
-*Why it is private.* What the choices see is public (levels, budgets, domains) or was released before (sizes), and so
-are the choices. Then the nodes of a level and the utility of each are public when the level's splits are asked
-for, in one question: `MixedSplitScore`, one pick per node at the rate its own utility allows, for the price of one,
-since nodes of a tree share no row. Random splits look at no row. Leaves are counted once the tree is public.
-
-*What it can be.* With the policies of `published`, the same seed gives the same model as `FriedmanSchuster` and, with
-trees=10, `PatilSingh` (sizes_share="1/2"), as `Mohammed` (sizes_share=0, prune=False; for Max and Gini only where the
-number of rows is public, since that buys none and this does), and as `Jagannathan` (sizes_share=0, trees=10,
-combine="mean", prune=False). Fletcher and Islam's stopping and splitting are policies too, but not their forest: how
-many trees there are, their distinct roots, and that the surest node on a row's path answers, are decisions beyond L1
-and L2.
+They look at what the tree shows to every policy: see `jostled_tree.seen_at`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, get_args
@@ -32,27 +16,74 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.learned.policy import shipped_fitted_on, shipped_policies
+from jostle.learned.policies import shipped_fitted_on, shipped_policies
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
-from jostle.options.classification.published import SPLIT_BY, SizeAboveNoise
-from jostle.options.growing.greedy import SURE, bought_leaves
-from jostle.options.growing.grove import Frontier, Grove, NumericSplits, longest_path
-from jostle.options.growing.leaves import shares_of, without_twigs
-from jostle.options.growing.pruning import pessimistic
-from jostle.options.growing.splitting import AtRandom
-from jostle.options.models.trees import TreeModel
+from jostle.options.growing import (
+    SURE,
+    AtRandom,
+    Frontier,
+    Grove,
+    NumericSplits,
+    bought_leaves,
+    longest_path,
+    pessimistic,
+    shares_of,
+    without_twigs,
+)
+from jostle.options.models.kinds import TreeModel
 from jostle.parameters import choice, flag, share, whole
 from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
-from jostle.privacy.mixed_splits import MixedSplitScore
-from jostle.privacy.pick_each import PickEach
+from jostle.privacy.picks import PickEach
 from jostle.privacy.probe import Probe
-from jostle.privacy.split_scores import Utility
-from jostle.sites import Policy, choose_each
+from jostle.privacy.split_scores import MixedSplitScore, Utility
+from jostle.sites import Always, Choice, Decision, Policy, choose_each
 from jostle.tables.routes import LeafCounts
 from jostle.tables.schema import Schema
 
-__all__ = ["ACTIONS", "RULES", "JostledTree"]
+SPLIT_BY = {rule: Always(rule, "fixed") for rule in ("Max", "Gini", "InfoGain", "random")}
+"""Mohammed and the greedy trees split by a utility, Jagannathan and Fletcher and Islam at random."""
+
+
+def _decided(choice: Choice, branch: object, why: str) -> Decision:
+    return Decision(np.where(branch, choice.index("branch"), choice.index("stop")), why)  # type: ignore[call-overload]  # a mask
+
+
+@frozen
+class SizeAboveNoise:
+    """Friedman and Schuster's rule, and Patil and Singh's: branch where n / (t * |C|) is at least sqrt(2) / e."""
+
+    factor: float = 1.0
+    """More than 1 stops sooner."""
+
+    def decide(self, choice: Choice) -> Decision:
+        """Which nodes have so many rows that the next level's cells stand out from the noise."""
+        seen = choice.seen
+        enough = seen["n"] / (seen["t"] * seen["c"]) >= self.factor * math.sqrt(2) / seen["e"]
+        return _decided(choice, enough, "Friedman and Schuster's rule on noisy sizes")
+
+
+@frozen
+class BranchUpTo:
+    """Mohammed's rule, and Jagannathan's where the depth is given: branch on so many levels, whatever is seen."""
+
+    levels: int
+
+    def decide(self, choice: Choice) -> Decision:
+        """The same for all nodes of a level."""
+        return _decided(choice, choice.seen["level"] < self.levels, f"{self.levels} levels")
+
+
+@frozen
+class ExpectedSupport:
+    """Fletcher and Islam's rule: branch where the rows exceed sqrt(2) * |C| / epsilon, the leaves having all of it."""
+
+    def decide(self, choice: Choice) -> Decision:
+        """Which nodes have more rows than the noise on their leaf counts."""
+        seen = choice.seen
+        noise = math.sqrt(2) * seen["c"] / (seen["e"] * (seen["d"] + seen["level"] + 1))
+        return _decided(choice, seen["n"] > noise, "Fletcher and Islam's rule on expected sizes")
+
 
 Integers = NDArray[np.int64]
 ACTIONS = ("stop", "branch")
@@ -66,7 +97,31 @@ Policies = Literal["learned", "published"]
 @option
 @frozen(kw_only=True)
 class JostledTree(Classifier):
-    """A tree, or several, whose nodes each choose whether and how to split."""
+    """A tree, or several, whose nodes each choose whether and how to split.
+
+    A tree that chooses at every node: whether to go on (L1), and by what rule to split (L2).
+
+    Miao. Jostle: automated selection of differentially private algorithms (thesis), figure 4.3: the decisions in which
+    the published private trees differ, each a labelled choice that is informed by public and released numbers and
+    learned on public databases.
+
+    *What it costs.* All it was given, whatever is chosen. With L levels at most, and a share s of the budget for sizes,
+    a level's sizes get s * epsilon / (L+1), on levels 0 to L; its splits, and at the end the leaves, each (1-s) *
+    epsilon / (L+1). Levels that are not reached, or whose nodes are all split at random, leave their part to the
+    leaves, which get what is left.
+
+    *Why it is private.* What the choices see is public (levels, budgets, domains) or was released before (sizes), and
+    so are the choices. Then the nodes of a level and the utility of each are public when the level's splits are asked
+    for, in one question: `MixedSplitScore`, one pick per node at the rate its own utility allows, for the price of one,
+    since nodes of a tree share no row. Random splits look at no row. Leaves are counted once the tree is public.
+
+    *What it can be.* With the published policies, the same seed gives the same model as `FriedmanSchuster` and,
+    with trees=10, `PatilSingh` (sizes_share="1/2"), as `Mohammed` (sizes_share=0, prune=False; for Max and Gini only
+    where the number of rows is public, since that buys none and this does), and as `Jagannathan` (sizes_share=0,
+    trees=10, combine="mean", prune=False). Fletcher and Islam's stopping and splitting are policies too, but not their
+    forest: how many trees there are, their distinct roots, and that the surest node on a row's path answers, are
+    decisions beyond L1 and L2.
+    """
 
     paper = "Miao, Jostle (thesis), figure 4.3"
 

@@ -15,20 +15,17 @@ from attrs import frozen
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier
-from jostle.options.models.trees import TreeModel
+from jostle.options.models.kinds import TreeModel
 from jostle.options.publishing.base import Publisher
-from jostle.options.publishing.diffgen import DiffGen
+from jostle.options.publishing.one_grid import DiffGen, PrivPfC
 from jostle.options.publishing.privbayes import PrivBayes
-from jostle.options.publishing.privpfc import PrivPfC
 from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.parameters import choice
 from jostle.privacy.events import Event
 from jostle.privacy.probe import Probe
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
-from jostle.tasks.publishing.learned import LearnedTree, learn
-
-__all__ = ["PublishedTree"]
+from jostle.tasks.publishing.task import LearnedTree, learn
 
 PublisherOf = Literal["PrivPfC", "PrivBayes", "ProjectedHistogram", "DiffGen"]
 PUBLISHERS: Mapping[str, type[Publisher]] = MappingProxyType(

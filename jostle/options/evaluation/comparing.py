@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError, shown
 from jostle.given import given_items
 from jostle.options.base import check_probe
-from jostle.options.evaluation.scorers import check_schema
+from jostle.options.evaluation.pri_roc import check_schema
 from jostle.options.models.rules import hits_of
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.probe import Probe
-from jostle.tables.agreements import MOST_RULES, Agreements
+from jostle.tables.rules import MOST_RULES, Agreements
+from jostle.tasks.answers import level_of
 from jostle.tasks.classification.model import Model
-from jostle.tasks.levels import level_of
-
-__all__ = ["ComparedModels", "compare_models"]
 
 Floats = NDArray[np.float64]
 DRAWS = 200_000

@@ -12,9 +12,7 @@ from jostle.errors import OptionError
 from jostle.markup import in_picture
 from jostle.tables.routes import Routing
 from jostle.tables.schema import Schema
-from jostle.tasks.figure import new_figure
-
-__all__ = ["plot_terms", "plot_tree"]
+from jostle.tasks.answers import new_figure
 
 MOST_LEAVES = 120
 """More leaves than this cannot be read side by side."""

@@ -13,15 +13,10 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.models.additive import AdditiveModel
-from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.trees import TreeModel
-from jostle.tables.hits import Hits
+from jostle.options.models.kinds import AdditiveModel, BayesTreeModel, TreeModel
 from jostle.tables.routes import Routing
-from jostle.tables.rules import MOST_POINTS, Points
+from jostle.tables.rules import MOST_POINTS, Hits, Points
 from jostle.tasks.classification.model import Model
-
-__all__ = ["UNIT", "hits_of", "rule_of"]
 
 UNIT = 2**30
 """Points for a chance of 1, or for a unit of log-odds."""

@@ -24,18 +24,6 @@ from jostle.tables.schema import Schema
 from jostle.tasks.publishing import PUBLISHING, Published
 from jostle.tasks.publishing.published import PublishedColumn
 
-__all__ = [
-    "Caution",
-    "Publisher",
-    "even_groups",
-    "few",
-    "noise_scale",
-    "own_groups",
-    "published_grid",
-    "released",
-    "whole_counts",
-]
-
 Integers = NDArray[np.int64]
 Caution = Callable[[str], None]
 """What is told that rows times epsilon are too few, before most of epsilon is spent."""

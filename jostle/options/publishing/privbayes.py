@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 from jostle.options.base import option
 from jostle.options.publishing.base import Caution, Publisher, few, noise_scale, released
 from jostle.parameters import positive, share, whole
-from jostle.privacy.dependence import Dependence
+from jostle.privacy.column_scores import Dependence
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import MOST_CELLS
+from jostle.tables.pools import Layer, Stack
 from jostle.tables.schema import Schema
-from jostle.tables.stacks import Layer, Stack
 from jostle.tasks.publishing import Published
-
-__all__ = ["PrivBayes"]
 
 Integers = NDArray[np.int64]
 Groups = Mapping[str, tuple[int, ...]]

@@ -7,13 +7,10 @@ squares (`least_squares`, `top_down`, `nonnegative`, with `grid_tree` for trees 
 """
 
 from jostle.options.ranges.base import GridOption, TreeCounts, count_tree
-from jostle.options.ranges.dawa import private_parts
-from jostle.options.ranges.privelet import noisy_wavelet
-from jostle.options.ranges.shares import tree_shares
-from jostle.options.ranges.tree import Tree, grid_tree, halving_tree, least_squares, nonnegative, top_down
-from jostle.options.ranges.wavelet import haar_variances, inverse_haar
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
-from jostle.tasks.ranges.workload import Workload
+from jostle.options.ranges.partitions import private_parts
+from jostle.options.ranges.tree import Tree, grid_tree, halving_tree, least_squares, nonnegative, top_down, tree_shares
+from jostle.options.ranges.wavelets import haar_variances, inverse_haar, noisy_wavelet
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 
 __all__ = [
     "Estimate",

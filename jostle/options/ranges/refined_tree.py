@@ -24,22 +24,18 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
-from jostle.options.ranges.base import GridOption, grid_shape, noise_variance
-from jostle.options.ranges.looks import look_first
-from jostle.options.ranges.reading import careful_leaves
-from jostle.options.ranges.split_model import SPLITS
+from jostle.options.ranges.base import GridOption, look_first
+from jostle.options.ranges.reading import SPLITS, careful_leaves
 from jostle.options.ranges.tree import Tree, halving_tree, least_squares, nonnegative
 from jostle.parameters import positive, share, whole
 from jostle.privacy.events import Event, Laplace, in_turn
-from jostle.privacy.levels import AddNoiseByLevel, level_scales
-from jostle.privacy.measurements import Look
+from jostle.privacy.evidence import Look, noise_variance
+from jostle.privacy.mechanisms import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema
-from jostle.tasks.ranges.estimate import Estimate
-from jostle.tasks.ranges.workload import Workload
-
-__all__ = ["RefinedTree"]
+from jostle.tasks.ranges.estimate import Estimate, Workload
+from jostle.tasks.ranges.task import grid_shape
 
 Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]

@@ -24,11 +24,9 @@ from jostle.privacy.amounts import Amount
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.feature_scores import FeatureScore, ScoreName, feature_scores
 from jostle.privacy.probe import Probe
-from jostle.tables.feature_sums import FeatureSums, feature_count
+from jostle.tables.feature_kernels import FeatureSums, feature_count
 from jostle.tables.schema import Schema
 from jostle.tasks.selection import SELECTION, SelectedFeatures
-
-__all__ = ["AskingSelector", "ScoredSelector", "Selector", "best", "noisy_counts"]
 
 Integers = NDArray[np.int64]
 MOST_CELLS = 2**26

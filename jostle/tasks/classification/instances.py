@@ -1,7 +1,8 @@
-"""Instances of tables: some rows to learn from, others to score on.
+"""Instances of tables: some rows to learn from, others to score on; and how bad predictions are.
 
-A table and a spec always give the same one, in every process. The data are public, so this draws from numpy's seeded
-generators; nothing here makes noise, and nothing that makes noise is here.
+How bad predictions are: losses of the chances that a model gives held-out rows, beside the rows' own classes.
+
+Each takes the true codes and, in a row for each of them, the chance of every class.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable, RowReader
-from jostle.corpora.specs import TableSpec, seeds_of
+from jostle.corpora.parts import TableSpec, seeds_of
 from jostle.errors import CorpusError, JostleError, OptionError, PrivateDataError
 from jostle.tables.block import Codes
 from jostle.tables.encode import encode_block
@@ -24,10 +25,60 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.frames import frame_columns
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
-from jostle.tasks.classification.losses import error
 from jostle.tasks.classification.model import Model
 
-__all__ = ["MOST_HELD_OUT", "TableInstance", "table_instance"]
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+LEAST_CHANCE = 1e-6
+"""What a chance counts as at least, so that one row which a model was sure of does not count for all others."""
+
+
+def error(labels: Labels, chances: Floats) -> float:
+    """Share of rows whose likeliest class is not their own."""
+    return float(np.mean(np.argmax(chances, axis=1) != labels))
+
+
+def balanced_error(labels: Labels, chances: Floats) -> float:
+    """Mean over the classes that there are of the share of their rows that are predicted wrongly."""
+    wrong = np.argmax(chances, axis=1) != labels
+    return float(np.mean([wrong[labels == code].mean() for code in np.unique(labels)]))
+
+
+def log_loss(labels: Labels, chances: Floats) -> float:
+    """Mean of the negative logarithm of the chance of a row's own class."""
+    own = chances[np.arange(len(labels)), labels] / np.maximum(chances.sum(axis=1), LEAST_CHANCE)
+    return float(-np.log(np.clip(own, LEAST_CHANCE, 1)).mean())
+
+
+def one_less_auc(labels: Labels, chances: Floats) -> float:
+    """1 less the area under the curve; of several classes, the mean over pairs of them.
+
+    Hand and Till. A simple generalisation of the area under the ROC curve for multiple class classification problems.
+    Machine Learning, 2001. A pair's area is the mean of two: how often a row of the one class has a larger chance of
+    that class than a row of the other, and the reverse; ties count half. Where all rows are of one class there is
+    nothing to tell apart, and the area is that of guessing.
+    """
+    present = np.unique(labels).tolist()
+    areas = [
+        (
+            _area(chances[labels == one, one], chances[labels == other, one])
+            + _area(chances[labels == other, other], chances[labels == one, other])
+        )
+        / 2
+        for place, one in enumerate(present)
+        for other in present[:place]
+    ]
+    return 1 - float(np.mean(areas)) if areas else 0.5
+
+
+def _area(own: Floats, others: Floats) -> float:
+    """How often a number of the first is larger than one of the second; ties count half."""
+    values, places = np.unique(np.concatenate([own, others]), return_inverse=True)
+    of_own = np.bincount(places[: len(own)], minlength=len(values))
+    of_others = np.bincount(places[len(own) :], minlength=len(values))
+    below = np.cumsum(of_others) - of_others
+    return float((of_own * (below + of_others / 2)).sum() / (len(own) * len(others)))
+
 
 Chances = NDArray[np.float64]
 MOST_HELD_OUT = 2000
@@ -40,7 +91,11 @@ ORDER, CHOICE = range(2)
 
 @frozen(eq=False, repr=False)
 class TableInstance:
-    """Rows of a public table to learn from, and others, encoded, to score models on."""
+    """Rows of a public table to learn from, and others, encoded, to score models on.
+
+    A table and a spec always give the same one, in every process. The data are public, so this draws from numpy's
+    seeded generators; nothing here makes noise, and nothing that makes noise is here.
+    """
 
     questions: ClassVar[tuple[()]] = ()
     """What Options are asked beside the table: nothing."""

@@ -20,10 +20,8 @@ from jostle.files.kinds import FileKind
 from jostle.given import given_path
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
+from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes
 from jostle.tables.schema import Schema
-from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
-
-__all__ = ["Model", "apart", "check_numbers", "in_percent", "load_model"]
 
 VERSION = 1
 MODEL = FileKind("model", OptionError, "save it anew with model.save(path)", version=VERSION)

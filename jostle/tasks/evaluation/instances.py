@@ -1,30 +1,48 @@
-"""Instances of scores: rows of a public table with the score that a plain public scorer gives each, and the true curve.
-
-Half of a table's rows, those that a classification instance holds out included, are never scored: the scorer learns
-from them. A table and a spec always give the same instance, in every process. The data are public; nothing here makes
-noise, and nothing that makes noise is here.
-"""
+"""Scorers, and instances of scores: rows of a public table with the score that a plain public scorer gives each."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.errors import OptionError
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource
+from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.classification.instances import table_instance
 from jostle.tasks.evaluation.curve import RocCurve
 
-__all__ = ["CLASSES", "SCORE", "ScoresInstance", "area_between", "scored_table", "scores_instance", "true_curve"]
+
+@frozen(eq=False, repr=False)
+class Scorer:
+    """What scores rows for one class of the label: made of public facts, or of what was released."""
+
+    margins: Margins
+    """The rule and the class; its cuts are all the thresholds that there may be."""
+    values: NDArray[np.float64]
+    """The score that each cut stands for."""
+    name: str
+    """What scores, in words."""
+    positive: str
+    """The class that high scores speak for."""
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals the cuts make."""
+        return len(self.values) + 1
+
+    def at(self, places: NDArray[np.int64]) -> Margins:
+        """The kernel that counts rows between the cuts at these places alone."""
+        return evolve(self.margins, cuts=self.margins.cuts[places])
+
 
 Floats = NDArray[np.float64]
 CLASSES = ("no", "yes")
@@ -37,7 +55,12 @@ STEPS = 4000
 
 @frozen(eq=False, repr=False)
 class ScoresInstance:
-    """Scored rows, and the curve that they have."""
+    """Scored rows, and the curve that they have.
+
+    Half of a table's rows, those that a classification instance holds out included, are never scored: the scorer learns
+    from them. A table and a spec always give the same instance, in every process. The data are public; nothing here
+    makes noise, and nothing that makes noise is here.
+    """
 
     questions: ClassVar[tuple[str, None]] = (SCORE, None)
     """What Options are asked beside the table: which column the scores are in, and for which class: the second."""

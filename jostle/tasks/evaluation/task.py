@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jostle.corpora.databases import PublicDatabase, PublicTable
-from jostle.corpora.specs import Spec, TableSpec
+from jostle.corpora.parts import Spec, TableSpec
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
 from jostle.tasks.base import Judge, Task, register
-from jostle.tasks.classification.metafeatures import log_epsilon
-from jostle.tasks.classification.task import CLASSIFICATION
+from jostle.tasks.classification.task import CLASSIFICATION, log_epsilon
 from jostle.tasks.evaluation.curve import ENDINGS, RocCurve
 from jostle.tasks.evaluation.instances import SCORE, ScoresInstance, scores_instance
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
-
-__all__ = ["EVALUATION"]
 
 
 def _suits(schema: Schema) -> bool:

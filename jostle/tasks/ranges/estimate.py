@@ -1,4 +1,4 @@
-"""What a grid Option gives back: estimated cells, and how far answers made of them are likely to be off."""
+"""What a grid Option is asked, a workload, and what it gives back: estimated cells, and how far off answers may be."""
 
 from __future__ import annotations
 
@@ -12,24 +12,67 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import OptionError, shown
 from jostle.given import given_path
 from jostle.tables.columns import Numeric
 from jostle.tables.made_frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
-from jostle.tasks.levels import level_of
-from jostle.tasks.ranges.boxes import Boxes
-from jostle.tasks.ranges.curves import Cumulative, cumulative
-from jostle.tasks.ranges.drawing import drawn
+from jostle.tasks.answers import level_of
+from jostle.tasks.ranges.boxes import MOST_BINS, Asked, Boxes, bins_at, edges_of
+from jostle.tasks.ranges.drawing import drawn, plot_estimate
 from jostle.tasks.ranges.intervals import Asking, Bars, NoBars, SummedBars, noise_factor
-from jostle.tasks.ranges.plot import plot_estimate
-from jostle.tasks.ranges.units import MOST_BINS, Asked, bins_at
-
-__all__ = ["ENDINGS", "Estimate", "SparseEstimate"]
 
 Floats = NDArray[np.float64]
+
+
+@frozen(eq=False, repr=False)
+class Cumulative:
+    """How many records lie below each edge of a numeric column, as estimated: a curve that never falls."""
+
+    edges: Floats
+    counts: Floats
+
+    def below(self, value: float) -> float:
+        """How many records lie below a value; in a bin, as if its records were even."""
+        return float(np.interp(value, self.edges, self.counts))
+
+    def quantile(self, share: float) -> float:
+        """Where a share of the records lies below; in a bin, as if its records were even."""
+        if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 <= share <= 1:
+            raise OptionError(f"{shown(share)} is not a share", fix="0.5 for the median")
+        total = float(self.counts[-1])
+        if total <= 0:
+            raise OptionError(
+                "the estimate has no records, and so no quantiles",
+                why="noise took all of them",
+                fix="a larger epsilon, or fewer bins",
+            )
+        wanted = float(share) * total
+        # The first bin that reaches it: flat stretches of the curve hold nobody.
+        last = max(1, int(np.searchsorted(self.counts, wanted, side="left")))
+        before, after = self.counts[last - 1], self.counts[last]
+        part = (wanted - before) / (after - before) if after > before else 0.0
+        return float(self.edges[last - 1] + part * (self.edges[last] - self.edges[last - 1]))
+
+    def __repr__(self) -> str:
+        return f"<Cumulative counts of {self.counts[-1]:.6g} records at {len(self.edges):,} edges>"
+
+
+def cumulative(column: Numeric, counts: Floats) -> Cumulative:
+    """The curve nearest to noisy counts of a column's codes that rises from 0.
+
+    Counts below 0 would let it fall: the nearest one in least squares has them evened out with their neighbours.
+    """
+    from sklearn.isotonic import isotonic_regression  # noqa: PLC0415 - takes its time to load
+
+    bins = column.bin_count
+    edges = edges_of(column, np.arange(bins + 1))
+    rising = isotonic_regression(np.cumsum(counts[:bins]), y_min=0.0, y_max=math.inf)
+    return Cumulative(edges, np.concatenate([[0.0], np.asarray(rising, dtype=np.float64)]))
+
+
 Integers = NDArray[np.int64]
 ENDINGS = (".json", ".csv", *PARQUET, ".npy")
 """Of files that an estimate is written to."""
@@ -345,3 +388,25 @@ class SparseEstimate(GridEstimate):
 
     def __repr__(self) -> str:
         return f"<SparseEstimate of {len(self.keys):,} cells of a grid of {' x '.join(map(str, self.shape))} cells>"
+
+
+@frozen(eq=False, repr=False)
+class Workload(Boxes):
+    """Boxes whose counts are wanted.
+
+    >>> Workload.prefixes(4).answers(np.array([1, 2, 3, 4]))
+    array([ 1.,  3.,  6., 10.])
+    """
+
+    def over(self, cells: ArrayLike) -> Estimate:
+        """An estimate that answers it: of cells in row-major order, or of one number that stands for each.
+
+        >>> Workload.prefixes(4).over([2]).answers(Workload.prefixes(4))
+        array([2., 4., 6., 8.])
+        """
+        numbers, count = np.asarray(cells, dtype=np.float64).ravel(), int(np.prod(self.shape, dtype=object))
+        if len(numbers) not in {1, count}:
+            raise OptionError(
+                f"{len(numbers)} numbers for {count} cells", fix="each cell has one, or all have the same"
+            )
+        return Estimate(np.full(self.shape, numbers[0]) if len(numbers) == 1 else numbers.reshape(self.shape))

@@ -1,8 +1,4 @@
-"""Instances of grids: records drawn from a public shape, as DPBench does (Hay and others, SIGMOD 2016), and ranges.
-
-A grid and a spec always give the same one, in every process. The data are public, so this draws from numpy's seeded
-generators; nothing here makes noise, and nothing that makes noise is here.
-"""
+"""Instances of grids: records drawn from a public shape, ranges to ask, and how far answers are from the truth."""
 
 from __future__ import annotations
 
@@ -10,19 +6,55 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from jostle.corpora.databases import PublicGrid
-from jostle.corpora.resized import coarsened, drawn
-from jostle.corpora.specs import GridSpec, seeds_of
+from jostle.corpora.databases import PublicGrid, coarsened, drawn
+from jostle.corpora.parts import GridSpec, seeds_of
 from jostle.errors import OptionError
 from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.table import Table
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
-from jostle.tasks.ranges.metrics import scaled_l2
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 
-__all__ = ["GridInstance", "grid_instance"]
+
+def _differences(truth: ArrayLike, answers: ArrayLike) -> NDArray[np.float64]:
+    true, given = np.asarray(truth, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    if true.shape != given.shape or not true.size:
+        raise OptionError(f"{given.size} answers are compared with {true.size} truths")
+    return given - true
+
+
+def scaled_l2(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
+    """DPBench's error: the Euclidean norm of the differences / number of queries / number of records.
+
+    >>> scaled_l2([1, 2], [4, 6], scale=10)
+    0.25
+    """
+    differences = _differences(truth, answers)
+    return float(np.linalg.norm(differences)) / differences.size / scale
+
+
+def scaled_l1(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
+    """The sum of the absolute differences / number of queries / number of records."""
+    differences = _differences(truth, answers)
+    return float(np.abs(differences).sum()) / differences.size / scale
+
+
+def mean_absolute(truth: ArrayLike, answers: ArrayLike) -> float:
+    """The mean of the absolute differences."""
+    return float(np.abs(_differences(truth, answers)).mean())
+
+
+def mean_squared(truth: ArrayLike, answers: ArrayLike) -> float:
+    """The mean of the squared differences."""
+    return float((_differences(truth, answers) ** 2).mean())
+
+
+def mean_relative(truth: ArrayLike, answers: ArrayLike, theta: float) -> float:
+    """The mean of |difference| / max(theta, truth): theta keeps small truths from counting without bound."""
+    if theta <= 0:
+        raise OptionError(f"theta is {theta}, but must be above 0")
+    return float((np.abs(_differences(truth, answers)) / np.maximum(theta, np.asarray(truth, dtype=np.float64))).mean())
+
 
 Floats = NDArray[np.float64]
 QUERIES = 2000
@@ -32,7 +64,11 @@ DRAW = 2
 
 @frozen(eq=False, repr=False)
 class GridInstance:
-    """Records in the cells of a public grid, and the ranges that are asked for."""
+    """Records in the cells of a public grid, and the ranges that are asked for.
+
+    A grid and a spec always give the same one, in every process. The data are public, so this draws from numpy's seeded
+    generators; nothing here makes noise, and nothing that makes noise is here.
+    """
 
     key: str
     table: Table

@@ -28,19 +28,6 @@ from numpy.typing import NDArray
 from jostle.errors import OptionError
 from jostle.tasks.ranges.boxes import Boxes
 
-__all__ = [
-    "ELSEWHERE",
-    "Asking",
-    "Bars",
-    "Calibrated",
-    "CalibratedBars",
-    "Kinds",
-    "NoBars",
-    "SummedBars",
-    "noise_factor",
-    "scale_inputs",
-]
-
 Floats = NDArray[np.float64]
 AT_LEAST_SOME = 0.5
 CLOSE = 1e-9

@@ -14,12 +14,10 @@ from jostle.given import given_path
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.encode import texts_of
-from jostle.tables.feature_sums import Feature, feature_list
+from jostle.tables.feature_kernels import Feature, feature_list
 from jostle.tables.frames import frame_columns
 from jostle.tables.schema import Schema
 from jostle.tasks.classification.model import Model
-
-__all__ = ["SelectedFeatures"]
 
 
 @frozen(eq=False, repr=False, kw_only=True)

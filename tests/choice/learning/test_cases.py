@@ -9,12 +9,11 @@ import pytest
 from attrs import frozen
 from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, planted, size
 
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
 from jostle.choice.makers.training import single_best
 from jostle.errors import ChoiceError
-from jostle.options.classification.majority import Majority
+from jostle.options.classification.naive_bayes import Majority
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, RANGES
 from jostle.tasks.metafeature import key_of

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestRegressor
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError
 from jostle.files.structure import structured
-from jostle.learned.forest import LEAF, Forest, fit_forest
+from jostle.learned.policies import LEAF, Forest, fit_forest
 
 CHANCE = np.random.default_rng(7)
 ROWS = CHANCE.random((200, 4))

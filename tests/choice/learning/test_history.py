@@ -25,7 +25,7 @@ from jostle.choice.learning.history import (
     read_history,
     to_json,
 )
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.errors import ChoiceError
 from jostle.tasks import make_instance
 

@@ -15,7 +15,7 @@ import jostle
 from jostle.choice.learning.judging import judge_of, two_lists
 from jostle.choice.learning.rehearse import run_once
 from jostle.choice.makers.making import Training
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError
 from jostle.tasks import Judge, make_instance
 

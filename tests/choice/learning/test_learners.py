@@ -8,14 +8,17 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from jostle.choice.learning.fitted import MOST_LOG, Example, Learner, log_regret
 from jostle.choice.learning.learners import (
+    MOST_LOG,
     ConstantLearner,
+    Example,
     ForestLearner,
+    Learner,
     NearestLearner,
     PriorLearner,
     TreeLearner,
     from_facts,
+    log_regret,
 )
 from jostle.errors import ChoiceError
 from jostle.files.damage import DamageError

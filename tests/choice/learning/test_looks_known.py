@@ -10,9 +10,8 @@ import pytest
 from attrs import evolve
 from small import EPSILONS, METAFEATURES, attributes, budget, first_share, jobs_of, options, planted, size, tables
 
-from jostle.choice.learning.gathering import budgets_of, cases_of
-from jostle.choice.learning.history import History, KnownInstance, Runs, read_history
-from jostle.choice.learning.keys import Beforehand, apart, judged_key
+from jostle.choice.learning.cases import budgets_of, cases_of
+from jostle.choice.learning.history import Beforehand, History, KnownInstance, Runs, apart, judged_key, read_history
 from jostle.choice.learning.learners import TreeLearner
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.making import MkChoiceMaker, Training

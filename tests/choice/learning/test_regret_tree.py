@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jostle.choice.learning.regret_tree import LEAST_GAIN, fit_regret_tree, path_of
-from jostle.learned.forest import LEAF
+from jostle.choice.learning.regret import LEAST_GAIN, fit_regret_tree, path_of
+from jostle.learned.policies import LEAF
 
 LEAST_SHARE = 0.1
 

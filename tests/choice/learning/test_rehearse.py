@@ -16,8 +16,7 @@ import pytest
 from processes import LIMIT, started
 from small import EPSILONS, METAFEATURES, attributes, grid, jobs_of, options, size, tables
 
-from jostle.choice.learning.history import History, read_history
-from jostle.choice.learning.keys import judge_in
+from jostle.choice.learning.history import History, judge_in, read_history
 from jostle.choice.learning.rehearse import Plan, rehearse_all, seed_of
 from jostle.corpora.databases import PublicTable
 from jostle.errors import ChoiceError
@@ -195,7 +194,7 @@ def test_ctrl_c_leaves_a_valid_file_and_says_how_to_go_on(tmp_path: Path, writte
 
 
 def jobs_at_default() -> Any:
-    from jostle.corpora.subsamples import default_jobs  # noqa: PLC0415 - for this test alone
+    from jostle.corpora.databases import default_jobs  # noqa: PLC0415 - for this test alone
 
     return default_jobs(tables(40))
 

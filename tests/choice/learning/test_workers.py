@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jostle.choice.learning.engine import performed
+from jostle.choice.learning.workers import performed
 from jostle.errors import ChoiceError
 
 

@@ -11,8 +11,7 @@ import pytest
 from scipy.io import arff
 from small import METAFEATURES, known_by_rows, options
 
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.makers.aslib import _quoted, write_scenario
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker

@@ -12,14 +12,14 @@ from attrs import evolve
 from small import METAFEATURES, by_rows, grid, options, planted, table, tables
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownInstance, Line, Runs
 from jostle.choice.learning.learners import TreeLearner
 from jostle.choice.learning.rehearse import Plan, rehearse_all
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained, learn
-from jostle.corpora.specs import GridSpec, TableSpec
-from jostle.corpora.subsamples import default_jobs
+from jostle.corpora.databases import default_jobs
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.tasks.base import make_instance
 
 AMONG = options()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from small import METAFEATURES, grid, known_by_rows, options, planted, table, tables
 
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History
 from jostle.choice.learning.regret import figures, honest_best
 from jostle.choice.learning.rehearse import Plan, rehearse_all, run_once, seed_of
@@ -21,7 +21,7 @@ from jostle.choice.makers.evaluate import MAKER, evaluate
 from jostle.choice.makers.making import MkChoiceMaker
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.folders import read_folder
-from jostle.corpora.specs import GridSpec, TableSpec
+from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError
 from jostle.options.functions import function_option
 from jostle.options.registry import get

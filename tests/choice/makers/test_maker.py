@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from small import METAFEATURES, ROWS, by_rows, known_by_rows, options, planted, size, table, tables
 
 import jostle
-from jostle.choice.learning.gathering import cases_of
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History, KnownInstance
-from jostle.choice.makers.kept import identity_of, place_of
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker, Training
+from jostle.choice.makers.shipped import identity_of, place_of
 from jostle.choice.makers.trained import Trained, trained_on
 from jostle.choice.makers.training import judge_all
 from jostle.corpora.folders import public
-from jostle.corpora.specs import TableSpec
+from jostle.corpora.parts import TableSpec
 from jostle.errors import BudgetError, ChoiceError, OptionError
 from jostle.options.base import Option
 from jostle.options.functions import function_option
 from jostle.options.registry import get
 from jostle.privacy.events import Allotment, Event
-from jostle.privacy.expressions import Expression
+from jostle.privacy.nodes import Expression
 from jostle.privacy.probe import Probe
 from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema

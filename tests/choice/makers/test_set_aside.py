@@ -16,9 +16,8 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.train import Learned, train_maker
 from jostle.choice.policies.train import Labelled, train_policies
-from jostle.corpora.corpus import Corpus
+from jostle.corpora.corpus import Corpus, check_set_aside
 from jostle.corpora.databases import PublicTable
-from jostle.corpora.set_aside import check_set_aside
 from jostle.errors import CorpusError, JostleError
 from jostle.options.registry import get
 from jostle.sites import choose

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from small import budget, first_share, options, planted, size
 
+from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.formulas import FormulaTerm, TermSum
-from jostle.choice.learning.gathering import cases_of
 from jostle.choice.makers.synthesis import Formula, synthesize
 from jostle.errors import ProgramError, Source
 from jostle.lang.program import load_source

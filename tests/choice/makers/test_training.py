@@ -11,10 +11,8 @@ import pytest
 from attrs import evolve
 from small import METAFEATURES, attributes, budget, by_rows, first_share, known_by_rows, options, planted, size
 
-from jostle.choice.learning.cases import Cases
-from jostle.choice.learning.gathering import cases_of
-from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs
-from jostle.choice.learning.keys import judged_key
+from jostle.choice.learning.cases import Cases, cases_of
+from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training

@@ -18,15 +18,13 @@ import pytest
 from processes import LIMIT, started
 
 import jostle
-from jostle.choice.policies import notes as label_notes
-from jostle.choice.policies.notes import Notebook
-from jostle.choice.policies.situations import halves, situations_of
+from jostle.choice.policies import work as label_notes
 from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
-from jostle.choice.policies.work import Part
+from jostle.choice.policies.work import Notebook, Part, halves, situations_of
 from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
-from jostle.learned.kept import CHANGED, nothing_learned, place_of, policies_for
+from jostle.learned.policies import CHANGED, nothing_learned, place_of, policies_for
 from jostle.programs import load_maker, load_trainable
 from jostle.sites import force
 from jostle.tasks import RANGES

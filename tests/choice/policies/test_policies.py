@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from jostle.errors import ChoiceError
-from jostle.learned.forest import Forest
-from jostle.learned.policy import LearnedPolicy, read_policies, shipped_policies, write_policies
+from jostle.learned.policies import Forest, LearnedPolicy, read_policies, shipped_policies, write_policies
 from jostle.options.classification.jostled_tree import ACTIONS, RULES
 from jostle.sites import Choice, choose, choose_each, follow
 

@@ -16,8 +16,9 @@ from attrs import frozen
 import jostle
 from jostle import Categorical, Schema, Table
 from jostle.choice.policies.formulas import choice_formulas, formula_worths
-from jostle.choice.policies.learn import Lesson, Worth, fit_policies, lessons_of, train_labels
+from jostle.choice.policies.learn import Worth, fit_policies, lessons_of, train_labels
 from jostle.choice.policies.train import worth_text
+from jostle.choice.policies.work import Lesson
 from jostle.errors import ChoiceError
 from jostle.sites import choose, choose_each, follow
 

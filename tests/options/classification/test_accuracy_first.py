@@ -14,8 +14,8 @@ import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import BudgetError, OptionError
 from jostle.options import get
-from jostle.options.classification.accuracy_first import AccuracyFirst
 from jostle.options.classification.naive_bayes import NaiveBayes, counts_of
+from jostle.options.classification.tuning import AccuracyFirst
 from jostle.privacy.chains import MOST_REFINED
 from jostle.privacy.events import Laplace, Refined, Reserved, price
 from jostle.privacy.probe import Probe

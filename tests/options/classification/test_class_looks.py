@@ -12,9 +12,9 @@ from tables_of_labels import schema_of, table_of
 
 import jostle
 from jostle import options
-from jostle.options.classification.looks import class_counts, several_counts
+from jostle.options.classification.base import class_counts, several_counts
 from jostle.options.classification.naive_bayes import counts_of
-from jostle.options.classification.noisy_numbers import noise_variance
+from jostle.options.classification.noisy_tables import noise_variance
 from jostle.tables.kernels import Counts
 from jostle.trace.records import Charged, Released, Trace
 

@@ -13,9 +13,14 @@ from tables_of_labels import Rows, arrow, schema_of, table_of
 import jostle
 from jostle import Schema
 from jostle.options import get
-from jostle.options.classification.attribute_weights import attribute_weights, groups_of, thresholds
-from jostle.options.classification.smoothed_tables import SmoothedTable, smoothed_tables
-from jostle.options.models.additive import AdditiveModel
+from jostle.options.classification.noisy_tables import (
+    SmoothedTable,
+    attribute_weights,
+    groups_of,
+    smoothed_tables,
+    thresholds,
+)
+from jostle.options.models.kinds import AdditiveModel
 from jostle.privacy.amounts import Amount
 from jostle.tables.schema import Neighbours
 from jostle.trace.records import Charged, Trace

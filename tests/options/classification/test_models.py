@@ -17,10 +17,9 @@ import jostle
 from jostle import Categorical, Numeric, Schema
 from jostle.errors import OptionError, TableError
 from jostle.options import get
-from jostle.options.models.additive import AdditiveModel, Term
-from jostle.options.models.trees import TreeModel
+from jostle.options.models.kinds import AdditiveModel, Term, TreeModel
+from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes
 from jostle.tables.routes import Routing
-from jostle.tables.unlabeled import UNKNOWN, attribute_codes, label_codes
 from jostle.tasks.classification.model import Model
 
 KINDS = ("NaiveBayes", "FriedmanSchuster", "Jagannathan", "RandomForest", "BayesTree", "Majority", "PooledBayes")

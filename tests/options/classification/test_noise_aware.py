@@ -13,13 +13,16 @@ from tables_of_labels import Rows, arrow, correlated, schema_of, table_of
 import jostle
 from jostle import Schema
 from jostle.options import get
-from jostle.options.classification.noisy_numbers import averaged, noise_variance, pooled_shares, worthwhile_depth
-from jostle.options.classification.pooled_bayes import _drawn, _fitting_weight, _in_boxes, _ranges
-from jostle.options.classification.pooled_tree import SPLITS
-from jostle.options.classification.shrunk_tables import log_shares
-from jostle.options.growing.grove import Grove
-from jostle.options.models.bayes_tree import BayesTreeModel
-from jostle.options.models.trees import TreeModel
+from jostle.options.classification.noisy_tables import (
+    averaged,
+    log_shares,
+    noise_variance,
+    pooled_shares,
+    worthwhile_depth,
+)
+from jostle.options.classification.pooled_tree import SPLITS, _drawn, _fitting_weight, _in_boxes, _ranges
+from jostle.options.growing import Grove
+from jostle.options.models.kinds import BayesTreeModel, TreeModel
 from jostle.privacy.amounts import Amount
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.sites import force

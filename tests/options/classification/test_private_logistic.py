@@ -12,7 +12,7 @@ from tables_of_labels import arrow, correlated, schema_of, table_of
 import jostle
 from jostle import Categorical, Numeric, Schema
 from jostle.options import get
-from jostle.options.classification.private_logistic import UNIT, NoisySums, PrivateLogistic
+from jostle.options.classification.linear_models import UNIT, NoisySums, PrivateLogistic
 from jostle.privacy.events import Laplace, Repeated
 
 SCHEMA = Schema(

@@ -13,8 +13,8 @@ import jostle
 from jostle import Schema, Table
 from jostle.errors import BudgetError, ChoiceError, JostleError, OptionError
 from jostle.options import get
-from jostle.options.classification.select_privately import CANDIDATES, SelectPrivately
-from jostle.options.models.bayes_tree import BayesTreeModel
+from jostle.options.classification.tuning import CANDIDATES, SelectPrivately
+from jostle.options.models.kinds import BayesTreeModel
 from jostle.options.models.rules import hits_of
 from jostle.privacy.events import price
 from jostle.tables.schema import Neighbours

@@ -15,11 +15,9 @@ from tables_of_labels import arrow, correlated, table_of
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError
-from jostle.options.evaluation.pri_roc import PriROC
-from jostle.options.evaluation.reading import concave_curve, rising_curve
-from jostle.options.evaluation.scorers import scorer_of
+from jostle.options.evaluation.pri_roc import PriROC, concave_curve, rising_curve, scorer_of
+from jostle.options.models.kinds import TreeModel
 from jostle.options.models.rules import UNIT
-from jostle.options.models.trees import TreeModel
 from jostle.tables.schema import Neighbours
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve

@@ -15,12 +15,19 @@ from tables_of_labels import table_of
 import jostle
 from jostle import Categorical, Numeric, Schema
 from jostle.options import get
-from jostle.options.classification.fletcher_islam import forest_size
-from jostle.options.growing.grove import Grove, longest_path
-from jostle.options.growing.grow import grow
-from jostle.options.growing.pruning import expected_errors, pessimistic
-from jostle.options.growing.splitting import AtRandom, ByUtility
-from jostle.options.growing.stopping import AtDepth, BySupport, NoisySize
+from jostle.options.classification.random_trees import forest_size
+from jostle.options.growing import (
+    AtDepth,
+    AtRandom,
+    BySupport,
+    ByUtility,
+    Grove,
+    NoisySize,
+    expected_errors,
+    grow,
+    longest_path,
+    pessimistic,
+)
 from jostle.tables.columns import Column
 from jostle.tables.routes import LeafCounts
 

@@ -16,7 +16,7 @@ from jostle.audit.forks import enumerated_runs
 from jostle.audit.subjects import Sampler
 from jostle.options.publishing.projected_histogram import ProjectedHistogram
 from jostle.privacy.scores import Score, pick_rate
-from jostle.tables.portions import Portion, PortionSource
+from jostle.tables.hashes import Portion, PortionSource
 from jostle.tables.schema import Neighbours, Schema
 
 Row = tuple[int, ...]

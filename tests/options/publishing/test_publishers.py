@@ -20,13 +20,13 @@ import jostle
 from jostle import Dates, Numeric, Schema, Table
 from jostle.errors import FewRowsWarning, OptionError
 from jostle.options import get, names
-from jostle.options.publishing.discerning import histogram_share, mda, nonprivate_kd, simulated_k
-from jostle.options.publishing.grid_pool import pool_of
+from jostle.options.publishing.one_grid import pool_of
+from jostle.options.publishing.projected_histogram import histogram_share, mda, nonprivate_kd, simulated_k
 from jostle.tables.columns import Categorical
 from jostle.tables.schema import Neighbours
 from jostle.tasks.publishing import Published
-from jostle.tasks.publishing.learned import learn
 from jostle.tasks.publishing.published import PublishedColumn
+from jostle.tasks.publishing.task import learn
 from jostle.trace.records import Charged, Trace
 
 PUBLISHERS = names("publishing")

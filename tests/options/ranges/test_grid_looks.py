@@ -13,14 +13,14 @@ import pytest
 
 import jostle
 from jostle import Table, options
-from jostle.options.ranges.looks import look_first, total_of
+from jostle.options.ranges.base import look_first, total_of
 from jostle.options.ranges.mwem import begun
 from jostle.options.ranges.tree import halving_tree
-from jostle.privacy.measurements import noise_variance
+from jostle.privacy.evidence import noise_variance
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours
-from jostle.tasks.ranges.metafeatures import groups_of
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.task import groups_of
 from jostle.trace.records import Charged, Trace
 
 SURE = 10**6

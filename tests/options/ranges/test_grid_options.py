@@ -13,8 +13,7 @@ from jostle import Numeric, Schema, Table, options
 from jostle.errors import JostleError, OptionError, TableError
 from jostle.options.ranges.base import GridOption
 from jostle.tables.schema import Neighbours
-from jostle.tasks.ranges.estimate import Estimate, SparseEstimate
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 
 NAMES = options.names("grid")
 WITH_ERROR_BARS = (

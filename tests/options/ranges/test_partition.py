@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import jostle
 from jostle.errors import JostleError, ProbeError
-from jostle.privacy.partition import PickPartition, cheapest_partition, deviations, run_starts
+from jostle.privacy.mechanisms import PickPartition, cheapest_partition, deviations, run_starts
 
 Runs = tuple[int, ...]
 

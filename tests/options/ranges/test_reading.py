@@ -14,12 +14,11 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import norm
 
 from jostle.options.ranges import reading
-from jostle.options.ranges.base import noise_variance
-from jostle.options.ranges.reading import careful_leaves, read_leaves
-from jostle.options.ranges.split_model import SPLITS, SplitModel
+from jostle.options.ranges.reading import SPLITS, SplitModel, careful_leaves, read_leaves
 from jostle.options.ranges.tree import Tree, chain_tree, halving_tree, least_squares, nonnegative
 from jostle.privacy.amounts import exact
-from jostle.tasks.ranges.workload import Workload
+from jostle.privacy.evidence import noise_variance
+from jostle.tasks.ranges.estimate import Workload
 
 EVEN = SplitModel(widths=(0.2,), kinds=[[0, 0, 1, 0]], handed_down=[[1]], first=[1])
 ONE_SIDED = SplitModel(widths=(0.2,), kinds=[[0.5, 0.5, 0, 0]], handed_down=[[1]], first=[1])

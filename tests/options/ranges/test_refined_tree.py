@@ -17,7 +17,7 @@ from jostle.options.ranges.refined_tree import RAISED, CountedTree, RefinedTree,
 from jostle.options.ranges.tree import Tree, halving_tree
 from jostle.privacy.events import Laplace, in_turn
 from jostle.tables.table import Table
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
 from jostle.trace.records import Released, Trace
 
 SHAPE = (5, 3)

@@ -9,17 +9,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from jostle.options.ranges.shares import (
+from jostle.options.ranges.tree import (
+    Tree,
     best_shares,
     coarseness,
     exact_shares,
+    grid_tree,
+    halving_tree,
+    least_squares,
     reading_shares,
     tree_error,
     tree_shares,
+    variances,
 )
-from jostle.options.ranges.tree import Tree, grid_tree, halving_tree, least_squares, variances
-from jostle.tasks.ranges.metafeatures import evenness
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.task import evenness
 
 
 @pytest.mark.parametrize("tree", [grid_tree((32,), 2), grid_tree((8, 8), 2)])

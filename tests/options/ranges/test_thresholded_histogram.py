@@ -7,8 +7,7 @@ import pytest
 
 import jostle
 from jostle import Numeric, Schema, Table
-from jostle.options.ranges.identity import Identity
-from jostle.options.ranges.thresholded_histogram import ThresholdedHistogram, threshold
+from jostle.options.ranges.cells import Identity, ThresholdedHistogram, threshold
 from jostle.tables.schema import Neighbours
 from jostle.tasks.ranges.estimate import SparseEstimate
 

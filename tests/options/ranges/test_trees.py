@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from jostle.options.ranges.adaptive_grid import cut_further, reconcile
-from jostle.options.ranges.hilbert import hilbert_order
+from jostle.options.ranges.grids import cut_further, even_cuts, reconcile
 from jostle.options.ranges.reading import read_leaves
 from jostle.options.ranges.tree import (
     Tree,
     chain_tree,
     grid_tree,
     halving_tree,
+    hilbert_order,
     least_squares,
     nonnegative,
     simplex,
@@ -26,8 +26,7 @@ from jostle.options.ranges.tree import (
     tree_of_cuts,
     variances,
 )
-from jostle.options.ranges.uniform_grid import even_cuts
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
 
 Floats = NDArray[np.float64]
 

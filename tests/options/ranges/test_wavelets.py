@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jostle
-from jostle.options.ranges.privelet import Privelet
-from jostle.options.ranges.wavelet import haar_variances, inverse_haar, join_levels, level_loads, level_weights
+from jostle.options.ranges.wavelets import (
+    Privelet,
+    haar_variances,
+    inverse_haar,
+    join_levels,
+    level_loads,
+    level_weights,
+)
 from jostle.tables.regions import Haar, haar, haar_side
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
 
 shapes = st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple)
 

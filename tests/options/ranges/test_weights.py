@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jostle.options.ranges.weights import Weights, cut_around
+from jostle.options.ranges.mwem import Weights, cut_around
 
 EXACT = 0.0
 

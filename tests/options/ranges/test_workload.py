@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.tasks.ranges.metrics import mean_absolute, mean_relative, mean_squared, scaled_l1, scaled_l2
-from jostle.tasks.ranges.workload import Workload
+from jostle.tasks.ranges.estimate import Workload
+from jostle.tasks.ranges.instances import mean_absolute, mean_relative, mean_squared, scaled_l1, scaled_l2
 
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 

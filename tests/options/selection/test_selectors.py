@@ -18,13 +18,11 @@ from jostle import Categorical, Schema, SparseFeatures, Table
 from jostle.errors import JostleError, OptionError, PrivateDataError
 from jostle.options import get, names
 from jostle.options.selection import SelectedFeatures
-from jostle.options.selection.cluster_selection import clustered
-from jostle.options.selection.first_features import MOST_COLUMNS
-from jostle.privacy.discernibility import Discernibility
-from jostle.privacy.feature_discernibility import FeatureDiscernibility
+from jostle.options.selection.selectors import MOST_COLUMNS, clustered
+from jostle.privacy.column_scores import Discernibility, FeatureDiscernibility
 from jostle.privacy.feature_scores import FeatureScore, ScoreName
 from jostle.tables.engines import MemorySource
-from jostle.tables.feature_sums import feature_list
+from jostle.tables.feature_kernels import feature_list
 from jostle.tables.features import Bits
 from jostle.tables.schema import Neighbours
 from jostle.tasks import SELECTION

@@ -1,1 +1,0 @@
-"""Growing trees: groves, splits, leaves and pruning, which several Options and the language share."""

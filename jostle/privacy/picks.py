@@ -1,0 +1,364 @@
+"""Mechanisms that pick: one candidate in each group, the largest expression, or several features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from jostle.errors import ExpressionError, ProbeError
+from jostle.privacy.amounts import show_amount
+from jostle.privacy.events import AboveThreshold, Event, Laplace, PermuteAndFlip, Repeated
+from jostle.privacy.expressions import NODES, known_of
+from jostle.privacy.feature_scores import FeatureScore
+from jostle.privacy.fields import fraction
+from jostle.privacy.mechanisms import Mechanism
+from jostle.privacy.nodes import Expression
+from jostle.privacy.noise import LARGEST_SCALE, Noise
+from jostle.privacy.reals import Exponential
+from jostle.privacy.release import MOST_CELLS, MOST_UNITS, evaluated, stack_of
+from jostle.privacy.score_lists import GROUP_SCORES
+from jostle.privacy.scores import pick_rate
+from jostle.privacy.sensitivity import Change, Known
+from jostle.privacy.split_scores import GroupScore
+from jostle.tables.feature_kernels import feature_count
+from jostle.tables.fields import Component, Components, Within, listed, whole
+from jostle.tables.kernels import DenseKernel
+from jostle.tables.pools import Stack
+from jostle.tables.schema import Schema
+
+
+@frozen(eq=False, repr=False)
+class PickEach(Mechanism):
+    """Permute-and-flip once in every group.
+
+    *Proof.* Permute-and-flip at rate r does not change when all scores of a group are shifted by the same number,
+    so if a row moves the scores apart by at most D, they may be taken to move by at most D/2 each way, and the pick
+    is r*D-private with respect to that row entering or leaving the group. A row is in at most t groups, the picks
+    of different groups are drawn independently, and those of the other groups do not see it: all picks together are
+    t*r*D-private under add_remove. Under replace_one a row is taken out and another put in, where the table between
+    the two is a table as well: 2*t*r*D, whether the new row falls into the same groups or others. The rate is
+    epsilon / (t*D) or epsilon / (2*t*D), so both cost epsilon, of which each of the t groups takes its share.
+
+    That covers a routing's disjoint parts (t = 1) and whole forests (t = number of trees) alike.
+
+    D may differ from group to group: each group g is picked in at a rate of its own, epsilon / (t*D_g) or half that. Of
+    a row that enters or leaves, group g then takes a share of r_g*D_g = epsilon / t, whatever its D_g is, and so do
+    all of the at most t groups the row is in. Which group has which spread is public.
+    """
+
+    score: GroupScore = field(validator=Component(GROUP_SCORES.members, what="a score for groups", error=ProbeError))
+
+    def kernel(self, schema: Schema) -> DenseKernel:
+        """The kernel that is tallied."""
+        return self.score.kernel(schema)
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+        """Refuse a score that makes no sense."""
+        self.score.check(schema)
+
+    def event(self, epsilon: Fraction) -> Event:
+        """One permute-and-flip event: what falls on one row, over all groups it is in."""
+        return PermuteAndFlip(epsilon)
+
+    def rate(self, schema: Schema, epsilon: Fraction, spread: int | None = None) -> Fraction:
+        """The rate at which a gap in score lowers the chance of being picked, in groups of this spread."""
+        rows_changed = 1 if schema.neighbours == "add_remove" else 2
+        apart = self.score.spread(schema) if spread is None else spread
+        return epsilon / (rows_changed * self.score.touched(schema) * apart)
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> NDArray[np.int64]:
+        """The candidate picked in each group."""
+        scores, allowed = self.score.scores(tally, schema), self.score.allowed(schema)
+        spreads = self.score.spreads(schema, len(scores))
+        picks = np.zeros(len(scores), dtype=np.int64)
+        for spread in dict.fromkeys(spreads.tolist()):
+            alike = np.flatnonzero(spreads == spread)
+            may = None if allowed is None else allowed[alike]
+            picks[alike] = permute_and_flip_each(noise, scores[alike], may, self.rate(schema, epsilon, spread))
+        return picks
+
+    def shown(self, answer: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The picks."""
+        return answer
+
+
+def permute_and_flip_each(
+    noise: Noise, scores: NDArray[np.int64], allowed: NDArray[np.bool_] | None, rate: Fraction
+) -> NDArray[np.int64]:
+    """For each row of *scores* the index picked among those allowed.
+
+    As in `Noise.permute_and_flip`: every candidate's coin comes up with chance exp(-gap * rate), and the pick is a
+    uniform one among those whose coin did. The best one's always does.
+    """
+    if not scores.size:
+        return np.zeros(len(scores), dtype=np.int64)
+    least = np.iinfo(np.int64).min
+    best = (scores if allowed is None else np.where(allowed, scores, least)).max(axis=1)
+    gaps = np.maximum(best[:, None] - scores, 0)
+    coins = noise.geometric(Exponential(1 / rate), scores.size).reshape(scores.shape) >= gaps
+    if allowed is not None:
+        coins &= allowed
+    winners = coins.sum(axis=1)
+    ranks = np.zeros(len(scores), dtype=np.int64)
+    for count in np.unique(winners):
+        tied = np.flatnonzero(winners == count)
+        ranks[tied] = noise.below(int(count), len(tied))
+    running = np.cumsum(coins, axis=1)
+    picks: NDArray[np.int64] = np.argmax(coins & (running == ranks[:, None] + 1), axis=1).astype(np.int64)
+    return picks
+
+
+@frozen
+class PickLargest(Mechanism):
+    """Permute-and-flip over the numbers of several expressions.
+
+    *Proof.* Permute-and-flip at rate r depends on the gaps between scores alone, so it does not change when all scores
+    are shifted by one number. Between neighbours let score i change by v_i. If v_i - v_j <= D for all i and j, then,
+    shifted by the middle of the v_i, no score changes by more than D/2, and the pick is 2 * r * D/2 = (r * D)-private
+    (see `pick_rate`). Each v_i lies between the bounds `low` and `high` that are inferred for its expression
+    (`Change`), so D is at most the greatest `high` less the least `low`; for scores that all grow with a row, just the
+    greatest `high`. Under add_remove these are the bounds for a row that enters (one that leaves changes the sign of
+    every v_i, and D not at all); under replace_one also those for one that is swapped, and the larger D counts. The
+    rate is epsilon / D.
+
+    *Rounding.* Scores are compared as whole numbers of a common unit. Where the exact ones do not fit 62 bits they are
+    rounded down to multiples of a power of two u: v_i then changes by less than u, and D by less than 2 * u.
+    """
+
+    candidates: tuple[Expression, ...] = field(
+        converter=listed, validator=Components(NODES.members, what="a known private expression", error=ExpressionError)
+    )
+
+    def kernel(self, schema: Schema) -> Stack:
+        """All tallies of all candidates, to be made in one pass."""
+        if not self.candidates:
+            raise ExpressionError("there is nothing to pick from", fix="give at least one candidate")
+        return stack_of(self.candidates, schema)
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse candidates that are no single numbers, or do not depend on rows, or are too large."""
+        if self.kernel(schema).cells(schema) > MOST_CELLS:
+            raise ExpressionError(
+                f"the candidates are computed from more than {MOST_CELLS:,} cells",
+                fix="use fewer candidates or columns",
+            )
+        for each in self.candidates:
+            if shape := known_of(each, schema).shape:
+                raise ExpressionError(
+                    f"a candidate has {' by '.join(map(str, shape))} cells, not one number", fix="total(x), largest(x)"
+                )
+        if not self._spread(schema):
+            raise ExpressionError(
+                "the candidates are the same whatever the rows are", fix="compare them without a probe"
+            )
+        if self._steps(schema) / epsilon > LARGEST_SCALE:
+            raise ExpressionError(
+                "epsilon is too little for this pick", fix="use a larger epsilon, or scale scores down"
+            )
+
+    def event(self, epsilon: Fraction) -> Event:
+        """A permute-and-flip event."""
+        return PermuteAndFlip(epsilon)
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+        """The index of the candidate picked."""
+        unit = self._unit(schema)
+        numbers = evaluated(self.candidates, tally, schema)
+        scores = [
+            int(next(iter(each.flat()))) * unit.denominator // (each.denominator * unit.numerator) for each in numbers
+        ]
+        return noise.permute_and_flip(np.array(scores, dtype=np.int64), epsilon / self._steps(schema))
+
+    def shown(self, answer: int) -> NDArray[np.int64]:
+        """The index."""
+        return np.array([answer], dtype=np.int64)
+
+    def _known(self, schema: Schema) -> tuple[Known, ...]:
+        return tuple(known_of(each, schema) for each in self.candidates)
+
+    def _spread(self, schema: Schema) -> Fraction:
+        """The spread D."""
+        known = self._known(schema)
+        spread = _apart(each.enter for each in known)
+        return spread if schema.neighbours == "add_remove" else max(spread, _apart(each.swap for each in known))
+
+    def _unit(self, schema: Schema) -> Fraction:
+        known = self._known(schema)
+        exact = Fraction(1, math.lcm(*(each.denominator for each in known)))
+        largest = max(max(-each.least, each.most) for each in known)
+        if largest / exact <= MOST_UNITS:
+            return exact
+        # A power of two, and one to spare for rounding down; in whole numbers, which no denominator is too long for.
+        over = largest / MOST_UNITS
+        return Fraction(2) ** (over.numerator.bit_length() - over.denominator.bit_length() + 2)
+
+    def _steps(self, schema: Schema) -> Fraction:
+        """D in units."""
+        unit, spread = self._unit(schema), self._spread(schema)
+        exact = all((1 / unit) % each.denominator == 0 for each in self._known(schema))
+        return spread / unit if exact else spread / unit + 2
+
+
+def _apart(changes: Iterable[Change]) -> Fraction:
+    given = list(changes)
+    if len(given) == 1:
+        return max(given[0].high, Fraction(0)) - min(given[0].low, Fraction(0))
+    return max(each.high for each in given) - min(each.low for each in given)
+
+
+Integers = NDArray[np.int64]
+LEAST_SHARE = Fraction(1, 10**6)
+MOST_THRESHOLD = 2**50
+MOST_PLACES = 2**22
+
+
+class FeatureTest(Mechanism):
+    """What is asked of the scores of all features together."""
+
+    score: FeatureScore
+
+    def kernel(self, schema: Schema) -> DenseKernel:
+        """The kernel that is tallied."""
+        return self.score.kernel(schema)
+
+    def shown(self, answer: Integers) -> Integers:
+        """The features' numbers."""
+        return answer
+
+
+def _check_places(places: int, schema: Schema) -> None:
+    """Refuse to look for more features than there are."""
+    count = feature_count(schema)
+    if places > count:
+        raise ProbeError(f"{places:,} features are asked for, but the table has {count:,}", fix=f"at most {count:,}")
+
+
+@frozen
+class PickSeveral(FeatureTest):
+    """The best features, one after the other, each by permute-and-flip among those not yet picked.
+
+    *Proof.* Given the features picked before, each pick is `Pick` over the remaining ones: their scores are some of
+    all scores, so they change by no more, and the same way where all do. Each costs epsilon / times, and they are
+    asked in turn, so together they cost epsilon. All go by one tally, which is as good as one for each.
+    """
+
+    score: FeatureScore = field(validator=Component((FeatureScore,)))
+    times: int = field(converter=whole, validator=Within(1, MOST_PLACES))
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:
+        """Refuse more picks than features, and an epsilon too small to be drawn exactly."""
+        _check_places(self.times, schema)
+        if self._rate(schema, epsilon) * LARGEST_SCALE < 1:
+            raise ProbeError(f"epsilon {show_amount(epsilon)} is too little for {self.times} picks", fix="epsilon=0.1")
+
+    def _rate(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        each = epsilon / self.times
+        return pick_rate(each, self.score.sensitivity(schema), monotone=self.score.monotone(schema))
+
+    def event(self, epsilon: Fraction) -> Event:
+        """So many permute-and-flip events."""
+        return Repeated(PermuteAndFlip(epsilon / self.times), self.times)
+
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
+        """The features picked, in this order."""
+        scores, rate = self.score.scores(tally, schema), self._rate(schema, epsilon)
+        left = np.arange(len(scores))
+        picked = np.empty(self.times, dtype=np.int64)
+        for turn in range(self.times):
+            index = noise.permute_and_flip(scores[left], rate)
+            picked[turn] = left[index]
+            left = np.delete(left, index)
+        return picked
+
+
+@frozen
+class FindAbove(FeatureTest):
+    """The sparse vector: features whose noisy score passes a noisy threshold, up to a number of them.
+
+    Features are gone through in random order. With Delta the most that one score changes, c the number of features
+    after which it stops, and shares s and 1 - s of epsilon: the threshold has noise of scale Delta / (s epsilon), drawn
+    once; each score has noise of scale 2 c Delta / ((1 - s) epsilon), or of half that where all scores move the same
+    way.
+
+    *Proof* (after Lyu, Su and Li, PVLDB 2017, with noise on whole multiples of the scores' unit). The order has nothing
+    to do with rows; fix it. What is released is a list of answers, of which at most c are "above". Given the noisy
+    threshold T, answers are independent. Take neighbours, and compare T with T + Delta there: whatever is below T here
+    is below T + Delta there for the same noise, since a score rises by at most Delta. That T + Delta has at least
+    exp(-s epsilon) times the chance of T. For a feature to be above T + Delta there as it is above T here, its noise
+    must be larger by Delta, and by Delta more as its score may have fallen: a shift of 2 Delta, which costs (1 - s)
+    epsilon / c; for at most c of them, (1 - s) epsilon. Where all scores move the same way, and they fall: leave T as
+    it is; below stays below, and above needs a shift of Delta. Where all rise: take T + Delta as before; above stays
+    above with noise shifted by at most Delta, since the score has not fallen. So half the noise is enough. Shifts are
+    whole units, as Delta is, and discrete Laplace noise of scale b changes its chances by at most exp(shift / b).
+    """
+
+    score: FeatureScore = field(validator=Component((FeatureScore,)))
+    threshold: int = field(converter=whole, validator=Within(-MOST_THRESHOLD, MOST_THRESHOLD))
+    """In the score's units."""
+    most: int = field(converter=whole, validator=Within(1, MOST_PLACES))
+    """How many features are found before it stops."""
+    share: Fraction = field(converter=fraction, validator=Within(LEAST_SHARE, 1 - LEAST_SHARE))
+    """Of epsilon, for the threshold's noise."""
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+        """Refuse to look for more features than there are."""
+        _check_places(self.most, schema)
+
+    def scales(self, schema: Schema, epsilon: Fraction) -> tuple[Fraction, ...]:
+        """The scales of the noise of the threshold and of each score."""
+        changes = self.score.changes(schema)
+        shifts = self.most if self.score.rises(schema) else 2 * self.most
+        return changes / (self.share * epsilon), shifts * changes / ((1 - self.share) * epsilon)
+
+    def event(self, epsilon: Fraction) -> Event:
+        """One run of the sparse vector."""
+        return AboveThreshold(epsilon)
+
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> Integers:
+        """The features found, in the order in which they were."""
+        values = self.score.values(tally, schema)
+        order = noise.distinct(len(values), len(values))
+        of_threshold, of_scores = self.scales(schema, epsilon)
+        passing = self.threshold + int(noise.discrete_laplace(of_threshold, 1)[0])
+        above = (values + noise.discrete_laplace(of_scores, len(values)) >= passing)[order]
+        return order[np.flatnonzero(above)[: self.most]]
+
+
+@frozen
+class FindNthLargest(FeatureTest):
+    """How good the n-th best feature is, with noise: in the score's units.
+
+    *Proof.* If no score changes by more than Delta, the n-th largest does not either: n scores were at least as large
+    as it, and are at least that less Delta now; and the other way round. So noise of scale Delta / epsilon is enough.
+    """
+
+    score: FeatureScore = field(validator=Component((FeatureScore,)))
+    place: int = field(converter=whole, validator=Within(1, MOST_PLACES))
+    """n: 1 for the best."""
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+        """Refuse a place beyond the last feature."""
+        _check_places(self.place, schema)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """The most that a score changes, over epsilon."""
+        return self.score.changes(schema) / epsilon
+
+    def event(self, epsilon: Fraction) -> Event:
+        """A Laplace event."""
+        return Laplace(epsilon)
+
+    def release(self, tally: Integers, schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+        """The noisy score."""
+        values = self.score.values(tally, schema)
+        largest = int(np.partition(values, len(values) - self.place)[len(values) - self.place])
+        return largest + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
+
+    def shown(self, answer: int) -> Integers:  # type: ignore[override]  # one number, where others give features
+        """The noisy score."""
+        return np.array([answer], dtype=np.int64)

@@ -1,0 +1,184 @@
+"""Hashes of rows: by which a table is known again, and by which rows are dealt out among portions.
+
+Portions: rows dealt out among so many by a keyed hash of each row, which is a function of that row alone.
+
+Which portion a row is in, is the same however often it is asked, in whatever pieces and on whatever machines the rows
+are read; no other row and no order of rows has to do with it (see `part_of`). So portions share no row, whoever knows
+the key: a row that is added or removed touches one of them, and a row that becomes another touches at most two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from jostle.tables.block import Block, Where
+from jostle.tables.engines import Partial, RowSource
+from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.routes import part_of
+from jostle.tables.schema import Schema
+
+LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+"""Odd constants that make two independent 64-bit hashes of a row."""
+
+
+@frozen
+class RowHashes(DenseKernel):
+    """Sums of row hashes modulo 2**64: the same for the same rows in any order. Never noised, never released."""
+
+    fine: bool = False
+    """Whether numbers count as exactly as they are held, and not by their bins alone."""
+
+    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """One per lane, and the number of rows."""
+        return len(LANES) + 1
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """Refuse: no noise could hide this."""
+        raise TypeError("row hashes are not released")
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's row hashes to *totals*, which wrap round."""
+        weights = np.ones(1, dtype=np.uint64) if block.multiplicity is None else block.multiplicity.view(np.uint64)
+        found = np.zeros_like(totals)
+        for lane, constant in enumerate(LANES):
+            hashes = np.full(block.length, constant, dtype=np.uint64)
+            for name in schema.names:
+                hashes = (hashes + block.columns[name]) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
+            for name in sorted(block.steps) if self.fine else ():
+                hashes = (hashes + block.steps[name]) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
+            if block.bits is not None:
+                hashes = (hashes + block.bits.hashes()) * np.uint64(constant)
+                hashes ^= hashes >> np.uint64(29)
+            found[lane] = (hashes * weights).view(np.int64).sum()
+        found[-1] = block.length if block.multiplicity is None else block.multiplicity.sum()
+        totals += found  # as arrays, which wrap round without a warning
+
+
+@frozen(repr=False)
+class Fingerprint:
+    """Two marks of a table: of the data as they came, and of the rows as the schema reads them, without any names.
+
+    Either may give it away as one seen before: the first under another schema, the second in another file format or
+    order of rows. They find the account that the table has, and nothing is refused to an asker by them. Both are as
+    private as the rows until hashed with a salt.
+    """
+
+    raw: bytes
+    rows: bytes | None
+    """None where no row is left, since all labels are missing, say: there, all tables of these columns are alike."""
+
+    def salted(self, salt: bytes) -> frozenset[str]:
+        """Both marks, useless to anyone without the salt: guesses at the rows cannot be checked."""
+        marks = (b"raw" + self.raw, *(() if self.rows is None else (b"rows" + self.rows,)))
+        return frozenset(_hash(mark, salt) for mark in marks)
+
+
+def fingerprint(source: RowSource) -> Fingerprint:
+    """The marks of a table, by one pass over its rows."""
+    totals = source.tally(RowHashes(), ())
+    if isinstance(totals, SparseTally):
+        raise TypeError("row hashes are dense")
+    rows = f"{len(source.schema.names)}".encode() + totals.tobytes() if totals[-1] else None
+    return Fingerprint(source.identity, rows)
+
+
+def _hash(mark: bytes, salt: bytes) -> str:
+    return hashlib.blake2b(mark, key=salt, digest_size=16).hexdigest()
+
+
+@frozen
+class Portion:
+    """One of so many portions that rows are dealt out among."""
+
+    schema: Schema
+    """Its columns are what a row is known by. What is asked of a portion may go by fewer of them."""
+    key: int
+    place: int
+    of: int
+
+    def within(self, block: Block) -> Block:
+        """The rows of a block that are in it."""
+        parts = part_of(block.columns, self.schema, self.key, self.of, block.length)
+        return block.rows(np.flatnonzero(parts == self.place))
+
+
+@frozen(eq=False, repr=False)
+class PortionSource:
+    """The rows of another source that are in one portion."""
+
+    rows: RowSource
+    portion: Portion
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the rows."""
+        return self.portion.schema
+
+    @property
+    def identity(self) -> bytes:
+        """The identity of the whole: the portion is made of the same data."""
+        return self.rows.identity
+
+    def ready(self) -> None:
+        """Refuse where nobody is there to be asked."""
+        self.rows.ready()
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of the portion's rows that meet the conditions."""
+        if isinstance(kernel, SparseKernel):
+            return self.rows.tally(_SparseWithin(kernel, self.portion), where)
+        return self.rows.tally(_Within(kernel, self.portion), where)
+
+
+@frozen
+class _Within(DenseKernel):
+    """A kernel that looks at the rows of a portion alone."""
+
+    kernel: DenseKernel
+    portion: Portion
+
+    def cells(self, schema: Schema) -> int:
+        """How many numbers it gives."""
+        return self.kernel.cells(schema)
+
+    def bound(self, schema: Schema) -> int:
+        """The most one row adds."""
+        return self.kernel.bound(schema)
+
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
+        return self.kernel.replaced(schema)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the portion's rows of the block to *totals*."""
+        self.kernel.add(self.portion.within(block), schema, totals)
+
+
+@frozen
+class _SparseWithin(SparseKernel):
+    """The same for a kernel of which occupied cells alone are held."""
+
+    kernel: SparseKernel
+    portion: Portion
+
+    def cells(self, schema: Schema) -> int:
+        """Number of cells, occupied or not."""
+        return self.kernel.cells(schema)
+
+    def bound(self, schema: Schema) -> int:
+        """The most one row adds."""
+        return self.kernel.bound(schema)
+
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
+        return self.kernel.replaced(schema)
+
+    def tally(self, block: Block, schema: Schema) -> SparseTally:
+        """The occupied cells of the portion's rows of the block."""
+        return self.kernel.tally(self.portion.within(block), schema)
