@@ -40,7 +40,7 @@ def _say(path: Path, keeper: FileVault) -> None:
     promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
     headline(f"{path}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}")
     for each in keeper.promises()[1:]:
-        headline(f"{each.moment}: epsilon {show_amount(each.epsilon)} is promised: {each.reason}")
+        headline(f"{each.moment}: the promise is epsilon {show_amount(each.epsilon)}: {each.reason}")
     table(
         ("moment", "process", "site", "epsilon"),
         [(line.moment, str(line.process), line.site, show_amount(line.epsilon)) for line in keeper.reservations()],
