@@ -266,12 +266,21 @@ def drawn(
 ) -> NDArray[np.int64]:
     """So many records, drawn independently from the distribution that a grid's counts are in proportion to.
 
-    They are the same in every version of numpy, as `RandomState` is, by numpy's promise, and `Generator` is not: its
-    binomial draws are others from 2.5 on. Of its other draws, those that corpora are made by are tested to stay.
+    They are the same in every version of numpy: single draws of a `RandomState` are, by numpy's promise. Its multinomial
+    ones are others from 2.5 on, as all binomial ones of `Generator` are. Of that one's other draws, those that corpora
+    are made by are tested to stay.
     """
-    chances = counts.ravel() / counts.sum()
+    chances = (counts.ravel() / counts.sum()).tolist()
     frozen = np.random.RandomState(generator.bit_generator)
-    return frozen.multinomial(records, chances).astype(np.int64).reshape(counts.shape)
+    found, left = np.zeros(len(chances), dtype=np.int64), 1.0
+    for cell in np.flatnonzero(counts.ravel()[:-1]).tolist():
+        if not records:
+            break
+        chance = chances[cell]
+        found[cell] = many = frozen.binomial(records, chance / left if chance < left else 1.0)
+        records, left = records - many, left - chance
+    found[-1] = records
+    return found.reshape(counts.shape)
 
 
 Jobs = list[tuple[PublicDatabase, Spec]]

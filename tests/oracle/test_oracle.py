@@ -15,6 +15,7 @@ import os
 import pkgutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -186,7 +187,7 @@ def files_written(folder: Path) -> Iterator[tuple[str, Any]]:
     yield "maker", [sorted(facts), digest({name: facts[name] for name in facts.keys() - {"learners", "figures"}})]
     probe = jostle.protect(table_of(rows, schema), epsilon=3, vault=folder / "rows.vault")
     probe.count("1/2")
-    with sqlite3.connect(folder / "rows.vault") as vault:
+    with closing(sqlite3.connect(folder / "rows.vault")) as vault:
         for kind, name, text in sorted(vault.execute("select type, name, sql from sqlite_master")):
             yield f"vault {kind} {name}", text and " ".join(text.split())
 

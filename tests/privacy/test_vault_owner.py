@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def modes(folder: Path) -> set[int]:
 
 def everything(path: Path) -> list[tuple[object, ...]]:
     """Return all that a database holds, but for what is random, or about the moment and the process."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         tables = {name: [each[1] for each in connection.execute(f"PRAGMA table_info({name})")] for name in names}
         rows = [
@@ -112,12 +113,12 @@ def test_nothing_of_it_is_in_the_memory_of_one_machine(path: Path) -> None:
     """With a write-ahead log, what is in it is told by memory that is shared: machines that share a disk share none."""
     vault = FileVault(path)
     vault.open(Fraction(1), "add_remove", ("a",))
-    with sqlite3.connect(path) as earlier:
+    with closing(sqlite3.connect(path)) as earlier, earlier:
         assert earlier.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
     earlier.close()
     vault.pay(TENTH, "here")
 
-    with sqlite3.connect(path) as reader:
+    with closing(sqlite3.connect(path)) as reader, reader:
         assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert reader.execute("SELECT spent FROM account").fetchone() == (str(TENTH),)
     reader.close()
@@ -155,7 +156,7 @@ PRAGMA journal_mode = WAL;
 
 def earlier_vault(path: Path, salt: bytes, marks: frozenset[str]) -> None:
     """Write a vault as the first version of Jostle did."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(VERSION_1.replace("1246974030", str(0x4A53544C)))
         connection.execute("INSERT INTO account VALUES (1, 1, ?, 'a\nb', 'add_remove', '1', '3/10')", (salt,))
         connection.executemany("INSERT INTO seen VALUES (?)", [(mark,) for mark in marks])
@@ -237,7 +238,7 @@ def test_a_copy_is_whole_while_others_spend_and_an_older_one_put_back_is_noticed
     vault = FileVault(path)
     vault.open(Fraction(1), "add_remove", ("a",))
     vault.pay(TENTH, "before")
-    with sqlite3.connect(path) as reader:  # keeps what is paid in the log, beside the file
+    with closing(sqlite3.connect(path)) as reader, reader:  # keeps what is paid in the log, beside the file
         reader.execute("SELECT * FROM account").fetchall()
         vault.pay(TENTH, "in the log")
         copy = vault.backup(path.parent / "copy.vault")
