@@ -100,6 +100,10 @@ def make_registry() -> Registry:
         wanted = FileVault(path)
         return files.setdefault(wanted.path, wanted)
 
+    def remember(known_by: Iterable[object], vault: Vault) -> None:
+        for each in known_by:
+            vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
+
     def choose(origin: RowOrigin, known_by: Iterable[object], where: Where) -> tuple[Vault | None, list[Vault]]:
         """The vault that is asked for, if one is, and those that the table has."""
         found = [vault for each in known_by for vault in vaults.get(each, [])]
@@ -120,10 +124,11 @@ def make_registry() -> Registry:
             known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
             asked, has = choose(origin, known_by, where)
             vault = asked or (has[0] if has else the_only(kept, where.alike) or MemoryVault())
-            share = opening(vault)  # a vault that cannot be opened is not remembered
+            if vault in has:  # also where nothing is left of it
+                remember(known_by, vault)
+            share = opening(vault)  # another vault that cannot be opened is not remembered
             _note(vault, has, where.second)
-            for each in known_by:
-                vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
+            remember(known_by, vault)
             if (columns, vault) not in kept:
                 kept.append((columns, vault))
             return vault, share
