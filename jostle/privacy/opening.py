@@ -100,10 +100,6 @@ def make_registry() -> Registry:
         wanted = FileVault(path)
         return files.setdefault(wanted.path, wanted)
 
-    def remember(known_by: Iterable[object], vault: Vault) -> None:
-        for each in known_by:
-            vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
-
     def choose(origin: RowOrigin, known_by: Iterable[object], where: Where) -> tuple[Vault | None, list[Vault]]:
         """The vault that is asked for, if one is, and those that the table has."""
         found = [vault for each in known_by for vault in vaults.get(each, [])]
@@ -125,10 +121,10 @@ def make_registry() -> Registry:
             asked, has = choose(origin, known_by, where)
             vault = asked or (has[0] if has else the_only(kept, where.alike) or MemoryVault())
             if vault in has:  # also where nothing is left of it
-                remember(known_by, vault)
+                _remember(vaults, known_by, vault)
             share = opening(vault)  # another vault that cannot be opened is not remembered
             _note(vault, has, where.second)
-            remember(known_by, vault)
+            _remember(vaults, known_by, vault)
             if (columns, vault) not in kept:
                 kept.append((columns, vault))
             return vault, share
@@ -173,6 +169,11 @@ def _check_one(asked: Vault | None, has: Sequence[Vault]) -> None:
         fix="open it with that vault, or without naming one; a second promise is made with a reason: "
         'second_promise="...", or --a-second-promise "..."',
     )
+
+
+def _remember(vaults: dict[object, list[Vault]], known_by: Iterable[object], vault: Vault) -> None:
+    for each in known_by:
+        vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
 
 
 def _note(vault: Vault, has: Iterable[Vault], reason: str | None) -> None:
