@@ -120,10 +120,11 @@ def make_registry() -> Registry:
             known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
             asked, has = choose(origin, known_by, where)
             vault = asked or (has[0] if has else the_only(kept, where.alike) or MemoryVault())
-            share = opening(vault)  # a vault that cannot be opened is not remembered
+            if vault in has:  # also where nothing is left of it
+                _remember(vaults, known_by, vault)
+            share = opening(vault)  # another vault that cannot be opened is not remembered
             _note(vault, has, where.second)
-            for each in known_by:
-                vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
+            _remember(vaults, known_by, vault)
             if (columns, vault) not in kept:
                 kept.append((columns, vault))
             return vault, share
@@ -168,6 +169,11 @@ def _check_one(asked: Vault | None, has: Sequence[Vault]) -> None:
         fix="open it with that vault, or without naming one; a second promise is made with a reason: "
         'second_promise="...", or --a-second-promise "..."',
     )
+
+
+def _remember(vaults: dict[object, list[Vault]], known_by: Iterable[object], vault: Vault) -> None:
+    for each in known_by:
+        vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
 
 
 def _note(vault: Vault, has: Iterable[Vault], reason: str | None) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
@@ -27,7 +27,7 @@ from attrs import field, frozen
 
 from jostle.errors import SchemaError, described, shown
 from jostle.given import called_as, made_as
-from jostle.tables.values import EMPTY, Clock, Grain, finest_grain, grain_of, moment_in, moment_of, number_in, span_text
+from jostle.tables.values import EMPTY, Clock, Grain, finest_grain, grain_of, moment_of, number_in, span_text, time_in
 from jostle.visible import steers
 
 Taxonomy = tuple[Any, ...]
@@ -192,12 +192,13 @@ def is_too_long(value: str) -> bool:
     One that is written with an exponent has few of them: such as codes may look like, 15E30 say.
     """
     number = number_in(value)
-    return number is not None and MOST_EXACT <= abs(number) < math.inf and "e" not in value.lower()
+    few = "e" in value.lower() and "x" not in value.lower()
+    return number is not None and MOST_EXACT <= abs(number) < math.inf and not few
 
 
 def _check_told_apart(values: tuple[str, ...]) -> None:
     """Refuse numbers and moments of which cells may come in a type that does not tell them apart."""
-    known: dict[float | datetime, str] = {}
+    known: dict[float | datetime | time, str] = {}
     for value in values:
         if is_too_long(value):
             raise SchemaError(
@@ -205,7 +206,7 @@ def _check_told_apart(values: tuple[str, ...]) -> None:
                 why="one empty cell makes libraries hold all numbers as floats, which do not tell such ones apart",
                 fix="put a letter before each, here and in the data; of what tells rows apart, Identifier()",
             )
-        for said in (number_in(value), moment_in(value)):
+        for said in (number_in(value), time_in(value)):
             if said is not None and known.setdefault(said, value) is not value:
                 raise SchemaError(
                     f"the value {shown(value)} is the same as {shown(known[said])}",

@@ -10,7 +10,7 @@ is told when it is opened, by `Table.notes`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,16 +26,17 @@ from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     EMPTY,
+    UNSAID,
     as_numbers,
     as_texts,
     by_type,
     chunks,
     is_text,
-    moment_in,
     number_in,
     one_by_one,
     plain,
     same_however_written,
+    time_in,
 )
 
 
@@ -362,16 +363,18 @@ class Declared:
     """Of the values that are numbers, how cells may hold them."""
     codes: Signed
     """Theirs."""
-    moments: Mapping[datetime, int]
-    """Codes of those that are moments."""
+    moments: Mapping[datetime | time, int]
+    """Codes of those that are moments, or times of day."""
+    empty: pa.Array
+    """Texts that are empty cells."""
 
 
 @remembered(4096)
 def _declared(column: Categorical) -> Declared:
     numbers: dict[float, int] = {}
-    moments: dict[datetime, int] = {}
+    moments: dict[datetime | time, int] = {}
     for code, text in enumerate(column.values):
-        number, moment = number_in(text), moment_in(text)
+        number, moment = number_in(text), time_in(text)
         if number is not None:
             numbers[number] = code
         if moment is not None:
@@ -381,7 +384,9 @@ def _declared(column: Categorical) -> Declared:
             with np.errstate(over="ignore"):
                 numbers.setdefault(float(np.float32(number)), code)
     texts = pa.array(column.values, pa.large_string())
-    return Declared(texts, pa.array(numbers, pa.float64()), np.array([*numbers.values(), DROPPED], np.int32), moments)
+    empty = pa.array([*EMPTY, *(UNSAID - set(column.values)), None], pa.large_string())
+    found = np.array([*numbers.values(), DROPPED], np.int32)
+    return Declared(texts, pa.array(numbers, pa.float64()), found, moments, empty)
 
 
 def _look_up(values: pa.Array, column: Categorical) -> Signed:
@@ -390,7 +395,7 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
     if is_text(values.type):
         values = texts
     declared = _declared(column)
-    empty = pc.is_in(texts, pa.array([*EMPTY, None], pa.large_string())).to_numpy(zero_copy_only=False)
+    empty = pc.is_in(texts, declared.empty).to_numpy(zero_copy_only=False)
     codes = np.full(len(texts), DROPPED, dtype=np.int32)
     if not pa.types.is_floating(values.type):  # of which one number is written otherwise in another width
         codes = _places(texts, declared.texts)
@@ -399,7 +404,7 @@ def _look_up(values: pa.Array, column: Categorical) -> Signed:
         codes[unknown] = declared.codes[_places(pa.array(numbers, from_pandas=True), declared.numbers)]
     if declared.moments and (unknown := np.flatnonzero((codes == DROPPED) & ~empty)).size:
         distinct = texts.take(pa.array(unknown)).dictionary_encode()
-        found = map(moment_in, distinct.dictionary.to_pylist())
+        found = map(time_in, distinct.dictionary.to_pylist())
         table = [DROPPED if moment is None else declared.moments.get(moment, DROPPED) for moment in found]
         codes[unknown] = np.array(table, dtype=np.int32)[distinct.indices.to_numpy()]
     codes[(codes == DROPPED) & ~empty] = _or_dropped(column.other_code)

@@ -35,6 +35,7 @@ from jostle.tables.values import (
     moment_in,
     number_in,
     plain,
+    time_in,
 )
 from jostle.visible import steers
 
@@ -173,7 +174,7 @@ def _told_apart(texts: list[str]) -> list[str]:
     """The texts without those that are the same as one before, or too long a number to be declared."""
     kept: dict[object, str] = {}
     for text in texts:
-        number, moment = number_in(text), moment_in(text)
+        number, moment = number_in(text), time_in(text)
         if not is_too_long(text) and number not in kept and moment not in kept:
             said: list[object] = [each for each in (number, moment) if each is not None]
             kept.update(dict.fromkeys(said or [text], text))

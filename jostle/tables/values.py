@@ -14,7 +14,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -28,12 +28,18 @@ from numpy.typing import NDArray
 from jostle.errors import SchemaError, TableError, shown
 from jostle.tables.remembered import remembered
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))\s*$"
-"""What counts as a number in text; anything else is an empty cell to a numeric column."""
+NUMBER = r"^[\s\v]*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))[\s\v]*$"
+"""What counts as a number in text, beside HEXADECIMAL; anything else is an empty cell to a numeric column."""
+HEXADECIMAL = r"^\s*0[xX][0-9a-fA-F]{1,16}\s*$"
+"""What Arrow reads as a whole number of 64 bits where all others of a column are such numbers."""
 TRUTHS = {"true": 1.0, "false": 0.0}
 """Words that libraries read as truths, which are numbers to others, in capitals or not."""
 EMPTY = frozenset({"", "nan", "NaN", "NAN", "-nan", "-NaN", "NaT"})
 """Texts that say nothing: among texts, numpy writes so what is no number or no time."""
+UNSAID = frozenset(
+    {"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
+)
+"""Texts that Arrow takes for empty cells among numbers, and for texts among texts: they say nothing if not declared."""
 FIRST_DATE, LAST_DATE = 10**7, 10**8 - 1
 """Whole numbers between may be a date, 20241231 say."""
 LONGEST_INTEGER = 2**1024
@@ -151,6 +157,8 @@ def span_text(span: timedelta | np.timedelta64) -> str | None:
 def number_in(text: str) -> float | None:
     """The number that a text is, truths included; None if it is none."""
     known = TRUTHS.get(text.lower())
+    if known is None and re.match(HEXADECIMAL, text, re.ASCII):
+        return float((int(text, 16) + 2**63) % 2**64 - 2**63)
     if known is not None or re.match(NUMBER, text, re.ASCII) is None:
         return known
     return float(text) + 0.0  # which makes zero of minus zero
@@ -165,7 +173,7 @@ def moment_in(text: str) -> datetime | None:
     if number is not None:
         text = str(int(number)) if FIRST_DATE <= number <= LAST_DATE and number.is_integer() else ""
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(re.sub(SLASHES, r"\1-\2-\3", text.strip(), count=1, flags=re.ASCII))
     except ValueError:
         return None
     try:
@@ -174,15 +182,25 @@ def moment_in(text: str) -> datetime | None:
         return moment.replace(tzinfo=None)
 
 
+def time_in(text: str) -> datetime | time | None:
+    """The moment or the time of day that a text is; None if it is none."""
+    if re.fullmatch(TIME_OF_DAY, text, re.ASCII) is None:
+        return moment_in(text)
+    try:
+        return time.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
 def same_however_written(text: str | None) -> str | None:
     """The text, or in place of a number or a moment the one way to write it; None for an empty one.
 
     >>> same_however_written("007"), same_however_written("2024-01-02T00:00Z"), same_however_written("007 ")
     ('7', '2024-01-02 00:00:00', '7')
     """
-    if text is None or text in EMPTY:
+    if text is None or text in EMPTY or text in UNSAID:
         return None
-    moment, number = moment_in(text), number_in(text)
+    moment, number = time_in(text), number_in(text)
     if moment is not None:
         return str(moment)
     return text if number is None else f"{number:.17g}"
@@ -221,6 +239,10 @@ def _parsed(texts: pa.Array) -> pa.Array:
         found = pc.cast(pc.if_else(readable, trimmed, pa.scalar(None, trimmed.type)), pa.float64())
         words = pa.array(list(TRUTHS), trimmed.type)
         truths = pa.array(list(TRUTHS.values())).take(pc.index_in(pc.utf8_lower(texts), words, skip_nulls=True))
+        bits = pc.if_else(pc.match_substring_regex(texts, HEXADECIMAL), texts, pa.scalar(None, texts.type))
+        if bits.null_count < len(bits):
+            whole = [None if text is None else number_in(text) for text in bits.to_pylist()]
+            found = pc.coalesce(found, pa.array(whole, pa.float64()))
         return pc.coalesce(found, truths)
 
 
@@ -310,6 +332,9 @@ UNITS: Mapping[str, timedelta] = {
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments here have no zone
 SECOND = timedelta(seconds=1)
 SECONDS_OF_A_DAY = 86_400
+SLASHES = r"^(\d{4})/(\d\d)/(\d\d)\b"
+"""The one order of parts that all libraries read a date with slashes in."""
+TIME_OF_DAY = r"\s*\d\d:\d\d(:\d\d(\.\d+)?)?\s*"
 TICKS: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of the units that times are stored in make a second."""
 

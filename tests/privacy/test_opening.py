@@ -286,6 +286,15 @@ def test_a_vault_that_could_not_be_opened_is_forgotten(tmp_path: Path) -> None:
     assert protected(vault=tmp_path / "people.vault").left == 1
 
 
+def test_a_file_of_the_same_rows_is_remembered_where_nothing_is_left_of_their_promise(tmp_path: Path) -> None:
+    """And so it is known by its name once somebody has changed a row."""
+    jostle.protect(table(), epsilon=1).count(1)
+    for rows in (people(), people().assign(age=30)):
+        rows.to_csv(tmp_path / "people.csv", index=False)
+        with pytest.raises(BudgetError, match="0 is left"):
+            jostle.protect(Table.read(tmp_path / "people.csv", schema()), epsilon=1)
+
+
 def test_a_relation_is_not_changed_from_one_opening_to_the_next() -> None:
     protected()
     with pytest.raises(VaultError, match="add_remove"):

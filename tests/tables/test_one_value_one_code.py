@@ -41,19 +41,53 @@ SCHEMA = Schema(
         "stamp": Dates("2024-01-01", "2024-12-31", bins=4, missing="value"),
         "amount": Numeric(0, 4, bins=4, missing="value"),
         "flag": Numeric(0, 1, bins=2, missing="value"),
+        "hour": Categorical(["12:30", "09:15:00"], **KEPT),
+        "mask": Categorical(["0x10", "0X1f"], **KEPT),
+        "bits": Numeric(0, 32, bins=4, missing="value"),
+        "void": Categorical(["5", "7"], **KEPT),
     }
 )
 NAMES = SCHEMA.names
 ROWS = [
-    ["TRUE", "1", "01", "5", "0.5", "2024-01-02", "2024-01-02", "20240102", "1", "TRUE"],
-    ["FALSE", "0", "2", "9007199254740993", "1.5", "2024-01-02", "2024-09-01", "20240901", "2.5", "FALSE"],
-    ["TRUE", "1", "10", "5", "0.5", "2024-09-01 03:00:00", "2024-12-31", "20241231", "3", "TRUE"],
+    ["TRUE", "1", "01", "5", "0.5", "2024-01-02", "2024-01-02", "20240102", "1", "TRUE", "12:30", "0x10", "0x10", "5"],
+    [
+        "FALSE",
+        "0",
+        "2",
+        "9007199254740993",
+        "1.5",
+        "2024-01-02",
+        "2024-09-01",
+        "20240901",
+        "2.5",
+        "FALSE",
+        "09:15",
+        "0x1f",
+        "0x1f",
+        "NA",
+    ],
+    [
+        "TRUE",
+        "1",
+        "10",
+        "5",
+        "0.5",
+        "2024-09-01 03:00:00",
+        "2024-12-31",
+        "20241231",
+        "3",
+        "TRUE",
+        "12:30",
+        "0x10",
+        "0x10",
+        "7",
+    ],
 ]
 """As a file has them."""
 CODES = [
-    (1, 1, 0, 0, 0, 0, 0, 0, 1, 1),
-    (0, 0, 1, 2, 1, 0, 2, 2, 2, 0),
-    (1, 1, 2, 0, 0, 1, 3, 3, 3, 1),
+    (1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 2, 0),
+    (0, 0, 1, 2, 1, 0, 2, 2, 2, 0, 1, 1, 3, 3),
+    (1, 1, 2, 0, 0, 1, 3, 3, 3, 1, 0, 0, 2, 1),
 ]
 STRANGERS = ["maybe", "", "2.5", "true", "1e400", "99999999999999999999", "NaN", "2024-09-01"]
 
@@ -178,13 +212,14 @@ SAME: dict[str, list[Any]] = {
     "0.7": [0.7, "0.7", ".70", "7e-1", np.float64(0.7), np.float32(0.7), Decimal("0.7")],
     "2024-01-02": [
         "2024-01-02", "2024-01-02 00:00:00", "2024-01-02T00:00:00Z", "2024-01-02 01:00:00+01:00", "20240102", 20240102,
-        20240102.0, dt.date(2024, 1, 2), dt.datetime(2024, 1, 2), dt.datetime(2024, 1, 2, tzinfo=dt.UTC),  # noqa: DTZ001
+        20240102.0, "2024/01/02", dt.date(2024, 1, 2), dt.datetime(2024, 1, 2), dt.datetime(2024, 1, 2, tzinfo=dt.UTC),  # noqa: DTZ001
         pd.Timestamp("2024-01-02"), pd.Timestamp("2024-01-02", tz="UTC"), np.datetime64("2024-01-02"),
         np.datetime64("2024-01-02T00:00:00", "ns"),
     ],
     "1 day, 0:00:00": [dt.timedelta(1), pd.Timedelta(days=1), np.timedelta64(1, "D"), np.timedelta64(24, "h")],
     "3:00": ["3:00"],
-    "03:00:00": [dt.time(3), "03:00:00"],
+    "03:00:00": [dt.time(3), "03:00:00", "03:00", "03:00:00.000"],
+    "16": [16, "0x10", "0X10"],
 }  # fmt: skip
 """What a declared value is found as."""
 
@@ -215,7 +250,7 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_not_declared(kind: pa.D
 @pytest.mark.parametrize(
     "values",
     [["1", "1.0"], [1, "01"], ["TRUE", "true"], [True, "True"], [1, True], ["2024-01-02", "2024-01-02 00:00:00"],
-     ["2024-01-02", 20240102], ["0", "-0"], ["5e-1", 0.5]],
+     ["2024-01-02", 20240102], ["12:30", "12:30:00"], ["0x10", "16"], ["0", "-0"], ["5e-1", 0.5]],
 )  # fmt: skip
 def test_values_that_are_the_same_are_not_both_declared(values: list[Any]) -> None:
     with pytest.raises(SchemaError, match=r"is the same as|is declared twice"):
