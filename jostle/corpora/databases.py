@@ -266,9 +266,9 @@ def drawn(
 ) -> NDArray[np.int64]:
     """So many records, drawn independently from the distribution that a grid's counts are in proportion to.
 
-    They are the same in every version of numpy: single draws of a `RandomState` are, by numpy's promise. Its multinomial
-    ones are others from 2.5 on, as all binomial ones of `Generator` are. Of that one's other draws, those that corpora
-    are made by are tested to stay.
+    They are the same in every version of numpy: single draws of a `RandomState` are, by numpy's promise. Its draws of
+    all cells at once are others from 2.5 on, as all binomial ones of `Generator` are. Of that one's other draws, those
+    that corpora are made by are tested to stay.
     """
     chances = (counts.ravel() / counts.sum()).tolist()
     frozen = np.random.RandomState(generator.bit_generator)
