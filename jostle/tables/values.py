@@ -332,7 +332,7 @@ UNITS: Mapping[str, timedelta] = {
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments here have no zone
 SECOND = timedelta(seconds=1)
 SECONDS_OF_A_DAY = 86_400
-SLASHES = r"^(\d{4})/(\d\d)/(\d\d)\b"
+SLASHES = r"^(\d{4})/(\d\d)/(\d\d)(?!\d)"
 """The one order of parts that all libraries read a date with slashes in."""
 TIME_OF_DAY = r"\s*\d\d:\d\d(:\d\d(\.\d+)?)?\s*"
 TICKS: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
