@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -26,6 +27,8 @@ settings.register_profile(
 )
 settings.load_profile("jostle")
 
+if pd.__version__ < "3":  # which copies what later ones share, and a copy comes from somewhere else
+    pd.options.mode.copy_on_write = True
 
 LEAST = 10_000
 """Tests that there are at least, slow ones included: fewer mean that a file or a parameter got lost. To be raised."""

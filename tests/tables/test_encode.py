@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from bisect import bisect_right
 from decimal import Decimal
 from typing import Any
@@ -35,7 +36,9 @@ def codes(cells: Any, column: Column) -> list[int]:
 def number_in(text: str) -> float | None:
     if text.lower() in {"true", "false"}:
         return float(text.lower() == "true")
-    if set(text) - set("0123456789+-.eEinftyINFTY \t\n\f\r"):
+    if re.fullmatch(r"\s*0[xX][0-9a-fA-F]{1,16}\s*", text, re.ASCII):  # 64 bits, of which the first is a sign
+        return float((int(text, 16) + 2**63) % 2**64 - 2**63)
+    if set(text) - set("0123456789+-.eEinftyINFTY \t\n\v\f\r"):
         return None
     try:
         return float(text)

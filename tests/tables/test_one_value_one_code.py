@@ -193,7 +193,7 @@ WAYS: dict[str, Callable[[list[list[str]], Path], Table]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Could not infer format")
+@pytest.mark.filterwarnings("ignore:Could not infer format", "ignore:invalid value encountered in cast")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_row_never_changes_the_code_of_another(way: Any, tmp_path: Path) -> None:
     """A stranger in every column of one row, wherever that row is."""
