@@ -22,7 +22,7 @@ def test_publishers_keep_their_claim(subject: Subject[object]) -> None:
 
 @pytest.mark.slow
 def test_the_auditor_sees_a_loss_where_there_is_one() -> None:
-    subject = next(subject for subject in PUBLISHERS if subject.name == "ProjectedHistogram")
+    subject = next(subject for subject in PUBLISHERS if subject.name == "DiffGen")
     finding = audit_subject(subject, samples=1500, noise=Noise(SeededBits(NOISE_SEED)))
     assert 0.3 < finding.bound.epsilon <= 1
 
