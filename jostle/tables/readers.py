@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 23
 MOST_LINE_BYTES = (1 << 20) - 1
 """A longer line is dropped like any other that is not whole."""
+HEAD_BYTES = 1 << 16
+"""Arrow does not give back what it read into, where unpacking fails: the less at once, the better."""
 MATCHED_AT_ONCE = 200
 """Lines; each takes some memory while it is matched."""
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -63,7 +65,10 @@ def csv_header(place: Place) -> tuple[str, ...]:
     """The column names in a CSV file's first line."""
     path = path_of(place)
     with _opened(place) as (_, stream):
-        first, *rest = stream.read(MOST_LINE_BYTES + 1).split(b"\n", 1)
+        head = b""
+        while b"\n" not in head and len(head) <= MOST_LINE_BYTES and (more := stream.read(HEAD_BYTES)):
+            head += more
+    first, *rest = head.split(b"\n", 1)
     if not rest and len(first) > MOST_LINE_BYTES:
         raise TableError(f"the first line of {path} does not end within a megabyte")
     text = first.rstrip(b"\r").removeprefix(BYTE_ORDER_MARK).decode(errors="replace")
