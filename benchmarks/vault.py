@@ -19,8 +19,8 @@ import sqlite3
 import tempfile
 import time
 from collections import Counter
-from contextlib import closing
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
