@@ -108,6 +108,12 @@ class Regions(LevelKernel):
             place += len(starts)
 
 
+def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions:
+    """The kernel of one cell that counts the rows with a value in all of some columns."""
+    blanks = tuple(sorted(schema.may_be_blank(names)))
+    return Regions(blanks, np.arange(schema.size(*blanks)), (np.zeros(1, dtype=np.int64),)) if blanks else Counts.of()
+
+
 def _each_once(places: NDArray[np.int64]) -> bool:
     """Whether these are 0 .. n-1 in some order."""
     count = len(places)

@@ -161,7 +161,8 @@ class Schema:
     neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
-    """How many rows there are, if that is public, which it can be under replace_one alone."""
+    """How many rows there are, if that is public, which it can be under replace_one alone. Of those, fewer may have a
+    value in a column that may be blank."""
     inferred_from: RowOrigin | None = field(default=None, eq=False, repr=False, converter=_origin)
     """For a schema inferred from public data: where these came from, so that they are not taken for private later."""
     features: SparseFeatures | None = None
@@ -299,6 +300,21 @@ class Schema:
         for name in names:
             product *= self[name].size
         return product
+
+    def may_be_blank(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of these columns in which a row may have no value: what is asked about them is about fewer rows."""
+        return frozenset(name for name in names if self[name].blank is not None)
+
+    def rows_with(self, *names: str) -> int | None:
+        """How many rows have a value in all of the named columns, where that is public.
+
+        Args:
+            *names: columns.
+
+        Raises:
+            SchemaError: there is no such column.
+        """
+        return None if self.may_be_blank(names) else self.rows
 
     def to_toml(self) -> str:
         """The schema as TOML text."""

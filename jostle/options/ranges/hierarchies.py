@@ -229,7 +229,7 @@ class ShrunkTree(GridOption):
         level = min(FIRST_LEVEL, depth // 2)
         first = look_first(db, tree, level, epsilon * self.first_share, site="first look")
         seen = first.seen
-        rows = db.schema.rows
+        rows = db.schema.rows_with(*db.schema.names)
         records = rows if rows is not None else max(int(seen.counts.sum()), 0)
         evenly = evenness(seen.counts, float(seen.variance.mean()))
         tilt = coarseness(records * float(epsilon), evenly)

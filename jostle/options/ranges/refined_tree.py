@@ -232,7 +232,7 @@ class RefinedTree(GridOption):
         tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL + len(tree.shape), (len(tree.starts) - 1) // 2)
         counted = CountedTree.nothing(tree)
-        rows = schema.rows
+        rows = schema.rows_with(*schema.names)
         if rows is not None:
             counted = counted.and_rows(rows)
         budgets = self.budgets(schema, epsilon)
