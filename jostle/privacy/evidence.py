@@ -31,7 +31,7 @@ from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from
 from jostle.tables.closed import Closed
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,7 +104,7 @@ class Measurement:
         """
         columns = columns_of(wanted)
         own_columns = columns_of(self.kernel)
-        if self.among != schema.may_be_blank(columns):
+        if self.among != may_be_blank(schema, columns):
             return None  # it is about other rows
         sizes = tuple(schema[name].size for name in columns)
         count = _count(wanted, sizes)
@@ -137,7 +137,7 @@ def measured(
         sizes = tuple(schema[name].size for name in columns)
         if len(values) > MOST_KEPT or len(set(columns)) < len(columns):
             continue
-        among = schema.may_be_blank(columns)
+        among = may_be_blank(schema, columns)
         if math.prod(sizes) > MOST_COMPARED:
             found.append(Measurement(Counts.of(), (), values.sum(keepdims=True), len(values) * variance, among))
         else:

@@ -27,7 +27,7 @@ from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, known
 from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, wholes
 from jostle.tables.kernels import LARGEST_WEIGHT, MOST_RECORDS
 from jostle.tables.pools import Layer
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 MOST_NODES = 20_000
 MOST_DEPTH = 60
@@ -458,7 +458,7 @@ class Tally(Expression):
         weights = self._possible_weights(layer)
         low, high = Fraction(min(weights)), Fraction(max(weights))
         about = self.columns if self.weighted is None else (*self.columns, self.weighted)
-        if self.conditions or schema.may_be_blank(about):
+        if self.conditions or may_be_blank(schema, about):
             low, high = min(low, ZERO), max(high, ZERO)
         up, down = max(high, ZERO), max(-low, ZERO)
         mass = MOST_RECORDS * max(up, down)

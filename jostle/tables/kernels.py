@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, whole_groups, wholes
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 Groups = tuple[tuple[int, ...], ...]
 """For each of some columns, the group of each of its codes, from 0 up; none where each code is its own."""
@@ -128,7 +128,7 @@ class Counts(DenseKernel):
         A row that becomes another and is asked about before and after takes 1 from a cell of each group and adds 1 to
         another, or the same: a group of a single cell does not change, or by 1 where the row may have a blank there.
         """
-        moved = (2 if schema.size(*group) > 1 else len(schema.may_be_blank(group)) > 0 for group in self.groups)
+        moved = (2 if schema.size(*group) > 1 else len(may_be_blank(schema, group)) > 0 for group in self.groups)
         return max(len(self.groups), sum(moved))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:

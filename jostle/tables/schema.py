@@ -301,21 +301,6 @@ class Schema:
             product *= self[name].size
         return product
 
-    def may_be_blank(self, names: Iterable[str]) -> frozenset[str]:
-        """Those of these columns in which a row may have no value: what is asked about them is about fewer rows."""
-        return frozenset(name for name in names if self[name].blank is not None)
-
-    def rows_with(self, *names: str) -> int | None:
-        """How many rows have a value in all of the named columns, where that is public.
-
-        Args:
-            *names: columns.
-
-        Raises:
-            SchemaError: there is no such column.
-        """
-        return None if self.may_be_blank(names) else self.rows
-
     def to_toml(self) -> str:
         """The schema as TOML text."""
         entries = {"label": self.label, "neighbours": self.neighbours, "rows": self.rows, "inferred_from": self._file}
@@ -403,6 +388,16 @@ class Schema:
             SchemaError: there is no such relation.
         """
         return evolve(self, neighbours=neighbours)
+
+
+def may_be_blank(schema: Schema, names: Iterable[str]) -> frozenset[str]:
+    """Those of these columns in which a row may have no value: what is asked about them is about fewer rows."""
+    return frozenset(name for name in names if schema[name].blank is not None)
+
+
+def declared_rows(schema: Schema, names: Iterable[str]) -> int | None:
+    """How many rows have a value in all of these columns, where that is public."""
+    return None if may_be_blank(schema, names) else schema.rows
 
 
 def copied_schema(schema: Schema) -> Schema:

@@ -38,7 +38,7 @@ from jostle.privacy.mechanisms import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions, rows_with
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, declared_rows
 from jostle.tasks.ranges.boxes import Asked
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.task import RANGES, grid_shape
@@ -95,7 +95,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
 
 def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
     """The events of learning the number of rows: none where the schema declares it."""
-    return () if schema.rows_with(*schema.names) is not None else (Laplace(epsilon),)
+    return () if declared_rows(schema, schema.names) is not None else (Laplace(epsilon),)
 
 
 @frozen(eq=False)
@@ -192,7 +192,7 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
     What is known to a twentieth is not bought again, unless *always*.
     """
     schema, kernel = db.schema, rows_with(db.schema.names, db.schema)
-    if (declared := schema.rows_with(*schema.names)) is not None:
+    if (declared := declared_rows(schema, schema.names)) is not None:
         return GridTotal(declared, 0.0, Fraction(0))
     (known,) = db.known(kernel)
     if known is None or db.rows is None or always:
