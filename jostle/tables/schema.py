@@ -161,7 +161,8 @@ class Schema:
     neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
-    """How many rows there are, if that is public, which it can be under replace_one alone."""
+    """How many rows there are, if that is public, which it can be under replace_one alone. Of those, fewer may have a
+    value in a column that may be blank."""
     inferred_from: RowOrigin | None = field(default=None, eq=False, repr=False, converter=_origin)
     """For a schema inferred from public data: where these came from, so that they are not taken for private later."""
     features: SparseFeatures | None = None
@@ -387,6 +388,16 @@ class Schema:
             SchemaError: there is no such relation.
         """
         return evolve(self, neighbours=neighbours)
+
+
+def may_be_blank(schema: Schema, names: Iterable[str]) -> frozenset[str]:
+    """Those of these columns in which a row may have no value: what is asked about them is about fewer rows."""
+    return frozenset(name for name in names if schema[name].blank is not None)
+
+
+def declared_rows(schema: Schema, names: Iterable[str]) -> int | None:
+    """How many rows have a value in all of these columns, where that is public."""
+    return None if may_be_blank(schema, names) else schema.rows
 
 
 def copied_schema(schema: Schema) -> Schema:

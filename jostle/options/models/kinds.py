@@ -60,7 +60,7 @@ class TreeModel(Model):
     """Whether trees cast one vote each, or their shares are averaged."""
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The trees' votes, or mean shares. A row with an unknown value stays at the node that asks for it."""
+        """The trees' votes, or mean shares. A row with an unknown value goes where the first one goes."""
         total = np.zeros((len(codes), len(self.classes)))
         for root in self.routing.roots:
             shares = self.shares[self._descend(codes, int(root))]
@@ -82,14 +82,15 @@ class TreeModel(Model):
         for _ in range(self.routing.depth):
             attribute = self.routing.attribute[node]
             code = codes[rows, np.maximum(attribute, 0)]
-            going = np.flatnonzero((attribute >= 0) & (code >= 0))
+            going = np.flatnonzero(attribute >= 0)
             if not going.size:
                 break
-            node[going] = self.routing.children[self.routing.first[node[going]] + code[going]]
+            # As the rows that it was learned from: there, a blank goes with the first code.
+            node[going] = self.routing.children[self.routing.first[node[going]] + np.maximum(code[going], 0)]
         return node
 
     def leads(self) -> NDArray[np.float64]:
-        """The sums of the trees' least leads, each over its leaves; rows with unknown values are not told."""
+        """The sums of the trees' least leads, each over its leaves."""
         scores = self.shares
         if self.combine == "vote" and self.routing.trees > 1:
             scores = np.eye(len(self.classes))[np.argmax(scores, axis=1)]
@@ -346,7 +347,8 @@ class BayesTreeModel(Model):
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The chances. A row with an unknown value at a split goes on by its first branch."""
-        slot = self._slots()[self.tree.nodes_of(codes)[:, 0]]
+        leaves = self.tree.routing.leaves
+        slot = np.searchsorted(leaves, self.tree.nodes_of(codes)[:, 0])
         total = self.start[slot].copy()
         begin = 0
         for place, name in enumerate(self.schema.attributes):
@@ -358,15 +360,6 @@ class BayesTreeModel(Model):
         np.exp(total, out=total)
         total /= total.sum(axis=1, keepdims=True)
         return total
-
-    def _slots(self) -> NDArray[np.int64]:
-        """For every node the place of a leaf: its own, or for an inner node that of a leaf below it."""
-        routing = self.tree.routing
-        slots = np.zeros(len(routing.attribute), dtype=np.int64)
-        slots[routing.leaves] = np.arange(len(routing.leaves))
-        for node in np.flatnonzero(routing.attribute >= 0)[::-1]:
-            slots[node] = slots[routing.children[routing.first[node]]]
-        return slots
 
     def leads(self) -> NDArray[np.float64]:
         """The least of the leaves' leads, each the sum of its start's and of those of its attributes."""
