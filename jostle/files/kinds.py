@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from jostle.errors import JostleError
-from jostle.files import json_text, packed
-from jostle.files.damage import DamageError
+from jostle.files.texts import DamageError, json_parsed, toml_parsed, unpacked
 from jostle.given import given_path
 
 __all__ = ["FileKind"]
@@ -64,7 +63,7 @@ class FileKind:
     def unpacked(self, data: bytes) -> tuple[bytes, int]:
         """The content of a gzipped file, and how much of it is whole."""
         try:
-            return packed.unpacked(data, self.most_bytes)
+            return unpacked(data, self.most_bytes)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
@@ -86,7 +85,7 @@ class FileKind:
     def facts(self, text: str) -> dict[str, Any]:
         """The facts that a text of JSON holds, by name; refused if it is of another version."""
         try:
-            held = json_text.parsed(text)
+            held = json_parsed(text)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
         if not isinstance(held, dict):
@@ -99,10 +98,8 @@ class FileKind:
 
     def toml(self, text: str) -> dict[str, Any]:
         """The facts that a text of TOML holds, by name."""
-        from jostle.files import toml_text  # noqa: PLC0415 - only schemas are written so, and a program need not have one
-
         try:
-            return toml_text.parsed(text)
+            return toml_parsed(text)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 

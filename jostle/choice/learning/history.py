@@ -27,7 +27,7 @@ from jostle.files.kinds import FileKind
 from jostle.learned.files import here
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
-from jostle.tables.schema import Schema
+from jostle.tables.schema import MOST_ROWS, Schema
 from jostle.tasks import Task
 
 
@@ -260,8 +260,8 @@ class KnownInstance:
 
     def __attrs_post_init__(self) -> None:
         """Refuse a number of rows that no table has."""
-        if self.rows < 0:
-            raise ChoiceError("an instance of a history has fewer than no rows")
+        if not 0 <= self.rows < MOST_ROWS:
+            raise ChoiceError("an instance of a history has a number of rows that no table has")
 
     @property
     def schema(self) -> Schema:
