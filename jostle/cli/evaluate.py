@@ -28,6 +28,7 @@ from jostle.cli.saying import (
     table,
 )
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 from jostle.visible import aligned
 
 if TYPE_CHECKING:
@@ -115,10 +116,8 @@ def _write_json(facts: dict[str, Any], place: str, said: str) -> None:
     if place == "-":
         say_json(facts)
         return
-    try:
-        Path(place).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
+    with writing(place, ChoiceError, fix="--json - prints it") as path:
+        path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     echo(said)
     echo(f"written to {place}")
 

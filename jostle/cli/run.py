@@ -12,6 +12,7 @@ import typer
 
 from jostle.cli.saying import Json, With, check_kept, echo, echo_lines, failure, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
+from jostle.files.kinds import writing
 from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
@@ -164,13 +165,13 @@ def _not_reported(done: Outcome, page: Path) -> JostleError | None:
     from jostle.trace.page import whole_page  # noqa: PLC0415 - as above
 
     answer = pre(done.as_text()) if done.problem is not None else as_markup(done.answer)
+    text = whole_page(done.records, title=f"{Path(done.program).name}: {done.entry}", answer=answer)
     try:
-        page.write_text(
-            whole_page(done.records, title=f"{Path(done.program).name}: {done.entry}", answer=answer), encoding="utf-8"
-        )
-    except OSError as mistake:
+        with writing(page, JostleError):
+            page.write_text(text, encoding="utf-8")
+    except JostleError as mistake:
         why = "what was answered is printed, and --trace keeps the trace"
-        return JostleError(f"cannot write {page}: {mistake.strerror}", why=why, fix="name another file")
+        return JostleError(mistake.title, why=why, fix=mistake.fix)
     return None
 
 

@@ -1,8 +1,9 @@
-"""Kinds of files that Jostle writes and reads: models, makers, histories, policies, notes and traces."""
+"""Files that Jostle writes and reads: models, makers, histories, policies, notes and traces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from jostle.errors import JostleError
 from jostle.files.texts import DamageError, json_parsed, toml_parsed, unpacked
 from jostle.given import given_path
 
-__all__ = ["FileKind"]
+__all__ = ["FileKind", "writing"]
 
 T = TypeVar("T")
 MOST_BYTES = 1 << 28
@@ -115,3 +116,18 @@ class FileKind:
     def damaged(self, why: str) -> JostleError:
         """The error about a file that is not what it should be: why continues a sentence about it."""
         return self.error(f"{self.subject} {why}", fix=self.advice)
+
+
+@contextmanager
+def writing(
+    given: object, error: type[JostleError], what: str = "", *, fix: str = "name another file"
+) -> Iterator[Path]:
+    """The path of a file that is written meanwhile; where that cannot be, a sentence says so, and *what* it is."""
+    path = given_path(given, error)
+    try:
+        yield path
+    except JostleError:
+        raise
+    except (OSError, ValueError) as mistake:  # the latter for a path with a zero byte in it
+        reason = (mistake.strerror if isinstance(mistake, OSError) else None) or str(mistake)
+        raise error(f"cannot write {' '.join(filter(None, (what, str(path))))}: {reason}", fix=fix) from None

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 
 
 def shipped_folder() -> Path:
@@ -42,11 +43,9 @@ def mark_of(facts: Iterable[object]) -> str:
 
 def write_whole(path: Path, text: str, what: str, *, fix: str = "name another file") -> None:
     """Write a file in one step, so that nobody reads half of it; what is no file, a pipe say, is written to."""
-    part = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with writing(path, ChoiceError, f"the {what}", fix=fix):
+        part = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.{os.getpid()}.part")
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text, encoding="utf-8")
         if part != path:
             part.replace(path)
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write the {what} {path}: {mistake.strerror}", fix=fix) from None

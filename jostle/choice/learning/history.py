@@ -23,7 +23,7 @@ from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import AmountError, ChoiceError
-from jostle.files.kinds import FileKind
+from jostle.files.kinds import FileKind, writing
 from jostle.learned.files import here
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
@@ -92,7 +92,8 @@ class Store:
     def save(self, lines: Iterable[str]) -> None:
         """Write all lines anew. No time is in the file: the same lines make the same file."""
         text = "".join(f"{line}\n" for line in lines).encode()
-        self.path.write_bytes(gzip.compress(text, mtime=0) if self._is_packed else text)
+        with writing(self.path, ChoiceError, f"the {self.kind.name}"):
+            self.path.write_bytes(gzip.compress(text, mtime=0) if self._is_packed else text)
 
     def _unwritten(self, reason: str) -> ChoiceError:
         return ChoiceError(

@@ -46,8 +46,8 @@ class Figures:
     loss_mean: float
     single_mean: float
     hindsight_mean: float
-    single_regret: float = float("nan")
-    """The mean regret of the single best Option; NaN in files of before it was noted."""
+    single_regret: float
+    """The mean regret of the single best Option."""
     regret_low: float = float("nan")
     """Between this and the next, the 90% interval of the mean regret, by drawing groups of databases anew."""
     regret_high: float = float("nan")
@@ -64,11 +64,10 @@ def in_words(found: Figures, single: str) -> str:
     'mean loss 0.213, where always Majority has 0.22, ... 1.03 times the loss in hindsight, always Majority 1.06 times'
     """
     sure = "" if math.isnan(found.regret_low) else f" (90%: {found.regret_low:.2f} to {found.regret_high:.2f})"
-    always = "" if math.isnan(found.single_regret) else f", always {single} {found.single_regret:.2f} times"
     return (
         f"mean loss {found.loss_mean:.4g}, where always {single} has {found.single_mean:.4g}, and the best Option of "
         f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times{sure} "
-        f"the loss in hindsight{always}"
+        f"the loss in hindsight, always {single} {found.single_regret:.2f} times"
     )
 
 

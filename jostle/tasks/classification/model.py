@@ -15,9 +15,8 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import JostleError, OptionError
-from jostle.files.kinds import FileKind
+from jostle.files.kinds import FileKind, writing
 from jostle.files.texts import DamageError
-from jostle.given import given_path
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes
@@ -172,11 +171,8 @@ class Model(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file of JSON, for `jostle.load_model`."""
-        place = given_path(path, OptionError)
-        try:
+        with writing(path, OptionError, "the model") as place:
             place.write_text(self.to_json(), encoding="utf-8")
-        except OSError as mistake:
-            raise OptionError(f"cannot write the model {path}: {mistake.strerror}", fix="name another file") from None
 
     def _repr_html_(self) -> str:
         return pre(self.text())
