@@ -104,7 +104,15 @@ class FileKind:
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
-    def made(self, kind: type[T], facts: Mapping[str, Any]) -> T:
+    def line(self, kinds: Mapping[str, type[T]], text: str) -> T:
+        """A line of the file as a value of the type that it names."""
+        facts = self.facts(text)
+        kind = facts.pop("kind", None)
+        if not isinstance(kind, str) or kind not in kinds:
+            raise self.damaged("has a line of an unknown kind")
+        return self.made(kinds[kind], facts)
+
+    def made(self, kind: type[T], facts: object) -> T:
         """Facts as a value of a type."""
         from jostle.files.structure import structured  # noqa: PLC0415 - it loads a library of numbers, and texts need none
 

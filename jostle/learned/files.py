@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from jostle.errors import ChoiceError
 from jostle.files.kinds import writing
@@ -39,6 +40,15 @@ def mark_of(facts: Iterable[object]) -> str:
     for fact in facts:
         digest.update(f"{fact}\n".encode())
     return digest.hexdigest()
+
+
+def shortened(value: Any, digits: int) -> Any:
+    """Plain data with so many significant digits of each number that is not whole."""
+    if isinstance(value, dict):
+        return {name: shortened(each, digits) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(each, digits) for each in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def write_whole(path: Path, text: str, what: str, *, fix: str = "name another file") -> None:

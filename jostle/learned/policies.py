@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from jostle.errors import ChoiceError, JostleError
 from jostle.files.kinds import FileKind
 from jostle.learned import files
-from jostle.learned.files import shipped_folder, write_whole
+from jostle.learned.files import shipped_folder, shortened, write_whole
 from jostle.sites import Choice, Decision, Policy
 
 Floats = NDArray[np.float64]
@@ -115,10 +115,10 @@ class Forest:
             "inputs": self.inputs,
             "roots": self.roots.tolist(),
             "feature": self.feature.tolist(),
-            "threshold": _short(self.threshold),
+            "threshold": shortened(self.threshold.tolist(), DIGITS),
             "left": self.left.tolist(),
             "right": self.right.tolist(),
-            "values": [_short(row) for row in self.values],
+            "values": shortened(self.values.tolist(), DIGITS),
         }
 
     def __repr__(self) -> str:
@@ -181,10 +181,6 @@ def _joined(trees: list[Arrays], inputs: int) -> Forest:
     feature, threshold, left, right, values = (np.concatenate(parts) for parts in zip(*trees, strict=True))
     shift = np.where(feature == LEAF, 0, np.repeat(roots, sizes))
     return Forest(roots, feature, threshold, left + shift, right + shift, values, inputs=inputs)
-
-
-def _short(values: Floats) -> list[float]:
-    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
 
 
 VERSION = 1
@@ -265,13 +261,6 @@ class LearnedPolicy:
         return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
 
 
-@frozen(eq=False)
-class PolicyList:
-    """What a file holds of policies, beside what it says about them."""
-
-    policies: tuple[LearnedPolicy, ...]
-
-
 def write_policies(
     path: Path,
     policies: Mapping[str, LearnedPolicy],
@@ -312,8 +301,8 @@ def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any
     """The policies in a file, by label, and what else it says."""
     file = POLICIES.at(path)
     held = file.facts(file.text())
-    listed = file.made(PolicyList, {"policies": held.pop("policies", None)})
-    return {policy.label: policy for policy in listed.policies}, held
+    listed = file.made(tuple[LearnedPolicy, ...], held.pop("policies", None))
+    return {policy.label: policy for policy in listed}, held
 
 
 def mark_of(policies: Mapping[str, Policy | None]) -> str:

@@ -377,11 +377,7 @@ def _amount_text(value: object) -> str:
 
 def from_json(line: str) -> Record:
     """The record that a line of JSON stands for."""
-    facts = TRACE.facts(line)
-    kind = facts.pop("kind", None)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise TRACE.damaged("holds a line that is no record")
-    return TRACE.made(KINDS[kind], facts)
+    return TRACE.line(KINDS, line)
 
 
 def read_trace(path: str | Path) -> tuple[Record, ...]:
