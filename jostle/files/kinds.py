@@ -13,8 +13,6 @@ from jostle.errors import JostleError
 from jostle.files.texts import DamageError, json_parsed, toml_parsed, unpacked
 from jostle.given import given_path
 
-__all__ = ["FileKind", "writing"]
-
 T = TypeVar("T")
 MOST_BYTES = 1 << 28
 

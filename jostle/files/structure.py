@@ -20,8 +20,6 @@ from jostle.errors import AmountError, JostleError
 from jostle.files.texts import DamageError
 from jostle.privacy.amounts import INSIDE_BITS, exact, recordable
 
-__all__ = ["structured"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ import zlib
 from itertools import accumulate
 from typing import Any
 
-__all__ = ["MOST_DEPTH", "DamageError", "json_parsed", "toml_parsed", "toml_written", "unpacked"]
-
 MOST_DEPTH = 50
 """Lists in lists; what Jostle writes has fewer than ten."""
 MOST_PARTS = 50
