@@ -28,6 +28,7 @@ from jostle.cli.saying import (
     table,
 )
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 from jostle.visible import aligned
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ def evaluate(  # noqa: PLR0917 - a command's options
     load_with(with_)
     if json_ not in {None, "-"}:
         check_kept(Path(str(json_)), "--json", {"the program": Path(program)})
-    from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
-    from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
-    from jostle.corpora.folders import public as read_public  # noqa: PLC0415
-    from jostle.programs import load_trainable  # noqa: PLC0415
+    from jostle.choice.makers.evaluate import evaluate as evaluate_maker
+    from jostle.choice.makers.maker import ChoiceMaker
+    from jostle.corpora.folders import public as read_public
+    from jostle.programs import load_trainable
 
     corpus = read_public(databases).grouped()
     chosen = load_trainable(program, maker, entry, public or ())
@@ -98,7 +99,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
 def _evaluate_labels(  # noqa: PLR0917 - a command's options
     entry: Any, corpus: Any, epsilon: list[str], trials: int, workers: int | None, json_: str | None
 ) -> None:
-    from jostle.choice.policies.train import evaluate_policies  # noqa: PLC0415
+    from jostle.choice.policies.train import evaluate_policies
 
     try:
         found = evaluate_policies(entry, corpus, epsilon, trials=trials, workers=workers)
@@ -115,10 +116,8 @@ def _write_json(facts: dict[str, Any], place: str, said: str) -> None:
     if place == "-":
         say_json(facts)
         return
-    try:
-        Path(place).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
+    with writing(place, ChoiceError, fix="--json - prints it") as path:
+        path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     echo(said)
     echo(f"written to {place}")
 
@@ -144,7 +143,7 @@ def _compared(found: Evaluation) -> str:
 
 def _sentences(found: Evaluation, spent: Fraction) -> str:
     """What the figures say of choosing, a share of the budget being spent on looks."""
-    from jostle.choice.learning.regret import verdict  # noqa: PLC0415 - commands load what they need
+    from jostle.choice.learning.regret import verdict
 
     figures, best = found.figures, found.single_best
     beside = (

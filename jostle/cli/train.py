@@ -48,7 +48,7 @@ def train(  # noqa: PLR0917 - a command's options
     maker: Maker = None,
     public: Public = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
-    synthesize: Annotated[  # noqa: FBT002 - a flag
+    synthesize: Annotated[
         bool,
         typer.Option(
             "--synthesize", help="Also search formulas for `predict`, or for labelled choices, and print them."
@@ -62,7 +62,7 @@ def train(  # noqa: PLR0917 - a command's options
         Path | None, typer.Option(help="A folder of public databases to judge what was learned by, and not learn from.")
     ] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
 
@@ -80,13 +80,13 @@ def train(  # noqa: PLR0917 - a command's options
         place = path
 
     try:
-        from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
-        from jostle.programs import load_trainable  # noqa: PLC0415
+        from jostle.choice.makers.maker import ChoiceMaker
+        from jostle.programs import load_trainable
 
         wanted = load_trainable(program, maker, entry, public or ())
         done: Any
         if isinstance(wanted, ChoiceMaker):
-            from jostle.choice.makers.train import train_maker  # noqa: PLC0415
+            from jostle.choice.makers.train import train_maker
 
             _refuse("choice makers", {"--epsilon": epsilon})
             done = train_maker(
@@ -105,7 +105,7 @@ def train(  # noqa: PLR0917 - a command's options
             if out is not None:
                 done.trained.save(out)
         else:
-            from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
+            from jostle.choice.policies.train import EPSILONS, RUNS, train_policies
 
             _refuse("labelled choices", {"--history": history, "--aslib": aslib, "--look": look})
             done = train_policies(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
+from jostle.files.kinds import writing
 from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.markup import bar_table, branch, leaf, pre
@@ -133,10 +134,8 @@ def write_answer(answer: Any, path: Path) -> None:
     """Write an answer to a file, as its task does, and what answers no task as JSON."""
     task = _task(answer)
     check_ending(path, [task])
-    try:
+    with writing(path, JostleError):
         if task is not None:
             task.save(answer, path)
         else:
             path.write_text(json.dumps(as_data(answer), indent=2) + "\n", encoding="utf-8")
-    except OSError as mistake:
-        raise JostleError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
-from jostle.files.kinds import FileKind
-from jostle.files.toml_values import written
-from jostle.given import given_as, given_items, given_path, made_as
+from jostle.files.kinds import FileKind, writing
+from jostle.files.texts import toml_written as written
+from jostle.given import given_as, given_items, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
 from jostle.tables.origins import RowOrigin
@@ -365,13 +365,8 @@ class Schema:
         Raises:
             SchemaError: the file cannot be written.
         """
-        place = given_path(path, SchemaError)
-        try:
+        with writing(path, SchemaError, "the schema") as place:
             place.write_text(self.to_toml(), encoding="utf-8")
-        except OSError as mistake:
-            raise SchemaError(
-                f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"
-            ) from None
 
     @property
     def _file(self) -> str | None:

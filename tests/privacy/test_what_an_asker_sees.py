@@ -846,7 +846,7 @@ def taught(maker: ChoiceMaker) -> ChoiceMaker:
         [0.5, 0, 0],
         [1, 0, 0],
         [2, 0, 0],
-        [low, low, high],
+        [low, high],
         inputs=max(1, len(seen)),
     )
     return maker.with_trained(

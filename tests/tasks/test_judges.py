@@ -111,7 +111,7 @@ def test_one_rehearsal_is_judged_by_all_judges_and_makers_learn_by_the_one_they_
     assert set(history.losses(key, "Majority", 1, "auc").values()) == {0.5}, "which tells no row from another"
 
 
-def test_a_history_of_version_0_1_has_to_be_judged_anew_by_other_judges() -> None:
+def test_a_history_that_knows_one_judge_s_losses_has_to_be_judged_anew_by_others() -> None:
     among, jobs = options("Majority"), [(table(0), TableSpec())]
     plan = Plan(options=among, epsilons=("1",), repeats=1)
     rehearsed = rehearse_all(jobs, plan, History(), engine="threads")

@@ -12,7 +12,7 @@ from small import METAFEATURES, ROWS, attributes, budget, first_share, size, tab
 
 import jostle
 from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, seeded
-from jostle.choice.learning.workers import in_processes
+from jostle.choice.learning.workers import performed
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
@@ -186,7 +186,7 @@ def mark_held(each: Metafeature) -> tuple[str, str | None]:
 def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
     """A worker may not have the file that the function stands in."""
     assert log_rows._version is None
-    found = [held for _, held in in_processes(mark_held, [log_rows, log_rows], workers=2)]
+    found = [held for _, held in performed(mark_held, [log_rows, log_rows], workers=2)]
     assert found == [("log_rows", log_rows.version)] * 2
 
 

@@ -10,7 +10,6 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
-from jostle.files.structure import AnyFloat
 from jostle.learned.policies import LEAF, Forest
 
 Floats = NDArray[np.float64]
@@ -37,7 +36,7 @@ class Figures:
     regret_mean: float
     regret_p95: float
     regret_max: float
-    gap_closed: AnyFloat
+    gap_closed: float
     """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap.
 
     Of losses without a floor, the means are of losses in units of hindsight's.
@@ -47,14 +46,14 @@ class Figures:
     loss_mean: float
     single_mean: float
     hindsight_mean: float
-    single_regret: AnyFloat = float("nan")
-    """The mean regret of the single best Option; NaN in files of before it was noted."""
-    regret_low: AnyFloat = float("nan")
+    single_regret: float
+    """The mean regret of the single best Option."""
+    regret_low: float = float("nan")
     """Between this and the next, the 90% interval of the mean regret, by drawing groups of databases anew."""
-    regret_high: AnyFloat = float("nan")
-    beside_low: AnyFloat = float("nan")
+    regret_high: float = float("nan")
+    beside_low: float = float("nan")
     """Between this and the next, how far the mean regret is above the single best Option's."""
-    beside_high: AnyFloat = float("nan")
+    beside_high: float = float("nan")
 
 
 def in_words(found: Figures, single: str) -> str:
@@ -65,11 +64,10 @@ def in_words(found: Figures, single: str) -> str:
     'mean loss 0.213, where always Majority has 0.22, ... 1.03 times the loss in hindsight, always Majority 1.06 times'
     """
     sure = "" if math.isnan(found.regret_low) else f" (90%: {found.regret_low:.2f} to {found.regret_high:.2f})"
-    always = "" if math.isnan(found.single_regret) else f", always {single} {found.single_regret:.2f} times"
     return (
         f"mean loss {found.loss_mean:.4g}, where always {single} has {found.single_mean:.4g}, and the best Option of "
         f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times{sure} "
-        f"the loss in hindsight{always}"
+        f"the loss in hindsight, always {single} {found.single_regret:.2f} times"
     )
 
 
@@ -233,7 +231,8 @@ def fit_regret_tree(
             splits.append(_best_split(inputs, regrets, weights, part, least_share))
         splits[node] = None
         leaves += 1
-    values = np.stack([_summary(regrets[part], best[part], weights[part]) for part in rows])
+    ends = (part for part, looks_at in zip(rows, feature, strict=True) if looks_at == LEAF)
+    values = np.stack([_summary(regrets[part], best[part], weights[part]) for part in ends])
     return Forest([0], feature, threshold, left, right, values, inputs=inputs.shape[1])
 
 

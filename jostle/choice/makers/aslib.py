@@ -21,6 +21,7 @@ from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import FOLDS, split_groups
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 from jostle.tasks.metafeature import Metafeature
 
 USUAL_SHARE = Fraction(1, 20)
@@ -63,12 +64,11 @@ def write_scenario(folder: str | Path, cases: Cases, maker: ChoiceMaker, trained
             "the scenario would have no features", why="a selector has nothing to go by", fix="informed_by=..."
         )
     scenario = f"JOSTLE-{cases.task.name.upper()}"
-    try:
+    files = list(_files(scenario, cases, maker, steps, share))
+    with writing(place, ChoiceError, "the scenario", fix="name another folder"):
         place.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(scenario, cases, maker, steps, share):
+        for name, text in files:
             (place / name).write_text(text, encoding="ascii", errors="backslashreplace")
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write the scenario {place}: {mistake.strerror}", fix="name another folder") from None
     return place
 
 

@@ -17,7 +17,7 @@ from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.regret import Figures, as_failed, figures, honest_best
 from jostle.choice.learning.rehearse import run_once, seed_of
-from jostle.choice.learning.workers import in_processes
+from jostle.choice.learning.workers import performed
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.corpus import BEGINNING, Corpus
@@ -184,7 +184,7 @@ def evaluate(
     parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
     outcome_of: dict[tuple[str, int], list[TrialResult] | str] = {}
     with stage(f"evaluating {maker.label}") as said:
-        for place, outcome in in_processes(_attempt, parts, workers=workers):
+        for place, outcome in performed(_attempt, parts, workers=workers):
             outcome_of[parts[place].database.name, parts[place].number] = outcome
             said.at(len(outcome_of), len(parts))
     group_of = {database.name: database.group for database in kept}

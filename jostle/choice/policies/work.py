@@ -28,10 +28,9 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.parts import Spec
 from jostle.errors import ChoiceError, JostleError, PrivateDataError, said_by
-from jostle.files import json_text
-from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
+from jostle.files.texts import DamageError, json_parsed
 from jostle.learned.policies import nothing_learned
 from jostle.privacy.opening import rehearse
 from jostle.progress import stage
@@ -395,7 +394,7 @@ class Notebook:
         store.mend()
         for line in store.lines():
             try:
-                key, found = structured(json_text.parsed(line), tuple[str, Any])
+                key, found = structured(json_parsed(line), tuple[str, Any])
                 self._known[key] = _read(found)
             except ValueError:  # what no line says is done again
                 continue
@@ -464,8 +463,8 @@ def _read(gave: Any) -> Taught | float | None:
 
 def _lesson(label: str, among: tuple[str, ...], names: tuple[str, ...], row: tuple[float, ...]) -> Lesson:
     if len(row) != len(names) + 3:
-        raise DamageError("is not as long as what was seen", ("labels", label))
+        raise DamageError(f"a lesson of {label} is not as long as what was seen")
     *seen, taken, loss, weight = row
     if taken not in range(len(among)) or loss < 0 or not 0 < weight <= 1:
-        raise DamageError("is no lesson", ("labels", label))
+        raise DamageError(f"what is noted of {label} is no lesson")
     return Lesson(label, among, names, tuple(seen), int(taken), loss, weight)

@@ -11,8 +11,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.files.texts import DamageError
 from jostle.markup import branch, leaf, pre, words
 from jostle.options.models.plot import plot_terms, plot_tree
 from jostle.tables.routes import Routing
@@ -209,15 +209,15 @@ class TreeModel(Model):
         """The model that `facts` came from."""
         held = structured(facts, TreeFacts)
         if held.columns != schema.attributes:
-            raise DamageError("are not those of the schema", ("columns",))
+            raise DamageError("columns are not those of the schema")
         if held.depth > MOST_DEPTH:
-            raise DamageError(f"is more than {MOST_DEPTH}", ("depth",))
+            raise DamageError(f"depth is more than {MOST_DEPTH}")
         routing = Routing(held.columns, held.roots, held.attribute, held.first, held.children, held.depth)
         inner = held.attribute[(held.attribute >= 0) & (held.attribute < len(held.columns))]
         sizes = np.array([schema[name].size for name in held.columns], dtype=np.int64)
         if sizes[inner].sum(dtype=np.float64) > len(held.children):
             # Two nodes could lead to the same places, and a small file to more branches than fit into memory.
-            raise DamageError("are not enough for all nodes", ("children",))
+            raise DamageError("children are not enough for all nodes")
         routing.check(schema)
         check_numbers(held.shares, "shares", len(held.attribute), len(schema.classes))
         return cls(
@@ -316,11 +316,8 @@ class AdditiveModel(Model):
         check_numbers(held.start, "start", classes)
         for number, term in enumerate(held.terms):
             if not set(term.columns) <= set(schema.attributes):
-                raise DamageError("are not those of the schema", ("terms", number, "columns"))
-            try:
-                check_numbers(term.weights, "weights", schema.size(*term.columns), classes)
-            except DamageError as damage:
-                raise damage.inside(number).inside("terms") from None
+                raise DamageError(f"columns of term {number} are not those of the schema")
+            check_numbers(term.weights, f"weights of term {number}", schema.size(*term.columns), classes)
         return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=held.start, terms=held.terms)
 
 
@@ -392,10 +389,7 @@ class BayesTreeModel(Model):
     ) -> BayesTreeModel:
         """The model that `facts` came from."""
         held = structured(facts, BayesTreeFacts)
-        try:
-            tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
-        except DamageError as damage:
-            raise damage.inside("tree") from None
+        tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
         leaves, classes = len(tree.routing.leaves), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)
         check_numbers(held.start, "start", leaves, classes)
