@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from attrs import fields
+from attrs import Attribute, fields, frozen
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -258,6 +258,36 @@ def option(given: Given) -> Given:
     return given
 
 
+Kind = TypeVar("Kind", bound=Option)
+
+
+def preset(kind: type[Kind], name: str, about: str, *, paper: str, **settled: Any) -> type[Kind]:
+    """Register an Option with some of its parameters, or facts of its class, settled, under a name of its own.
+
+    For what has a name of its own in papers. What has none is written with its parameters: "RandomForest(trees=1)". A
+    parameter that is settled is none of the preset's.
+
+    Args:
+        kind: the Option.
+        name: of the preset, and of what it is assigned to beside the Option.
+        about: its docstring.
+        paper: where it was published.
+        **settled: the values.
+    """
+
+    def settle(_: type, attributes: list[Attribute[Any]]) -> list[Attribute[Any]]:
+        return [
+            each.evolve(default=settled[each.name], init=False, metadata={}) if each.name in settled else each
+            for each in attributes
+        ]
+
+    own = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # as above
+    facts = {fact: value for fact, value in settled.items() if fact not in own}
+    body = {"__doc__": about, "__module__": kind.__module__, "__qualname__": name, "paper": paper, **facts}
+    made: type[Kind] = frozen(kw_only=True, field_transformer=settle)(type(kind)(name, (kind,), body))
+    return option(made)
+
+
 def know(*given: Registered) -> None:
     """Register what another process has registered, in the place of what has its name here.
 
@@ -346,7 +376,7 @@ def made(name: str, known: Mapping[str, Registered]) -> Option:
 
 def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
     name, _, value = (part.strip() for part in text.partition("="))
-    known = {attribute.name: attribute for attribute in fields(kind)}  # type: ignore[arg-type]  # an attrs class
+    known = {attribute.name: attribute for attribute in fields(kind) if attribute.init}  # type: ignore[arg-type]  # an attrs class
     if name not in known:
         raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(known) or 'none'}")
     if value in {"True", "False", "None"}:
