@@ -48,16 +48,16 @@ class LibraryTask:
 
     name: str
     does: str
-    modules: tuple[str, ...]
-    asked: tuple[str, ...]
-    handed: tuple[str, ...]
+    modules: tuple[str, ...] = field(converter=tuple)
+    asked: tuple[str, ...] = field(converter=tuple)
+    handed: tuple[str, ...] = field(converter=tuple)
     """What of it a program cannot write: it hands on what its caller gave."""
-    told_by: tuple[str, ...]
-    judges: tuple[str, ...]
+    told_by: tuple[str, ...] = field(converter=tuple)
+    judges: tuple[str, ...] = field(converter=tuple)
     """The losses that answers may be judged by, by name."""
     sure: bool
     """Whether a judge may be told how sure answers are."""
-    free: tuple[str, ...]
+    free: tuple[str, ...] = field(converter=tuple)
     """The metafeatures that every choice maker has for nothing, by name."""
 
     def is_told_by(self, word: str) -> bool:
@@ -119,20 +119,7 @@ def _kept_facts() -> dict[str, Any]:
 
 @cache
 def _kept_tasks() -> tuple[LibraryTask, ...]:
-    return tuple(
-        LibraryTask(
-            name,
-            facts["does"],
-            tuple(facts["modules"]),
-            tuple(facts["asked"]),
-            tuple(facts["handed"]),
-            tuple(facts["told_by"]),
-            tuple(facts["judges"]),
-            facts["sure"],
-            tuple(facts["free"]),
-        )
-        for name, facts in _kept_facts()["tasks"].items()
-    )
+    return tuple(LibraryTask(name, **facts) for name, facts in _kept_facts()["tasks"].items())
 
 
 @cache
@@ -188,8 +175,8 @@ def _library(changes: int) -> Library:
         name: LibraryOption(
             name,
             each.task.name,
-            (DATABASE, *each.task.asked),
-            each.task.handed,
+            (DATABASE, *each.task.question.beside),
+            each.task.question.handed,
             parameters_of(each) if isinstance(each, type) else {},
         )
         for name, each in sorted(own().items())
@@ -201,10 +188,17 @@ def _library(changes: int) -> Library:
 
 
 def _facts_of(task: Any) -> LibraryTask:
-    judges = tuple(judge.name for judge in task.judges)
-    free = tuple(each.name for each in task.free)
+    question, rehearsal = task.question, task.rehearsal
     return LibraryTask(
-        task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by, judges, task.sure, free
+        task.name,
+        question.does,
+        question.modules,
+        tuple(question.beside),
+        question.handed,
+        question.told_by,
+        tuple(judge.name for judge in rehearsal.judges),
+        rehearsal.sure,
+        tuple(each.name for each in rehearsal.free),
     )
 
 
@@ -248,16 +242,7 @@ def made() -> dict[str, Any]:
     tasks = {kind.task.name: kind.task for kind in options.values()}
     return {
         "tasks": {
-            name: {
-                "does": task.does,
-                "modules": list(task.modules),
-                "asked": list(task.asked),
-                "handed": list(task.handed),
-                "told_by": list(task.told_by),
-                "judges": [judge.name for judge in task.judges],
-                "sure": task.sure,
-                "free": [each.name for each in task.free],
-            }
+            name: asdict(_facts_of(task), filter=lambda attribute, _: attribute.name != "name")
             for name, task in sorted(tasks.items())
         },
         "options": {
@@ -292,8 +277,8 @@ def literals() -> str:
 
     named: dict[str, list[str]] = {}
     for each in sorted(built_in(), key=lambda each: (each.task.name, each.__name__)):
-        if each.task.named is not None:
-            named.setdefault(each.task.named, []).append(each.__name__)
+        if each.task.question.named is not None:
+            named.setdefault(each.task.question.named, []).append(each.__name__)
     lines = [
         '"""The names of the built-in Options by task, as types."""',
         "",

@@ -194,20 +194,21 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         self._check_answer(answer, spent)
-        known: Answer = self.task.of(schema, answer)
+        known: Answer = self.task.question.of(schema, answer)
         if (stated := _stated(known)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
         return known
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""
-        if not self.task.answers or self.task.gave(answer):
+        if not self.task.question.answers or self.task.question.gave(answer):
             return
         given = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
+        does, gives = self.task.question.does, self.task.question.gives
         raise AnswerError(
-            f"{self.name} gives back {given}, not {self.task.gives}",
-            why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
-            fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
+            f"{self.name} gives back {given}, not {gives}",
+            why=f"it {does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
+            fix=f"return {gives}, or say which other task it answers: @jostle.option(task=...)",
         )
 
 
@@ -284,8 +285,9 @@ def preset(kind: type[Kind], name: str, about: str, *, paper: str, **settled: An
     own = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # as above
     facts = {fact: value for fact, value in settled.items() if fact not in own}
     body = {"__doc__": about, "__module__": kind.__module__, "__qualname__": name, "paper": paper, **facts}
-    made: type[Kind] = frozen(kw_only=True, field_transformer=settle)(type(kind)(name, (kind,), body))
-    return option(made)
+    meta: Any = type(kind)
+    made: type[Kind] = option(frozen(kw_only=True, field_transformer=settle)(meta(name, (kind,), body)))
+    return made
 
 
 def know(*given: Registered) -> None:

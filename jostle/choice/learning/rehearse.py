@@ -80,7 +80,7 @@ class Plan:
         if self.look is not None:
             metafeature, share = self.look
             key = Beforehand(metafeature.name, metafeature.version, share).key(key)
-        own = self.judged_by is None or any(option.task.knows(self.judged_by) for option in self.options)
+        own = self.judged_by is None or any(option.task.rehearsal.knows(self.judged_by) for option in self.options)
         return key if own or self.judged_by is None else judged_key(key, self.judged_by.name)
 
 
@@ -135,10 +135,10 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
     tasks = dict.fromkeys(option.task for option in plan.options)
     # Repeat by repeat, so that a history that was interrupted knows a little of everything.
     for repeat, (database, spec), task in product(range(plan.repeats), jobs, tasks):
-        if not task.takes(database):
+        if not task.rehearsal.takes(database):
             continue
         key = plan.key(database, spec)
-        judge = task.other(plan.judged_by)
+        judge = task.rehearsal.other(plan.judged_by)
         missing = [
             (option, history.missing(key, option.name, versions[option.name], plan.epsilons, repeat, judge))
             for option in plan.options
@@ -152,7 +152,7 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
             if repeat == 0 and (known is None or not metafeature.is_read(known))
         )
         if runs or reads:
-            own = plan.judged_by is None or task.knows(plan.judged_by)
+            own = plan.judged_by is None or task.rehearsal.knows(plan.judged_by)
             yield Batch(task, database, spec, key, repeat, runs, reads, None if own else plan.judged_by, plan.look)
 
 
@@ -162,7 +162,7 @@ def _size(batch: Batch) -> int:
 
 def perform(batch: Batch) -> list[Line]:
     """The lines that a batch shows: run in a worker."""
-    instance = batch.task.instance(batch.database, batch.spec)
+    instance = batch.task.rehearsal.instance(batch.database, batch.spec)
     lines: list[Line] = []
     if batch.repeat == 0:
         read = read_raw(batch.reads, instance.table)
@@ -174,7 +174,7 @@ def perform(batch: Batch) -> list[Line]:
 
 
 def _runs(option: Option, instance: Instance, batch: Batch, epsilons: tuple[str, ...]) -> Runs:
-    judges = batch.task.judges[1:] if batch.judged_by is None else ()
+    judges = batch.task.rehearsal.judges[1:] if batch.judged_by is None else ()
     losses: list[float | None] = []
     others: dict[str, list[float | None]] = {judge.name: [] for judge in judges}
     seconds: list[float] = []
@@ -263,7 +263,7 @@ def mean_error(option: Option, database: PublicDatabase, size: int, epsilon: Fra
     Which noise its runs have is fixed, so that tables of such errors are the same each time.
     """
     spec = database.sized(size)
-    instance = option.task.instance(database, spec)
+    instance = option.task.rehearsal.instance(database, spec)
     losses = []
     for trial in range(TRIALS):
         seed = seed_of(database.key(spec), f"{option.name} {option.version}", str(epsilon), trial)

@@ -83,7 +83,7 @@ def _files(
         README.format(
             task=cases.task.name,
             versions=", ".join(f"{option.name} {option.version}" for option in maker.among),
-            loss=(cases.task.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
+            loss=(cases.task.rehearsal.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
             free=FREE,
             bought=BOUGHT,
             share=share,

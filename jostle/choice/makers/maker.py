@@ -133,7 +133,7 @@ class ChoiceMaker(Option[Answer]):
         if self.known and self.known[0].judge is not None:
             return self.task.judge(self.known[0].judge)
         given: Judge | None = getattr(self.trainer, "judged_by", None)
-        return given or self.task.judges[0]
+        return given or self.task.rehearsal.judges[0]
 
     def with_trained(self, trained: Trained) -> ChoiceMaker:
         """This maker with what was learned elsewhere."""
@@ -167,7 +167,7 @@ class ChoiceMaker(Option[Answer]):
         check_probe(db, self.label)
         self.refuse_hopeless(db, epsilon)
         trained = self.trained
-        asked = self.task.read(db.schema, questions)
+        asked = self.task.question.read(db.schema, questions)
 
         def run(probe: Probe, budget: Fraction) -> Answer:
             choosing = self.choose(probe, budget, trained)

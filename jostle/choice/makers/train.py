@@ -212,7 +212,7 @@ def train_maker(
 def _set_aside(folder: Path, training: Training, maker: ChoiceMaker) -> Corpus:
     """The databases of a folder that nothing is learned from."""
     databases = public(folder).grouped()
-    if not any(maker.task.takes(each) for each in databases):
+    if not any(maker.task.rehearsal.takes(each) for each in databases):
         raise ChoiceError(
             f"{folder} has no database of the task {maker.task.name!r} to judge by",
             fix="--judge a folder of tables (*.csv.gz with a last column label) or of grids (*.npy)",
@@ -230,7 +230,9 @@ def _changes(maker: ChoiceMaker, training: Training) -> list[ChangedMetafeature]
     if not known:
         return readable
     table = next(
-        maker.task.instance(*job).table for job in training.jobs(training.databases) if maker.task.takes(job[0])
+        maker.task.rehearsal.instance(*job).table
+        for job in training.jobs(training.databases)
+        if maker.task.rehearsal.takes(job[0])
     )
     for change in known:
         try:

@@ -173,10 +173,10 @@ def train_policies(
     budgets = tuple(str(epsilon_amount(epsilon)) for epsilon in epsilons)
     given = public(corpus) if isinstance(corpus, Path) else corpus
     most = MOST_DATABASES if given is None else None
-    databases = (entry.task.corpus() if given is None else given).grouped()
+    databases = (entry.task.rehearsal.corpus() if given is None else given).grouped()
     others = None if aside is None else public(aside).grouped()
     if others is not None:
-        check_set_aside(others, [database for database in databases if entry.task.takes(database)])
+        check_set_aside(others, [database for database in databases if entry.task.rehearsal.takes(database)])
     situations, problems = situations_of(databases, entry.task, most=most, judge=judge, apart=_apart(entry, databases))
     learnt, tried = halves(situations)
     tried_on = "the same" if learnt == tried else _counted(len(tried), "other")
@@ -194,7 +194,7 @@ def train_policies(
         runs=runs,
         trials=TRIALS,
         settled_on=tried,
-        floor=max(entry.task.floor, LEAST_FLOOR),
+        floor=max(entry.task.rehearsal.floor, LEAST_FLOOR),
         perform=notes,
         told=worths.append,
         rare_left_out=True,
@@ -210,7 +210,7 @@ def train_policies(
             choice_formulas(lessons, sorted(policies), len(learnt) * len(budgets) * runs * ROUNDS),
             trials=TRIALS,
             seed=(0, ROUNDS),
-            floor=max(entry.task.floor, LEAST_FLOOR),
+            floor=max(entry.task.rehearsal.floor, LEAST_FLOOR),
             perform=notes,
         )
     learned_on = _counted(len(learnt), "public database")
@@ -272,7 +272,7 @@ def evaluate_policies(
         policies,
         trials=trials,
         seed=(1, 0),
-        floor=max(entry.task.floor, LEAST_FLOOR),
+        floor=max(entry.task.rehearsal.floor, LEAST_FLOOR),
         perform=Notebook(None, engine, workers),
         told=worths.append,
         give_way=False,

@@ -100,7 +100,7 @@ class PublicSituation:
 
 @lru_cache(maxsize=8)
 def _made(situation: PublicSituation) -> Instance:
-    return situation.task.instance(situation.database, situation.spec)
+    return situation.task.rehearsal.instance(situation.database, situation.spec)
 
 
 def situations_of(
@@ -120,7 +120,9 @@ def situations_of(
     found: list[PublicSituation] = []
     problems = [*map(str, corpus.problems), *left_out.values()]
     databases = [
-        database for database in corpus if asked.takes(database) and not (left_out and database.digest in left_out)
+        database
+        for database in corpus
+        if asked.rehearsal.takes(database) and not (left_out and database.digest in left_out)
     ]
     for number, database in enumerate(sorted(databases, key=_order) if most is not None else databases):
         if most is not None and len(found) >= most:

@@ -9,7 +9,7 @@ from jostle.corpora.databases import PublicDatabase, PublicTable
 from jostle.corpora.parts import Spec, TableSpec
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
-from jostle.tasks.base import Judge, Task, register
+from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.classification.task import CLASSIFICATION, log_epsilon
 from jostle.tasks.evaluation.curve import ENDINGS, RocCurve
 from jostle.tasks.evaluation.instances import SCORE, ScoresInstance, scores_instance
@@ -23,11 +23,11 @@ def _suits(schema: Schema) -> bool:
 
 
 def _corpus() -> Corpus:
-    return CLASSIFICATION.corpus()
+    return CLASSIFICATION.rehearsal.corpus()
 
 
 def _example() -> tuple[PublicDatabase, Spec]:
-    return CLASSIFICATION.example()[0], TableSpec()
+    return CLASSIFICATION.rehearsal.example()[0], TableSpec()
 
 
 def _between(instance: ScoresInstance, curve: RocCurve) -> float:
@@ -45,28 +45,28 @@ def _save(curve: RocCurve, path: Path) -> None:
 EVALUATION: Task[RocCurve] = register(
     Task(
         name="evaluation",
-        does="draws a ROC curve",
-        modules=("evaluation",),
-        named="EvaluatorName",
-        answers=(RocCurve,),
-        gives="a ROC curve",
-        asked={"scores": object, "positive": str},
-        questions=lambda schema: (SCORE, None),  # noqa: ARG005 - of the name that it suits
-        suits=_suits,
-        suited=f"a schema with a label and a column {SCORE!r} of numbers",
-        database=PublicTable,
-        instance=scores_instance,
-        corpus=_corpus,
-        example=_example,
-        judges=(
-            Judge("between", _between, "the area between the curve and the true one", 0.001),
-            Judge("auc-error", _off, "how far the area under the curve is off", 0.001),
+        question=Question(
+            does="draws a ROC curve",
+            modules=("evaluation",),
+            named="EvaluatorName",
+            answers=(RocCurve,),
+            gives="a ROC curve",
+            beside={"scores": object, "positive": str},
+            usual=lambda schema: (SCORE, None),  # noqa: ARG005 - of the name that it suits
+            suits=_suits,
+            suited=f"a schema with a label and a column {SCORE!r} of numbers",
         ),
-        free=(log_epsilon,),
-        text=lambda curve: curve.text(),
-        data=lambda curve: curve.data(),
-        drawn=lambda curve: curve._repr_html_(),
-        save=_save,
-        endings=ENDINGS,
+        rehearsal=Rehearsal(
+            database=PublicTable,
+            instance=scores_instance,
+            corpus=_corpus,
+            example=_example,
+            judges=(
+                Judge("between", _between, "the area between the curve and the true one", 0.001),
+                Judge("auc-error", _off, "how far the area under the curve is off", 0.001),
+            ),
+            free=(log_epsilon,),
+        ),
+        shown=Shown(save=_save, endings=ENDINGS),
     )
 )

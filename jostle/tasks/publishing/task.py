@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
@@ -19,7 +19,7 @@ from jostle.corpora.parts import TableSpec
 from jostle.errors import OptionError
 from jostle.tables.columns import Numeric
 from jostle.tables.made_frames import PARQUET
-from jostle.tasks.base import Task, register
+from jostle.tasks.base import Question, Shown, Task, register
 from jostle.tasks.classification.instances import Chances, TableInstance, table_instance
 from jostle.tasks.classification.task import CLASSIFICATION
 from jostle.tasks.publishing.published import Published
@@ -127,25 +127,16 @@ def publishing_instance(database: PublicTable, spec: TableSpec) -> PublishingIns
 PUBLISHING: Task[Published] = register(
     Task(
         name="publishing",
-        does="publishes rows",
-        modules=("publishing",),
-        named="PublisherName",
-        answers=(Published,),
-        gives="published data",
-        questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
-        suits=CLASSIFICATION.suits,
-        suited=CLASSIFICATION.suited,
-        database=PublicTable,
-        instance=publishing_instance,
-        corpus=CLASSIFICATION.corpus,
-        example=CLASSIFICATION.example,
-        judges=CLASSIFICATION.judges,
-        free=CLASSIFICATION.free,
-        bought=CLASSIFICATION.bought,
-        text=lambda published: published.text(),
-        data=lambda published: published.data(),
-        save=lambda published, path: published.write(path),
-        endings=(".csv", *PARQUET),
-        drawn=lambda published: published._repr_html_(),
+        question=Question(
+            does="publishes rows",
+            modules=("publishing",),
+            named="PublisherName",
+            answers=(Published,),
+            gives="published data",
+            suits=CLASSIFICATION.question.suits,
+            suited=CLASSIFICATION.question.suited,
+        ),
+        rehearsal=evolve(CLASSIFICATION.rehearsal, instance=publishing_instance, sure=False),
+        shown=Shown(save=lambda published, path: published.write(path), endings=(".csv", *PARQUET)),
     )
 )

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
@@ -23,7 +23,7 @@ from jostle.tables.feature_kernels import feature_count
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
-from jostle.tasks.base import Task, register
+from jostle.tasks.base import Question, Task, register
 from jostle.tasks.classification.instances import TableInstance, error, table_instance
 from jostle.tasks.classification.task import (
     CLASSIFICATION,
@@ -162,23 +162,15 @@ def selection_instance(database: PublicTable, spec: TableSpec) -> SelectionInsta
 SELECTION: Task[SelectedFeatures] = register(
     Task(
         name="selection",
-        does="selects features",
-        modules=("selection",),
-        named="SelectorName",
-        answers=(SelectedFeatures,),
-        gives="selected features",
-        questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
-        suits=CLASSIFICATION.suits,
-        suited=CLASSIFICATION.suited,
-        database=PublicTable,
-        instance=selection_instance,
-        corpus=CLASSIFICATION.corpus,
-        example=CLASSIFICATION.example,
-        judges=CLASSIFICATION.judges,
-        free=PUBLIC,
-        bought=BOUGHT,
-        text=lambda selected: selected.text(),
-        data=lambda selected: selected.data(),
-        save=lambda selected, path: selected.save(path),
+        question=Question(
+            does="selects features",
+            modules=("selection",),
+            named="SelectorName",
+            answers=(SelectedFeatures,),
+            gives="selected features",
+            suits=CLASSIFICATION.question.suits,
+            suited=CLASSIFICATION.question.suited,
+        ),
+        rehearsal=evolve(CLASSIFICATION.rehearsal, instance=selection_instance, sure=False, free=PUBLIC, bought=BOUGHT),
     )
 )
