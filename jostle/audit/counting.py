@@ -17,9 +17,9 @@ from jostle.audit.subjects import (
     Relation,
     Sampler,
     Vector,
+    added,
     at_least,
     chosen_pairs,
-    histograms_adjacent,
     independent,
     laplace,
     laplace_table,
@@ -242,12 +242,8 @@ class OneLevelTree:
 TAIL = 1e-4
 
 
-def _added(first: Vector, second: Vector) -> bool:
-    return histograms_adjacent(first, second, "add_remove")
-
-
 COUNTS = chosen_pairs(
-    "add_remove", _added, Pair((0,), (1,), "no record; one comes"), Pair((1000,), (1001,), "many; one more comes")
+    "add_remove", added, Pair((0,), (1,), "no record; one comes"), Pair((1000,), (1001,), "many; one more comes")
 )
 """A count, before and after a record comes: what noise does is the same wherever it is."""
 
