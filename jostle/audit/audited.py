@@ -452,7 +452,7 @@ def rows_adjacent(first: tuple[Any, ...], second: tuple[Any, ...], relation: Rel
 
 
 @frozen(kw_only=True)
-class Asked:
+class Inquiry:
     """How something is asked of made-up tables, and how its answers are counted."""
 
     gives: str = ""
@@ -570,7 +570,8 @@ def grid_table(counts: Vector, relation: Relation) -> Table:
 
 def grid_cells(estimate: Estimate) -> list[float]:
     """An estimate's cells."""
-    return np.round(estimate.cells.ravel(), 6).tolist()
+    found: list[float] = np.round(estimate.cells.ravel(), 6).tolist()
+    return found
 
 
 def agreeing(published: Published) -> tuple[float, ...]:
@@ -591,14 +592,15 @@ def places_and_leaning(selected: SelectedFeatures, *, most: int = 1) -> list[int
     places += [NONE] * (most - len(places))
     if selected.model is None:
         return places
-    leaning = STEPS * (selected.model.start[-1] - selected.model.start[0])
+    start = selected.model.start  # type: ignore[attr-defined]  # naive Bayes, which adds terms to this
+    leaning = STEPS * (start[-1] - start[0])
     return [*places, int(np.clip(np.rint(leaning), -MOST_STEPS, MOST_STEPS))]
 
 
-_labelled = partial(Asked, pairs=labelled_pairs, table=labelled_table, samples=RUNS)
-ASKED: Mapping[Task[Any], Asked] = {
+_labelled = partial(Inquiry, pairs=labelled_pairs, table=labelled_table, samples=RUNS)
+INQUIRIES: Mapping[Task[Any], Inquiry] = {
     CLASSIFICATION: _labelled(gives="model of", numbers=reduced),
-    EVALUATION: Asked(
+    EVALUATION: Inquiry(
         gives="curve by",
         pairs=partial(histogram_pairs, 2 * SCORES),
         table=scores_table,
@@ -607,7 +609,7 @@ ASKED: Mapping[Task[Any], Asked] = {
         samples=FEW_RUNS,
     ),
     PUBLISHING: _labelled(gives="rows of", numbers=agreeing),
-    RANGES: Asked(
+    RANGES: Inquiry(
         gives="4 cells by",
         pairs=partial(histogram_pairs, 4),
         table=grid_table,
@@ -645,7 +647,7 @@ def _of(task: Task[Any]) -> tuple[Subject[Any], ...]:
     """All private built-in Options of a task as what is audited."""
     options = {kind.__name__: _audited(kind) for kind in built_in() if kind.task is task and kind.private}
     options |= {name: option for name, text in NAMED.items() if (option := get(text)).task is task}
-    return tuple(subject for name, option in options.items() for subject in ASKED[task].subjects(option, name))
+    return tuple(subject for name, option in options.items() for subject in INQUIRIES[task].subjects(option, name))
 
 
 CLASSIFIERS, CURVES, GRIDS = _of(CLASSIFICATION), _of(EVALUATION), _of(RANGES)
@@ -680,7 +682,7 @@ _words = chosen_pairs(
 )
 
 SELECTOR_CONTROLS: tuple[Subject[Any], ...] = (
-    evolve(ASKED[SELECTION], pairs=lambda _: _words, numbers=partial(places_and_leaning, most=2)).subject(
+    evolve(INQUIRIES[SELECTION], pairs=lambda _: _words, numbers=partial(places_and_leaning, most=2)).subject(
         "PrivateThresholdTesting",
         "features whose score reaches a noisy threshold, by the Option itself",
         get("PrivateThresholdTesting(score=TC, threshold=1)"),
@@ -800,7 +802,7 @@ def _said(question: Callable[[], object]) -> str:
         return f"{type(refusal).__name__}: {refusal}"
 
 
-_ROWS = Asked(pairs=table_rows_pairs, table=rows_table, samples=4_000)
+_ROWS = Inquiry(pairs=table_rows_pairs, table=rows_table, samples=4_000)
 
 
 def _refused_if_empty(noise: Sampler, data: Rows, epsilon: Fraction, size: int) -> Outputs:
@@ -868,6 +870,6 @@ def own_subject(name: str) -> Subject[Any] | None:
     if called not in own():
         return None
     option = get(called)
-    if option.task not in ASKED or option.task is SELECTION:
+    if option.task not in INQUIRIES or option.task is SELECTION:
         return None
-    return next((each for each in ASKED[option.task].subjects(option, option.name) if each.name == name), None)
+    return next((each for each in INQUIRIES[option.task].subjects(option, option.name) if each.name == name), None)

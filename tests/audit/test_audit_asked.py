@@ -21,7 +21,7 @@ from jostle.audit import (
     names,
     subject,
 )
-from jostle.audit.audited import ASKED, rows_adjacent
+from jostle.audit.audited import INQUIRIES, rows_adjacent
 from jostle.options import get
 from jostle.options import names as option_names
 from jostle.privacy.noise import Noise, SeededBits
@@ -71,7 +71,7 @@ def test_selectors_that_are_not_private_are_caught(held: Subject[Any]) -> None:
 
 def test_every_private_option_is_a_subject_under_both_relations() -> None:
     known = set(names())
-    private = [name for task in ASKED for name in option_names(task) if get(name).private]
+    private = [name for task in INQUIRIES for name in option_names(task) if get(name).private]
     assert all({name, f"{name}Replaced"} <= known for name in private)
     assert len(private) == len(option_names()) - 1
     assert {"TreeWholeLeafBudget", "TreeRawSizes", "SmoothLeaf2017"} <= set(names(controls=True))
