@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import jostle
+from jostle.choice.learning.learners import Lesson
 from jostle.choice.policies.learn import lessons_of, train_labels
-from jostle.choice.policies.work import Lesson
 from jostle.corpora.corpus import BEGINNING, Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import TableSpec, possible_rows

@@ -87,7 +87,7 @@ def test_probes_keep_their_claim_and_the_controls_are_caught(held: Subject[Any])
     assert finding.bound.epsilon > (0.1 if held.name == "ProbePortionsReplaced" else 0.4)
 
 
-@pytest.mark.parametrize("held", (*OPTIONS, *PROBES), ids=lambda held: str(held.name))
+@pytest.mark.parametrize("held", [*OPTIONS, *PROBES], ids=lambda held: str(held.name))
 def test_pairs_are_neighbours(held: Subject[Any]) -> None:
     assert list(held.pairs)
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -221,26 +221,38 @@ def _run(
     trace: Trace | None = None,
     look: tuple[Metafeature, Fraction] | None = None,
 ) -> Run:
-    db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
-    left = Fraction(epsilon)
-    try:
+    def answer() -> Any:
+        db, left = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace), Fraction(epsilon)
         if look is not None:
             metafeature, share = look
             left -= bought(db, [metafeature], share * left)
+        return option(db, *instance.questions, epsilon=left)
+
+    run = judged_run(answer, instance.loss)
+    if judge is None or run.loss is None:
+        return run
+    # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
+    return _ended(run.answer, float(judge.loss(instance, run.answer)))
+
+
+def _ended(answer: Any, loss: float) -> Run:
+    return Run(answer, loss) if math.isfinite(loss) else Run(answer, None, f"crashed: its loss is {loss}")
+
+
+def judged_run(answer: Callable[[], Any], loss: Callable[[Any], float]) -> Run:
+    """One run on public data, of an Option or of a whole program: where it fails, that is a result as well."""
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewRowsWarning)  # which is what is to be learned
-            answer = option(db, *instance.questions, epsilon=left)
-        loss = instance.loss(answer)
+            given = answer()
+        found = float(loss(given))
     except AnswerError as mistake:
         return Run(None, None, f"crashed: {mistake.title}")
     except JostleError as mistake:
         return Run(None, None, f"refused: {mistake.title}")
-    except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
+    except Exception as mistake:  # noqa: BLE001 - as above
         return Run(None, None, f"crashed: {said_by(mistake)}")
-    if judge is not None and math.isfinite(loss):
-        # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
-        loss = float(judge.loss(instance, answer))
-    return Run(answer, loss) if math.isfinite(loss) else Run(answer, None, f"crashed: its loss is {loss}")
+    return _ended(given, found)
 
 
 def run_once(

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.makers.training import FOLDS, split_groups
+from jostle.choice.makers.training import FOLDS
 from jostle.errors import ChoiceError
 from jostle.tasks.metafeature import Metafeature
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import asdict, evolve, frozen
 
+from jostle.choice.learning.formulas import Synthesis, synthesize
 from jostle.choice.learning.history import History, histories_of
 from jostle.choice.learning.markets import read_raw
 from jostle.choice.learning.regret import Figures, verdict
@@ -18,7 +19,6 @@ from jostle.choice.makers.evaluate import Evaluation, evaluate
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training, share_of
 from jostle.choice.makers.shipped import keep
-from jostle.choice.makers.synthesis import Synthesis, synthesize
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
 from jostle.corpora.corpus import Corpus, check_set_aside

@@ -21,9 +21,11 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from jostle.choice.learning.formulas import ChoiceFormula, FormulaWorth, Gain
+from jostle.choice.learning.learners import Lesson, lesson_arrays
+from jostle.choice.learning.regret import over_groups
 from jostle.choice.policies.work import (
     REFUSED,
-    Lesson,
     Perform,
     Program,
     Situation,
@@ -166,39 +168,19 @@ def settled(
         return _ended(program, situations, budgets, chosen, trials=trials, seed=seed, perform=perform)
 
     learned = ended(kept)
-    groups = [group_of(situation) for situation in situations]
     for label in sorted(policies):
         among = policies[label].among
         fixed = [always(policies[label], usual) for usual in among]
         raw = [learned, *(ended({**kept, label: policy}) for policy in fixed)]
-        losses = _filled(np.stack(raw))
-        logs = np.log(losses + floor)
-        ended_there = ~np.isnan(np.stack(raw)).all(axis=0)
-        behind, errors = over_groups(logs - logs[0], np.tile(groups, len(budgets))[ended_there])
+        means, behind, errors = compared(raw, situations, floor)
         best = 1 + int(np.argmin(behind[1:]))
         keeps = bool(behind[best] > errors[best])
         if told is not None:
-            names = (LEARNED, *among)
-            means, ratios = losses.mean(axis=1), np.exp(behind)
-            shown = zip(names, means.tolist(), ratios.tolist(), errors.tolist(), strict=True)
+            shown = zip((LEARNED, *among), means.tolist(), np.exp(behind).tolist(), errors.tolist(), strict=True)
             told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
         if give_way and not keeps:
             kept[label], learned = fixed[best - 1], raw[best]
     return kept
-
-
-def over_groups(logs: Floats, groups: Sequence[str] | NDArray[np.str_]) -> tuple[Floats, Floats]:
-    """The mean of each row of logarithms, a column being of one of the groups, and its standard error over these.
-
-    Budgets and parts of a database, and databases that share people, are one observation: each group counts once.
-
-    >>> over_groups(np.array([[1.0, 3.0, 4.0]]), ["a", "a", "b"])
-    (array([3.]), array([1.]))
-    """
-    names, which = np.unique(groups, return_inverse=True)
-    means = np.stack([np.nanmean(logs[:, which == place], axis=1) for place in range(len(names))], axis=1)
-    spread = means.std(axis=1, ddof=1) if len(names) > 1 else np.full(len(logs), np.nan)
-    return means.mean(axis=1), spread / np.sqrt(len(names))
 
 
 def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:
@@ -206,29 +188,57 @@ def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:
     return evolve(policy, usual=alternative, fixed=True)
 
 
-def tried(
+def formula_worths(
     program: Program,
     situations: Sequence[Situation],
     epsilons: Sequence[Fraction],
-    ways: Sequence[tuple[Mapping[str, Policy], str]],
+    policies: Mapping[str, LearnedPolicy],
+    formulas: Sequence[ChoiceFormula],
     *,
     trials: int,
     seed: tuple[int, ...],
+    floor: float,
     perform: Perform = in_turn,
-) -> Floats:
-    """The losses of several ways to choose, ways by budgets by situations, all with the same seeds.
-
-    With each way comes a mark of what in it is no learned policy. Where all were refused it is not-a-number.
-    """
-    raw = np.stack(
-        [
-            _ended(program, situations, epsilons, way, trials=trials, seed=seed, perform=perform, own=own)
-            for way, own in ways
+) -> list[FormulaWorth]:
+    """The worth of each formula, the other labels being as they were learned: beside that, and each alternative."""
+    worths = []
+    for formula in formulas:
+        label = formula.label
+        everywhere = [always(policies[label], name) for name in policies[label].among]
+        followed: list[Policy] = [formula, policies[label], *everywhere]
+        raw = [
+            _ended(
+                program,
+                situations,
+                epsilons,
+                {**policies, label: policy},
+                trials=trials,
+                seed=seed,
+                perform=perform,
+                own=formula.mark if policy is formula else "",
+            )
+            for policy in followed
         ]
-    )
-    losses = np.full_like(raw, np.nan)
-    losses[:, ~np.isnan(raw).all(axis=0)] = _filled(raw)
-    return losses.reshape(len(ways), len(epsilons), len(situations))
+        means, behind, errors = compared(raw, situations, floor)
+        names = ["what is followed now", *(f"{policy.usual} everywhere" for policy in everywhere)]
+        shown = zip(names, means[1:].tolist(), (-np.expm1(-behind[1:])).tolist(), errors[1:].tolist(), strict=True)
+        gains = tuple(Gain(name, mean, gain, error, relative=True) for name, mean, gain, error in shown)
+        worths.append(FormulaWorth(formula, float(means[0]), gains))
+    return worths
+
+
+def compared(raw: Sequence[Floats], situations: Sequence[Situation], floor: float) -> tuple[Floats, Floats, Floats]:
+    """Of several ways to choose the mean losses, how far their logarithms lie above the first's, and its error.
+
+    The losses are those of one budget after the other, not-a-number where a run was refused.
+    """
+    stacked = np.stack(raw)
+    there = np.asarray(~np.isnan(stacked).all(axis=0))
+    losses = _filled(stacked)
+    logs = np.log(losses + floor)
+    groups = np.array([group_of(situation) for situation in situations])
+    behind, errors = over_groups(logs - logs[0], np.tile(groups, len(there) // len(groups))[there])
+    return losses.mean(axis=1), behind, errors
 
 
 def _ended(
@@ -349,10 +359,8 @@ def _fitted(
     looked_at = tuple(names if inputs is None else inputs)
     if unseen := set(looked_at) - set(names):
         raise ChoiceError(f"choice {label} does not see {min(unseen)!r}", fix=f"some of {', '.join(names)}")
-    seen = np.array([lesson.seen for lesson in lessons], dtype=np.float64).reshape(len(lessons), len(names))
+    seen, taken, losses, weights = lesson_arrays(lessons)
     seen = seen[:, [names.index(name) for name in looked_at]]
-    taken = np.array([lesson.taken for lesson in lessons])
-    losses, weights = (np.array([getattr(lesson, name) for lesson in lessons]) for name in ("loss", "weight"))
     forests: list[Forest] = []
     means: list[float] = []
     for place, alternative in enumerate(among):

@@ -10,9 +10,10 @@ from typing import Any
 
 from attrs import frozen
 
-from jostle.choice.policies.formulas import FormulaWorth, choice_formulas, formula_worths
-from jostle.choice.policies.learn import LEARNED, Worth, settled, train_labels
-from jostle.choice.policies.work import MOST_DATABASES, Lesson, Notebook, halves, situations_of
+from jostle.choice.learning.formulas import FormulaWorth, choice_formulas
+from jostle.choice.learning.learners import Lesson
+from jostle.choice.policies.learn import LEARNED, Worth, formula_worths, settled, train_labels
+from jostle.choice.policies.work import MOST_DATABASES, Notebook, halves, situations_of
 from jostle.corpora.corpus import BEGINNING, Corpus, check_set_aside
 from jostle.corpora.folders import public
 from jostle.errors import ChoiceError

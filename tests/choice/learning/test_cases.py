@@ -11,7 +11,7 @@ from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, plante
 
 from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.makers.training import single_best
+from jostle.choice.learning.regret import single_best
 from jostle.errors import ChoiceError
 from jostle.options.classification.naive_bayes import Majority
 from jostle.tables.schema import Schema

@@ -15,10 +15,10 @@ from attrs import frozen
 
 import jostle
 from jostle import Categorical, Schema, Table
-from jostle.choice.policies.formulas import choice_formulas, formula_worths
-from jostle.choice.policies.learn import Worth, fit_policies, lessons_of, train_labels
+from jostle.choice.learning.formulas import choice_formulas
+from jostle.choice.learning.learners import Lesson
+from jostle.choice.policies.learn import Worth, fit_policies, formula_worths, lessons_of, train_labels
 from jostle.choice.policies.train import worth_text
-from jostle.choice.policies.work import Lesson
 from jostle.errors import ChoiceError
 from jostle.sites import choose, choose_each, follow
 
@@ -75,7 +75,7 @@ def test_a_choice_as_a_formula_is_what_is_planted_and_its_worth_is_said() -> Non
     assert {name for each in formula.sums for term in each.terms for name in term.names} == {"n"}
     assert [best({"Side": formula}, rows) for rows in (2, 8, 32, 38)] == [1] * 4
     (worth,) = formula_worths(sides, SITUATIONS, [Fraction(1)], policies, [formula], trials=1, seed=(0, 2), floor=0.01)
-    gains = {name: (gain, error) for name, _, gain, error in worth.others}
+    gains = {each.over: (each.gain, each.error) for each in worth.gains}
     assert set(gains) == {"what is followed now", "left everywhere", "right everywhere"}
     assert all(gains[f"{side} everywhere"][0] > 2 * gains[f"{side} everywhere"][1] > 0 for side in SIDES)
     assert worth.as_text(None).splitlines()[-4:-1] == [
