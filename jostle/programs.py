@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.policies.train import Labelled
+from jostle.choice.policies.learn import Labelled
 from jostle.corpora.databases import default_jobs
 from jostle.errors import ChoiceError, OptionError, shown
 from jostle.options.functions import FunctionOption

@@ -49,7 +49,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.choice.learning": "rehearsals, histories, learners",
     "jostle.choice.policies": "learning labelled choices",
     "jostle.choice.makers": "learning among Options: choice makers",
-    "jostle.choice": "the package of the rooms above",
+    "jostle.choice": "the trainer of both: what to rehearse, learn, judge and keep",
     "jostle.public": "public databases, for users",
     "jostle.lang": "the language",
     "jostle.trees": "trees that a program grows, for users",

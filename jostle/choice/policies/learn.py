@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -38,6 +39,7 @@ from jostle.choice.policies.work import (
 from jostle.errors import ChoiceError
 from jostle.learned.policies import Forest, LearnedPolicy, fit_forest, mark_of
 from jostle.sites import Policy
+from jostle.tasks import Task
 
 Floats = NDArray[np.float64]
 LOSS_FLOOR = 0.01
@@ -69,6 +71,26 @@ class Worth:
 
 
 LEARNED = "learned"
+
+
+@frozen(eq=False)
+class Labelled:
+    """An Option or a function of a program, inside which choices are made."""
+
+    name: str
+    mark: str
+    """Changes with the text of it and of what it uses."""
+    program: str
+    """The file it stands in."""
+    task: Task[Any]
+    run: Callable[..., Any]
+    """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
+    labels: tuple[str, ...] | None = None
+    """Its labels, where they can be read off its text."""
+    words: frozenset[str] | None = None
+    """Alternatives that stand for themselves, which nothing else defines; None for all."""
+    fitted_on: Any = ()
+    """What Options inside it were fitted on: its choices are not learned there."""
 
 
 def train_labels(

@@ -18,7 +18,7 @@ from jostle import Categorical, Schema, Table
 from jostle.choice.learning.formulas import choice_formulas
 from jostle.choice.learning.learners import Lesson
 from jostle.choice.policies.learn import Worth, fit_policies, formula_worths, lessons_of, train_labels
-from jostle.choice.policies.train import worth_text
+from jostle.choice.trainer import worth_text
 from jostle.errors import ChoiceError
 from jostle.sites import choose, choose_each, follow
 
