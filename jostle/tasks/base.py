@@ -66,6 +66,16 @@ class Instance(Protocol):
         """How bad an answer is, by the task's own loss."""
 
 
+def refuse_other(answer: object, kind: type | tuple[type, ...], task: str, judged: str) -> None:
+    """Refuse what is no answer to a task, and so has no loss."""
+    if not isinstance(answer, kind):
+        raise OptionError(
+            f"an answer is {type(answer).__name__}, which has no loss on {task} task",
+            why=f"what is judged is {judged}",
+            fix="return one",
+        )
+
+
 @frozen
 class Judge:
     """A way to say how bad an answer is: a number from 0 up, the less the better."""
