@@ -25,6 +25,7 @@ from jostle.audit.counting import (
     COUNTS,
     AnotherCount,
     BoughtExpression,
+    ClusterSums,
     NoisyCounts,
     OneLevelTree,
     RawChoice,
@@ -36,7 +37,6 @@ from jostle.audit.counting import (
 )
 from jostle.audit.forks import enumerated
 from jostle.audit.selections import (
-    ClusterSums,
     GridChoice,
     Mirrored,
     NoisyMax,
