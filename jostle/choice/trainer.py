@@ -32,7 +32,7 @@ from jostle.choice.makers.making import Training, share_of
 from jostle.choice.makers.shipped import keep
 from jostle.choice.makers.trained import Trained
 from jostle.choice.makers.training import SINGLE_BEST, free_and_paid
-from jostle.choice.policies.learn import LEARNED, Labelled, Worth, formula_worths, settled, train_labels
+from jostle.choice.policies.learn import LEARNED, Grounds, Labelled, Worth, formula_worths, settled, train_labels
 from jostle.choice.policies.work import MOST_DATABASES, Notebook, halves, situations_of
 from jostle.corpora.corpus import BEGINNING, Corpus, KnownByName, check_set_aside
 from jostle.corpora.folders import public
@@ -493,17 +493,17 @@ def train_policies(
     )
     formulas: Sequence[FormulaWorth] = ()
     if synthesizing:
-        formulas = formula_worths(
-            entry.run,
-            tried,
-            [epsilon_amount(epsilon) for epsilon in budgets],
-            policies,
-            choice_formulas(lessons, sorted(policies), len(learnt) * len(budgets) * runs * ROUNDS),
+        ground = Grounds(
+            program=entry.run,
+            situations=tried,
+            epsilons=budgets,
             trials=TRIALS,
             seed=(0, ROUNDS),
             floor=max(entry.task.rehearsal.floor, LEAST_FLOOR),
             perform=notes,
         )
+        observations = len(learnt) * len(budgets) * runs * ROUNDS
+        formulas = formula_worths(ground, policies, choice_formulas(lessons, sorted(policies), observations))
     learned_on = _counted(len(learnt), "public database")
     facts = {
         "tried_on": tried_on,
@@ -552,18 +552,16 @@ def evaluate_policies(
         )
     situations, problems = situations_of(corpus, entry.task, apart=_apart(entry, corpus))
     worths: list[Worth] = []
-    settled(
-        entry.run,
-        situations,
-        [epsilon_amount(epsilon) for epsilon in epsilons],
-        policies,
+    ground = Grounds(
+        program=entry.run,
+        situations=situations,
+        epsilons=map(epsilon_amount, epsilons),
         trials=trials,
         seed=(1, 0),
         floor=max(entry.task.rehearsal.floor, LEAST_FLOOR),
         perform=Notebook(None, engine, workers),
-        told=worths.append,
-        give_way=False,
     )
+    settled(ground, policies, told=worths.append, give_way=False)
     learned_on = str(known.facts.get("learned_on", "public databases"))
     return LearnedPolicies(
         entry=entry,

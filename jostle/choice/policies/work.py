@@ -221,19 +221,25 @@ class Taught:
 
 
 @frozen(eq=False, kw_only=True)
-class Teach:
-    """A part of the work: what one round teaches in one situation at one budget."""
+class RunPart:
+    """A part of the work: runs of a program in one situation at one budget, by some policies."""
 
     program: Program
     situation: Situation
     epsilon: Fraction
-    runs: int
-    rate: Fraction
     policies: Mapping[str, Policy]
     seed: tuple[int, ...]
-    floor: float
     mark: str = ""
     """Of the policies."""
+
+
+@frozen(eq=False, kw_only=True)
+class Teach(RunPart):
+    """What one round teaches there."""
+
+    runs: int
+    rate: Fraction
+    floor: float
 
     @property
     def key(self) -> str:
@@ -267,16 +273,10 @@ class Teach:
 
 
 @frozen(eq=False, kw_only=True)
-class Try:
-    """A part of the work: how some policies do in one situation at one budget."""
+class Try(RunPart):
+    """How some policies do there."""
 
-    program: Program
-    situation: Situation
-    epsilon: Fraction
-    policies: Mapping[str, Policy]
     trials: int
-    seed: tuple[int, ...]
-    mark: str = ""
 
     @property
     def key(self) -> str:
