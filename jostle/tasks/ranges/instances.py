@@ -40,16 +40,6 @@ def scaled_l1(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
     return float(np.abs(differences).sum()) / differences.size / scale
 
 
-def mean_absolute(truth: ArrayLike, answers: ArrayLike) -> float:
-    """The mean of the absolute differences."""
-    return float(np.abs(_differences(truth, answers)).mean())
-
-
-def mean_squared(truth: ArrayLike, answers: ArrayLike) -> float:
-    """The mean of the squared differences."""
-    return float((_differences(truth, answers) ** 2).mean())
-
-
 def mean_relative(truth: ArrayLike, answers: ArrayLike, theta: float) -> float:
     """The mean of |difference| / max(theta, truth): theta keeps small truths from counting without bound."""
     if theta <= 0:

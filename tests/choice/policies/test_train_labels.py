@@ -20,6 +20,7 @@ from jostle.choice.learning.learners import Lesson
 from jostle.choice.policies.learn import Grounds, Worth, fit_policies, formula_worths, train_labels
 from jostle.choice.trainer import worth_text
 from jostle.errors import ChoiceError
+from jostle.options.functions import function_option
 from jostle.sites import choose, choose_each, follow
 
 SIDES = ("left", "right")
@@ -237,6 +238,24 @@ def test_what_is_refused_ends_worse_than_anything_else() -> None:
     (worth,) = told
     losses = {name: loss for name, loss, *_ in worth.losses}
     assert losses["left"] == pytest.approx(2 * losses["right"])
+
+
+def nowhere(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go anywhere, and have an Option answer another task than its own."""
+    choose("Side", among=SIDES, informed_by={"e": epsilon})
+    wrong: Any = function_option(misled, task="classification", predict=None)
+    return float(wrong(db, epsilon=epsilon))
+
+
+def misled(db: jostle.Probe, *, epsilon: Fraction) -> str:
+    """Give back no model."""
+    return f"{db.count(epsilon)} rows"
+
+
+def test_what_an_option_gives_that_is_no_answer_is_a_crash_for_whole_programs_as_well() -> None:
+    ground = Grounds(program=nowhere, situations=SITUATIONS[:1], epsilons=["1"])
+    with pytest.raises(ChoiceError, match="can be judged: crashed: misled gives back a value of type str"):
+        ground.lessons({}, runs=1, rate=Fraction(1))
 
 
 def tree(db: jostle.Probe, epsilon: Fraction) -> float:
