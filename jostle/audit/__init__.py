@@ -7,27 +7,6 @@ but the positive controls (`CONTROLS`) show what the auditor does see.
 
 from __future__ import annotations
 
-from jostle.audit.subjects import (
-    Distribution,
-    Pair,
-    Pairs,
-    Relation,
-    answer_pairs,
-    chosen_pairs,
-    histogram_pairs,
-    independent,
-    key_pairs,
-    laplace,
-)
-
-# isort: split
-from jostle.audit.subjects import Fault, Sampler, Subject, lifted, names, register, subject
-
-# isort: split
-from jostle.audit.auditor import Bound, Finding, privacy_loss, show_epsilon
-from jostle.audit.forks import Forks, enumerated, enumerated_runs
-
-# isort: split
 from jostle.audit.audited import (
     CLASSIFIERS,
     CONTROLS,
@@ -41,7 +20,27 @@ from jostle.audit.audited import (
     TREE_CONTROLS,
     own_subject,
 )
-from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
+from jostle.audit.auditor import CONFIDENCE, Bound, Finding, audit, audit_all, audit_subject, privacy_loss, show_epsilon
+from jostle.audit.forks import Forks, enumerated, enumerated_runs
+from jostle.audit.subjects import (
+    Distribution,
+    Fault,
+    Pair,
+    Pairs,
+    Relation,
+    Sampler,
+    Subject,
+    answer_pairs,
+    chosen_pairs,
+    histogram_pairs,
+    independent,
+    key_pairs,
+    laplace,
+    lifted,
+    names,
+    register,
+    subject,
+)
 
 __all__ = [
     "CLASSIFIERS",
