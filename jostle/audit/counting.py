@@ -42,7 +42,7 @@ Part = tuple[Sequence[int], Fraction]
 """Whole numbers, and the scale of the noise that each of them gets."""
 
 
-class NoisyNumbers(ABC):
+class NumbersWithNoise(ABC):
     """A mechanism that tells numbers of its input, each with noise of its own."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class NoisyNumbers(ABC):
 
 
 @frozen(kw_only=True)
-class BoughtExpression(NoisyNumbers):
+class BoughtExpression(NumbersWithNoise):
     """An expression over the counts of one column, with the noise of the sensitivity inferred for it."""
 
     expression: Expression
@@ -85,7 +85,7 @@ ABSENT = 0
 
 
 @frozen(kw_only=True)
-class NoisyCounts(NoisyNumbers):
+class NoisyCounts(NumbersWithNoise):
     """A histogram with noise of scale sensitivity/epsilon in every cell; sensitivity 1 under add/remove, else 2."""
 
     sensitivity: int
@@ -98,7 +98,7 @@ class NoisyCounts(NoisyNumbers):
 
 
 @frozen
-class ScaleEpsilon(NoisyNumbers):
+class ScaleEpsilon(NumbersWithNoise):
     """A count with noise of scale epsilon, so that it loses 1/epsilon."""
 
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
@@ -192,7 +192,7 @@ class SparseHistogram:
 
 
 @frozen(kw_only=True)
-class TwoLevelCell(NoisyNumbers):
+class TwoLevelCell(NumbersWithNoise):
     """One first-level cell of an adaptive grid and its two second-level cells: total, left half, right half.
 
     A record is in the cell and in one of its halves, so the two levels must share epsilon.
@@ -303,7 +303,7 @@ class RefinedCount:
 
 
 @frozen(kw_only=True)
-class AnotherCount(NoisyNumbers):
+class AnotherCount(NumbersWithNoise):
     """The first cell at a share of epsilon, and again at all of it with noise of its own; both are seen."""
 
     share: Fraction = Fraction(1, 2)
@@ -315,7 +315,7 @@ class AnotherCount(NoisyNumbers):
 
 
 @frozen
-class ClusterSums(NoisyNumbers):
+class ClusterSums(NumbersWithNoise):
     """The sum of the counts of all features that count at least so many, with noise of scale 1/epsilon."""
 
     cut: int
