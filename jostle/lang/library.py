@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, field, fields, frozen
+from attrs import asdict, field, frozen
 
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
@@ -66,8 +66,18 @@ class LibraryTask:
     @classmethod
     def of(cls, task: Task[Any]) -> LibraryTask:
         """What is known of a task."""
-        named = {each.name: getattr(task, each.name) for each in fields(cls)}
-        return cls(**{**named, **{part: [each.name for each in named[part]] for part in ("judges", "free")}})
+        question, rehearsal = task.question, task.rehearsal
+        return cls(
+            task.name,
+            question.does,
+            question.modules,
+            question.beside,
+            question.handed,
+            question.told_by,
+            [judge.name for judge in rehearsal.judges],
+            rehearsal.sure,
+            [fact.name for fact in rehearsal.free],
+        )
 
     def is_told_by(self, word: str) -> bool:
         """Whether a program that names this of a table asks it for this."""
@@ -131,7 +141,7 @@ def _kept() -> tuple[tuple[LibraryTask, ...], Mapping[str, LibraryOption]]:
     }
 
 
-def _option(name: str, task: LibraryTask | Task[Any], parameters: Mapping[str, Parameter]) -> LibraryOption:
+def _option(name: str, task: LibraryTask, parameters: Mapping[str, Parameter]) -> LibraryOption:
     return LibraryOption(name, task.name, (DATABASE, *task.asked), tuple(task.handed), parameters)
 
 
@@ -170,7 +180,7 @@ def _library(changes: int) -> Library:
     from jostle.parameters import parameters_of  # noqa: PLC0415 - as above
 
     added = {
-        name: _option(name, each.task, parameters_of(each) if isinstance(each, type) else {})
+        name: _option(name, LibraryTask.of(each.task), parameters_of(each) if isinstance(each, type) else {})
         for name, each in sorted(own().items())
     }
     known = {task.name for task in kept.tasks}
@@ -255,8 +265,8 @@ def literals() -> str:
 
     named: dict[str, list[str]] = {}
     for each in sorted(built_in(), key=lambda each: (each.task.name, each.__name__)):
-        if each.task.named is not None:
-            named.setdefault(each.task.named, []).append(each.__name__)
+        if each.task.question.named is not None:
+            named.setdefault(each.task.question.named, []).append(each.__name__)
     lines = [
         '"""The names of the built-in Options by task, as types."""',
         "",

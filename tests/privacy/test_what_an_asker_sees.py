@@ -643,9 +643,9 @@ def test_metafeatures(task: str) -> None:
 
     def run(table: Table, trace: Trace) -> list[float]:
         db = jostle.protect(table, epsilon=1, trace=trace)
-        listed = distinct(TASKS[task].metafeatures, db.schema)
+        listed = distinct(TASKS[task].rehearsal.metafeatures, db.schema)
         view = View(db.schema, 1.0, Purchases(db, Fraction(1, max(1, len(listed))), listed))
-        return [each(view) for each in TASKS[task].metafeatures]
+        return [each(view) for each in TASKS[task].rehearsal.metafeatures]
 
     for pair in pairs:
         for relation in RELATIONS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from jostle.learned.policies import LEAF, Forest
 Floats = NDArray[np.float64]
 LEAST = 1e-9
 """Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
+MOST_REGRET = 50.0
+"""Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 FAILED = 2.0
 """What fails is so many times as bad as the worst that does not: it never ties with anything."""
 SURE, RESAMPLED = 0.9, 2000
@@ -188,6 +191,52 @@ def weights_of(groups: NDArray[np.str_]) -> Floats:
     _, which, counts = np.unique(groups, return_inverse=True, return_counts=True)
     found: Floats = 1 / counts[which]
     return np.asarray(found / found.mean())
+
+
+def single_best(losses: Floats, weights: Floats, floor: float) -> int:
+    """The Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
+    if not floor:
+        losses = np.maximum(losses, LEAST)
+        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
+    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
+
+
+def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
+    """The Options expected to be best, or the single best one where none is so far ahead of it."""
+    places = np.arange(len(expected))
+    best = np.argmin(expected, axis=1)
+    ahead = expected[places, single] - expected[places, best]
+    return np.where(ahead > lead, best, single)
+
+
+def split_groups(groups: NDArray[np.str_], folds: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield which cases are left out, fold by fold; a group is left out as a whole."""
+    names = np.unique(groups)
+    # Spread over the folds by a fixed rule that has nothing to do with the alphabet.
+    order = np.argsort([hash_of(name) for name in names])
+    fold = np.empty(len(names), dtype=np.int64)
+    fold[order] = np.arange(len(names)) % folds
+    for number in range(min(folds, len(names))):
+        yield np.isin(groups, names[fold == number])
+
+
+def hash_of(name: str) -> int:
+    """A number that a name stands for, the same in every process."""
+    return int.from_bytes(name.encode()[::-1] + b"\x01", "big") * 0x9E3779B97F4A7C15 % 2**61
+
+
+def over_groups(logs: Floats, groups: Sequence[str] | NDArray[np.str_]) -> tuple[Floats, Floats]:
+    """The mean of each row of logarithms, a column being of one of the groups, and its standard error over these.
+
+    Budgets and parts of a database, and databases that share people, are one observation: each group counts once.
+
+    >>> over_groups(np.array([[1.0, 3.0, 4.0]]), ["a", "a", "b"])
+    (array([3.]), array([1.]))
+    """
+    names, which = np.unique(groups, return_inverse=True)
+    means = np.stack([np.nanmean(logs[:, which == place], axis=1) for place in range(len(names))], axis=1)
+    spread = means.std(axis=1, ddof=1) if len(names) > 1 else np.full(len(logs), np.nan)
+    return means.mean(axis=1), spread / np.sqrt(len(names))
 
 
 CUTS = 32

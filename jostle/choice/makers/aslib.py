@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.makers.training import FOLDS, split_groups
+from jostle.choice.makers.training import FOLDS
 from jostle.errors import ChoiceError
 from jostle.files.kinds import writing
 from jostle.tasks.metafeature import Metafeature
@@ -83,7 +84,7 @@ def _files(
         README.format(
             task=cases.task.name,
             versions=", ".join(f"{option.name} {option.version}" for option in maker.among),
-            loss=(cases.task.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
+            loss=(cases.task.rehearsal.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
             free=FREE,
             bought=BOUGHT,
             share=share,

@@ -169,8 +169,8 @@ def evaluate(
         )
     trained = maker.trained
     judge = maker.judge
-    floor = maker.task.floor if judge.floor is None else judge.floor
-    taken = [database for database in databases if maker.task.takes(database)]
+    floor = maker.task.rehearsal.floor if judge.floor is None else judge.floor
+    taken = [database for database in databases if maker.task.rehearsal.takes(database)]
     apart = kept_apart(maker.among, [database for database in taken if _readable(database)])
     kept = [database for database in taken if not _readable(database) or database.digest not in apart]
     if not kept or not budgets:
@@ -233,7 +233,7 @@ def _readable(database: PublicDatabase) -> bool:
 def _attempt(trial: Trial) -> list[TrialResult] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
     try:
-        instance = trial.maker.task.instance(trial.database, trial.database.cut(trial.number))
+        instance = trial.maker.task.rehearsal.instance(trial.database, trial.database.cut(trial.number))
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[TrialResult] = []

@@ -15,7 +15,7 @@ from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases, Failed
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
-from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of
+from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of, single_best, with_lead
 from jostle.choice.makers.training import (
     DRAWS,
     SHARES,
@@ -24,8 +24,6 @@ from jostle.choice.makers.training import (
     fit_way,
     judge_all,
     nested,
-    single_best,
-    with_lead,
 )
 from jostle.corpora.corpus import BEGINNING
 from jostle.errors import ChoiceError

@@ -19,8 +19,9 @@ from processes import LIMIT, started
 
 import jostle
 from jostle.choice.policies import work as label_notes
-from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
+from jostle.choice.policies.learn import Labelled
 from jostle.choice.policies.work import Notebook, Part, halves, situations_of
+from jostle.choice.trainer import evaluate_policies, train_policies
 from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
