@@ -10,6 +10,7 @@ from jostle.tables.pools import GridCounts, Refinements, Stack
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
 from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins
+from jostle.tables.slopes import Slopes
 
 __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 
@@ -34,6 +35,7 @@ KERNELS = Closed(
         Ranks,
         Refinements,
         Regions,
+        Slopes,
         SparseCounts,
         SplitCounts,
         Stack,
