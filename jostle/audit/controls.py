@@ -11,10 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 from jostle.audit.counting import (
+    CLASSES_OF_LAST_STEP,
     COUNTED,
     COUNTS,
     AnotherCount,
     BoughtExpression,
+    LastStep,
     NoisyCounts,
     OneLevelTree,
     RawChoice,
@@ -54,6 +56,7 @@ from jostle.audit.subjects import (
 )
 from jostle.privacy.expressions import Deviation, cells, far_from_flat, occupied
 
+OURS = "our own, on the proof of Descent"
 LYU = "Lyu, Su, Li, PVLDB 10(6), 2017"
 DING = "Ding, Wang, Wang, Zhang, Kifer, CCS 2018"
 
@@ -71,6 +74,8 @@ _greedy_leaf = OneLevelTree(leaf_share=Fraction(1))
 _shared_leaf = NoisyCounts(sensitivity=1, weight=3)
 _narrow = NoisyCounts(sensitivity=1, weight=-(2**31))
 _another = AnotherCount()
+_unrounded = LastStep(relation="add_remove", rows=300, bits=0, way="unrounded")
+_true_mean = LastStep(relation="add_remove", rows=100, bits=7, way="by the true number")
 _never_stays = RefinedCount(may_stay=False)
 _no_alpha = TwoLevelCell(first_share=Fraction(1), second_share=Fraction(1))
 
@@ -79,6 +84,7 @@ def _added(first: Vector, second: Vector) -> bool:
     return histograms_adjacent(first, second, "add_remove")
 
 
+_last_steps = chosen_pairs("add_remove", _added, *CLASSES_OF_LAST_STEP)
 _leaf_pairs = chosen_pairs(
     "add_remove",
     _added,
@@ -295,6 +301,24 @@ CONTROLS: tuple[Subject[Any], ...] = (
         ),
     ),
     Subject(
+        name="DescentUnrounded",
+        module=__name__,
+        about="the last of 60 steps of a regression, in coarse units, with noise for what a row moves exact weights",
+        pairs=_last_steps,
+        sample=_unrounded.sample,
+        distribution=_unrounded.distribution,
+        fault=Fault("one row decides which way a weight is rounded, and later steps go on from there", OURS),
+    ),
+    Subject(
+        name="DescentByTrueNumber",
+        module=__name__,
+        about="the last of 60 steps of a regression that divides by its number of rows, with noise for 100 rows",
+        pairs=_last_steps,
+        sample=_true_mean.sample,
+        distribution=_true_mean.distribution,
+        fault=Fault("in a table of few rows, one moves the mean by far more than 1/100", OURS),
+    ),
+    Subject(
         name="RefinedNeverTheSame",
         module=__name__,
         about="a count at half of epsilon, then refined to all of it by noise that never stays as it was",
@@ -316,6 +340,8 @@ for _control in CONTROLS:
 ONE_BY_ONE = 12_000
 """Runs of mechanisms that run one at a time."""
 
+_last_step = LastStep(relation="add_remove", rows=100, bits=7)
+_coarse_step = LastStep(relation="add_remove", rows=300, bits=0)
 _counts = NoisyCounts(sensitivity=1)
 _moved_counts = NoisyCounts(sensitivity=2)
 _select = SinglePick(monotone=False)
@@ -343,6 +369,22 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=histogram_pairs(3, "add_remove"),
         sample=_counts.sample,
         distribution=_counts.distribution,
+    ),
+    Subject(
+        name="LastStep",
+        module=__name__,
+        about="the last of 60 steps of a regression",
+        pairs=_last_steps,
+        sample=_last_step.sample,
+        distribution=_last_step.distribution,
+    ),
+    Subject(
+        name="LastStepInCoarseUnits",
+        module=__name__,
+        about="the last of 60 steps of a regression, in coarse units",
+        pairs=_last_steps,
+        sample=_coarse_step.sample,
+        distribution=_coarse_step.distribution,
     ),
     Subject(
         name="NoisyCountsReplaced",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from attrs import frozen
@@ -25,11 +29,14 @@ from jostle.audit.subjects import (
     laplace_table,
     mass,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.nodes import Expression
 from jostle.privacy.reals import Exponential, Tail
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.columns import Categorical
+from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema
+from jostle.tables.slopes import UNIT
 
 COUNTED = "cell"
 """The column whose counts are the input."""
@@ -319,3 +326,64 @@ class AnotherCount:
     def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
         """The distribution: both are independent."""
         return independent(laplace(data[0], 1 / (self.share * epsilon)), laplace(data[0], 1 / epsilon))
+
+
+class _Unrounded(Descent):
+    """A control: what rounding does to weights is left out of how far a row moves them."""
+
+    def moved(self, schema: Schema) -> int:  # noqa: ARG002 - under one relation
+        """The most that a row moves the weights, had they not been rounded; at least 1."""
+        keeps = 1 - self.length * self.penalty
+        apart = sum(keeps**step for step in range(self.steps)) * self.length * Fraction(2, self.rows) * 2**self.bits
+        return max(1, math.isqrt(self.features * math.floor(apart**2)))
+
+
+class _TrueMean(Descent):
+    """A control: sums are divided by the number of rows, also where it is below the public one."""
+
+    def divisor(self, count: int) -> Fraction:
+        """The number of rows."""
+        return Fraction(max(1, count))
+
+
+DESCENTS: Mapping[str, type[Descent]] = MappingProxyType(
+    {"as proved": Descent, "unrounded": _Unrounded, "by the true number": _TrueMean}
+)
+
+
+@frozen(kw_only=True)
+class LastStep:
+    """The weight of a class, which is all that a model has, after steps in whole numbers; cells are the two classes."""
+
+    relation: Relation
+    rows: int
+    bits: int
+    way: str = "as proved"
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """The noisy weight, per run."""
+        weight, scale = self._noised(data, epsilon)
+        return weight + noise.discrete_laplace(scale, size)
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """The distribution: the weight, with noise."""
+        return laplace(*self._noised(data, epsilon))
+
+    @lru_cache(maxsize=256)  # noqa: B019 - there are few of them
+    def _noised(self, data: Vector, epsilon: Fraction) -> tuple[int, Fraction]:
+        """The weight, and the scale of the noise on it."""
+        public = Schema({COUNTED: Categorical(["0", "1"])}, label=COUNTED, neighbours=self.relation)
+        source = MemorySource.of_grid(np.array(data, dtype=np.int64), public, b"")
+        facts = (), (), (), 0, 1, UNIT // 2, (0,), "huber", Fraction(1, 1000), self.rows, 60, self.bits
+        descent = DESCENTS[self.way](*facts)
+        (weight,) = descent.collect(lambda kernel: source.tally(kernel, ()), public).ravel().tolist()
+        return weight, descent.scale(public, epsilon)
+
+
+CLASSES_OF_LAST_STEP: tuple[Pair[Vector], ...] = (
+    Pair((0, 0), (1, 0), "no row; one comes"),
+    Pair((1, 0), (1, 1), "a row; one of the other class comes"),
+    Pair((2, 0), (3, 0), "two rows; a third comes"),
+    *(Pair((count, 0), (count + 1, 0), f"{count} rows; one more comes") for count in range(266, 278)),
+    *(Pair((count, 40), (count, 41), f"{count} rows; one of the other class comes") for count in (100, 400)),
+)

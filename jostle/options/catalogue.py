@@ -1,6 +1,7 @@
 """The built-in Options; importing this registers them all."""
 
 from jostle.options.classification import (
+    descents,
     greedy_trees,
     jostled_tree,
     linear_models,
@@ -17,6 +18,7 @@ from jostle.options.selection import selectors
 
 __all__ = [
     "cells",
+    "descents",
     "greedy_trees",
     "grids",
     "hierarchies",

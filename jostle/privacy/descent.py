@@ -26,6 +26,7 @@ from jostle.tables.kernels import MOST_RECORDS, Kernel
 from jostle.tables.schema import Schema
 from jostle.tables.slopes import (
     KNOT_BITS,
+    MOST_MARKS,
     MOST_POINTS,
     STEEPEST,
     UNIT,
@@ -92,7 +93,8 @@ class Descent(Mechanism):
     """For each column, codes by numbers, in 1/UNIT."""
     marks: tuple[str, ...] = field(converter=names)
     mark: int = field(converter=whole, validator=Within(0, UNIT))
-    """The norm of all marks of a row, in 1/UNIT."""
+    """The norm of a row's marks, where it has *few* or more, in 1/UNIT."""
+    few: int = field(converter=whole, validator=Within(1, MOST_MARKS))
     constant: int = field(converter=whole, validator=Within(0, UNIT))
     """The number that all rows have."""
     classes: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
@@ -106,7 +108,7 @@ class Descent(Mechanism):
     bits: int = field(converter=whole, validator=Within(0, FINEST))
     """Weights are multiples of 2**-bits."""
 
-    def kernel(self, schema: Schema) -> Kernel:
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
         """The first tally, at weights of 0."""
         return self._slopes(np.zeros((self.features, len(self.classes)), dtype=np.int64))
 
@@ -175,7 +177,7 @@ class Descent(Mechanism):
 
             n line(n) - (n - 1) line(n + 1) = WIDE - (WIDE - 1) / m.
 
-        Where q = 1 for both, it is 1. From t m on it is 2 STEEPER m / (n + 1) <= 2 STEEPER / t = WIDE. *Means*: n q(n) / m
+        Where q = 1 for both, it is 1. From t m on it is 2 STEEPER m / (n + 1) <= 2 STEEPER / t = WIDE. *Means*: n / N
         is largest in t m, STEEPER, and no larger beyond.
         """
         m, n = self.rows, count
@@ -185,7 +187,7 @@ class Descent(Mechanism):
             return m / (WIDE - (WIDE - 1) * n / m)
         return n / STEEPER
 
-    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Integers:
+    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Integers:  # noqa: ARG002 - as above
         """The weights after the last step: features by classes, in multiples of 2**-bits."""
         weights = np.zeros((self.features, len(self.classes)), dtype=np.int64)
         keeps = 1 - self.length * self.penalty
@@ -216,9 +218,8 @@ class Descent(Mechanism):
         start, marked = weights[0] * self.constant, weights[place:]
         shift = self.bits + UNIT_BITS - KNOT_BITS
         line, first = line_of(self.loss, shift)
-        return Slopes(
-            self.columns, points, self.marks, marked, self.mark, start, self.classes, line, first, shift
-        )
+        marks = self.marks, marked, self.mark, self.few
+        return Slopes(self.columns, points, *marks, start, self.classes, line, first, shift)
 
     def _sums(self, slopes: Integers) -> list[int]:
         """The sums over rows of s y x: features by classes, in 1/(STEEPEST * UNIT)."""

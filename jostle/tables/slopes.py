@@ -32,6 +32,7 @@ MOST_COLUMNS = 2**11
 UNIT_BITS = 14
 UNIT = 2**UNIT_BITS
 """A mark counts at most so much."""
+MOST_MARKS = 2**22
 MOST_SHIFT = 40
 ROWS_AT_ONCE = 2**13
 """So many slopes add up to less than 2**53, in floats as exactly as in whole numbers."""
@@ -45,9 +46,9 @@ class Slopes(DenseKernel):
     points. The sums are of slopes, less slopes for rows that are not of the class: over all rows, over those with each
     code of each column, and over those with each mark.
 
-    *Marks* are columns of two codes that few rows have the second of. A row with k marks has x = isqrt(mark**2 // k) for
-    each of them, so that the squares add up to mark**2 at most. A mark of weight w gives x * w points, and what is added
-    to its sum is slope * x // UNIT.
+    *Marks* are columns of two codes that few rows have the second of. A row with k marks has x = isqrt(mark**2 //
+    max(k, few)) for each of them, so that the squares add up to mark**2 at most. A mark of weight w gives x * w points,
+    and what is added to its sum is slope * x // UNIT.
 
     *Bound.* A slope lies between 0 and STEEPEST, the largest number in the line. A row adds one slope to the sum over
     all rows and to one code of each column. It adds k * x / UNIT <= sqrt(k) slopes to its marks, and 1 for each of them
@@ -55,15 +56,14 @@ class Slopes(DenseKernel):
     """
 
     columns: tuple[str, ...] = field(converter=names)
-    points: tuple[Integers, ...] = field(
-        converter=int64_arrays, validator=Sides(2, Within(-MOST_POINTS, MOST_POINTS))
-    )
+    points: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(2, Within(-MOST_POINTS, MOST_POINTS)))
     """For each column, codes by models."""
     marks: tuple[str, ...] = field(converter=names)
     weights: Integers = field(converter=int64s, validator=Sides(2, Within(-(MOST_POINTS // UNIT), MOST_POINTS // UNIT)))
     """Marks by models."""
     mark: int = field(converter=whole, validator=Within(0, UNIT))
-    """What a mark counts as in a row that has no other."""
+    """The norm of a row's marks, where it has *few* or more."""
+    few: int = field(converter=whole, validator=Within(1, MOST_MARKS))
     start: Integers = field(converter=int64s, validator=Sides(1, Within(-MOST_POINTS, MOST_POINTS)))
     """What every row has, for each model."""
     classes: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
@@ -80,13 +80,14 @@ class Slopes(DenseKernel):
         if schema.label is None:
             raise TableError("the schema names no label", fix='Schema(columns, label="...")')
         used, models = (*self.columns, *self.marks), len(self.classes)
+        sizes = [(schema[name].size, models) for name in self.columns]
         fits = (
             0 < models == len(self.start)
             and all(0 <= code < len(schema.classes) for code in self.classes)
             and len(self.columns) == len(self.points) < MOST_COLUMNS
             and len(set(used)) == len(used)
             and schema.label not in used
-            and all(own.shape == (schema[name].size, models) for name, own in zip(self.columns, self.points, strict=True))
+            and [own.shape for own in self.points] == sizes
             and all(schema[name].size == 2 for name in self.marks)
             and self.weights.shape == (len(self.marks), models)
         )
@@ -120,7 +121,7 @@ class Slopes(DenseKernel):
     def _add(self, block: Block, schema: Schema, rows: slice, times: Integers | None, totals: Integers) -> None:
         codes = [block.columns[name][rows].astype(np.intp) for name in self.columns]
         labels = block.columns[schema.label or ""][rows]
-        marked = _Marked.of(block, self.marks, self.mark, rows) if self.marks else None
+        marked = _Marked.of(block, self.marks, self.mark**2, self.few, rows) if self.marks else None
         for model, code in enumerate(self.classes):
             points = np.full(len(labels), self.start[model], dtype=np.int64)
             for own, place in zip(self.points, codes, strict=True):
@@ -170,11 +171,11 @@ class _Marked:
     """Of each row, what each of its marks counts."""
 
     @classmethod
-    def of(cls, block: Block, marks: tuple[str, ...], mark: int, rows: slice) -> _Marked:
+    def of(cls, block: Block, marks: tuple[str, ...], squares: int, few: int, rows: slice) -> _Marked:
         """The marks of some rows of a block."""
         row, found = _sparse(block, marks, rows) or _dense(block, marks, rows)
         counts = np.bincount(row, minlength=rows.stop - rows.start)
-        by_count = np.array([0, *(math.isqrt(mark**2 // count) for count in range(1, int(counts.max(initial=0)) + 1))])
+        by_count = np.array([math.isqrt(squares // max(count, few)) for count in range(int(counts.max(initial=0)) + 1)])
         return cls(np.concatenate([[0], np.cumsum(counts)]), found, by_count[counts])
 
     def points(self, weights: Integers) -> Integers:

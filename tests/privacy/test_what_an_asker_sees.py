@@ -47,6 +47,7 @@ from jostle.privacy.column_scores import (
     GridQuality,
     SetDiscernibility,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
@@ -69,6 +70,7 @@ from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
+from jostle.tables.slopes import Slopes
 from jostle.tasks import TASKS
 from jostle.tasks.classification import model as models
 from jostle.tasks.metafeature import View, distinct
@@ -205,6 +207,12 @@ POOL = Pool(
     ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
 )
 
+WIDE, HOT = 2000 * np.arange(-2, 2)[:, None], 8000 * np.eye(3, dtype=np.int64)
+DESCENTS = tuple(
+    Descent(("size", "colour"), (WIDE, HOT), (), 0, 1, 8000, classes, loss, "1/10", 3, 5, 10)
+    for classes, loss in (((1,), "logistic"), ((0, 1), "huber"))
+)
+
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
@@ -234,6 +242,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
         Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
         Products((), (), 1),
     ),
+    Slopes: (DESCENTS[0].kernel(Schema(COLUMNS, label="ill")),),
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
@@ -320,6 +329,7 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
         levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
     ),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
+    Descent: lambda: iter(DESCENTS),
     FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
     FindNthLargest: lambda: (FindNthLargest(score, 2) for score in SCORE_CASES[FeatureScore]),
     PickSeveral: lambda: (PickSeveral(score, 3) for score in SCORE_CASES[FeatureScore]),
