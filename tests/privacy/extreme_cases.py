@@ -19,7 +19,17 @@ from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Pro
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import MOST_POINTS, MOST_RULES, Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import (
+    MOST_GIVEN,
+    MOST_POINTS,
+    MOST_RULES,
+    Agreements,
+    Hits,
+    ManyHits,
+    MarginLevels,
+    Margins,
+    Points,
+)
 from jostle.tables.slopes import MOST_POINTS as MOST_SLOPED
 from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 
@@ -333,6 +343,10 @@ CASES: dict[type, Callable[[], list[Case]]] = {
             )
         )
         + of_classes(lambda _: Products(("b",), [np.full((5, 2), -LARGEST_NUMBER)], LARGEST_NUMBER), 2**8 + 1)
+    ),
+    ManyHits: lambda: (
+        of_sizes(lambda size: ManyHits(("b",), [np.array([[MOST_GIVEN, -MOST_GIVEN], [1, 0]] * size)[:size]], [-1, 1]))
+        + of_classes(lambda count: ManyHits((), (), range(count - 1)))[1:]
     ),
     Slopes: lambda: (
         of_sizes(slopes)

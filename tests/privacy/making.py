@@ -43,7 +43,7 @@ from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore, Utility
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
@@ -53,7 +53,7 @@ from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins, Points
 from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 from jostle.trace.records import Chosen, Stated
 
@@ -237,6 +237,13 @@ def hits(chance: Chance) -> dict[str, Any]:
     if routing is not None and len(routing.leaves) > 1:
         terms.append(Points(**points(chance, len(routing.leaves))))
     return {"terms": terms, "routing": routing}
+
+
+def many_hits(chance: Chance) -> dict[str, Any]:
+    columns, rules = some_names(chance, ATTRIBUTES), chance.randint(1, 3)
+    some = [0, 1, -3, 2**50]
+    tables = [np.array([chance.choices(some, k=rules) for _ in range(SIZES[name])]) for name in columns]
+    return {"columns": columns, "points": tables, "start": chance.choices(some, k=rules)}
 
 
 def margins(chance: Chance) -> dict[str, Any]:
@@ -471,6 +478,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Points: points,
     Agreements: lambda chance: {"rules": [Hits(**hits(chance)) for _ in range(chance.randint(1, 3))]},
     Hits: lambda chance: {**hits(chance), "misses": chance.random() < 0.5},
+    ManyHits: many_hits,
     Regions: regions,
     Haar: lambda chance: {"columns": some_names(chance)},
     Box: box,
@@ -489,6 +497,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
+    MostHits: lambda chance: {"hits": ManyHits(**many_hits(chance))},
     Dependence: lambda chance: {
         "layers": [
             Layer(names, [some_groups(chance, SIZES[name]) for name in names])

@@ -58,7 +58,7 @@ from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLarges
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
@@ -68,7 +68,7 @@ from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
 from jostle.tables.slopes import Slopes
 from jostle.tasks import TASKS
@@ -203,6 +203,7 @@ BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
 HITS = Hits((Points(("colour",), np.arange(6).reshape(3, 2)),))
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
+MANY_HITS = ManyHits(("colour",), ([[0, 3], [1, 1], [-2, 2]],), [1, -1])
 POOL = Pool(
     ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
 )
@@ -230,6 +231,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Hits: tuple(Hits((Points(("colour",), np.arange(6).reshape(3, 2)),), misses=misses) for misses in (False, True)),
     Margins: (MARGINS,),
     Agreements: (Agreements((HITS, Hits((Points((), [[1, 0]]),)))),),
+    ManyHits: (MANY_HITS,),
     MarginLevels: (MarginLevels(MARGINS),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
     SplitCounts: (SplitCounts(ROUTING, [1, 3]),),
@@ -271,6 +273,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
         ),
     ),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
+    MostHits: (MostHits(MANY_HITS),),
     QuantileScore: (QuantileScore("size", [0, 10**6, 3 * 10**6], 1, 2), QuantileScore("size", [0, 10], 0, 1)),
 }
 MAY = np.ones((2, 3), dtype=np.bool_)

@@ -12,21 +12,23 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.models.kinds import AdditiveModel, Term
-from jostle.parameters import positive as above_zero
-from jostle.parameters import share, whole
+from jostle.parameters import positive, share, whole
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.descent import FINEST, Descent
-from jostle.privacy.events import Event, Laplace, in_turn
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
+from jostle.privacy.mechanisms import Pick
 from jostle.privacy.noise import LARGEST_SCALE
 from jostle.privacy.probe import Probe
+from jostle.privacy.scores import MostHits
 from jostle.tables.columns import Numeric
 from jostle.tables.features import PRESENCE
+from jostle.tables.rules import ManyHits
 from jostle.tables.schema import Schema
 from jostle.tables.slopes import MOST_COLUMNS, MOST_POINTS, UNIT
 
@@ -39,10 +41,17 @@ OF_MARKS = 4
 """How much of a row's squared norm all marks have, where a column has 1."""
 MOST_CODES = 2**24
 """Codes times numbers of all columns: more are not multiplied in every step."""
-LEAST_PENALTY, LARGEST_PENALTY = Fraction(1, 10_000), Fraction(1)
+LEAST_PENALTY, LARGEST_PENALTY = Fraction(1, 1000), Fraction(1)
 STEPS = 200
 CONVERGED = 4.0
 """Steps are as many as leave exp(-4) of where they began, or STEPS."""
+PICKED_FROM = 300
+"""Where classes begin is picked where rows times epsilon are so many."""
+STARTS = 31
+"""Among so many."""
+GAINS = (0, 1, 2, 4, 8, 16, 32, 64)
+"""How much stronger than the start the rest may be taken for, where there are several classes."""
+POINTS = 2**24
 FINE = 100
 """Rounding may add a hundredth to what a row moves."""
 
@@ -53,8 +62,8 @@ class Descended(Classifier):
     paper = "Chaudhuri, Monteleoni, Sarwate, JMLR 2011"
     loss: ClassVar[str]
     rows_share: Fraction
+    threshold_share: Fraction
     strength: float
-    power: float
     steps: int
     few: int
 
@@ -76,24 +85,29 @@ class Descended(Classifier):
         return f"epsilon {show_amount(epsilon)} is too little for weights" if 16 * widest > LARGEST_SCALE else None
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The weights, after the number of rows where that is bought."""
+        """The number of rows, where it is bought, the weights, and where classes begin, or weights for that too."""
         bought = rows_share(schema.rows, self.rows_share)
-        return in_turn([*rows_cost(schema, epsilon, bought), Laplace(epsilon * (1 - bought))])
+        rest = epsilon * (1 - bought)
+        picks = rest * self.threshold_share
+        return in_turn([*rows_cost(schema, epsilon, bought), Laplace(rest - picks), PermuteAndFlip(picks)])
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """A model of the noisy weights."""
+        """A model of the noisy weights, with the start that gets most rows right."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
-        rest = epsilon * (1 - bought)
-        descent = self._descent(schema, rest, bought_rows(db, epsilon, bought))
-        weights = db.perform(descent, rest, site="weights") / 2.0**descent.bits
-        return _model(schema, descent, weights, self.name, epsilon)
+        rest, rows = epsilon * (1 - bought), bought_rows(db, epsilon, bought)
+        picks = len(schema.classes) > 1 and rows * epsilon >= PICKED_FROM
+        at_start = rest * self.threshold_share * picks
+        descent = self._descent(schema, rest - at_start, rows)
+        weights = db.perform(descent, rest - at_start, site="weights") / 2.0**descent.bits
+        model = _model(schema, descent, weights, self.name, epsilon)
+        return _restarted(db, model, at_start) if picks else model
 
     def _descent(self, schema: Schema, epsilon: Fraction, rows: int) -> Descent:
         """The question: its penalty, steps and fineness from public facts and epsilon alone."""
         columns, marks = _columns_and_marks(schema)
         parts = 1 + len(columns) + OF_MARKS * bool(marks)
         side = math.isqrt(UNIT**2 // parts)
-        numbers = [_numbers_of(schema, name, side) for name in columns]
+        numbers = [line_numbers(schema, name, side) for name in columns]
         classes = range(len(schema.classes)) if len(schema.classes) > 2 else (len(schema.classes) - 1,)
         weights = 1 + sum(own.shape[1] for own in numbers) + len(marks)
         penalty = self._penalty(math.sqrt(weights) * len(classes) / (rows * float(epsilon)))
@@ -119,7 +133,7 @@ class Descended(Classifier):
 
     def _penalty(self, noise: float) -> Fraction:
         """The penalty, from what noise would be at a penalty of 1; a rounded number, alike on all machines."""
-        found = self.strength * noise**self.power
+        found = self.strength * noise
         return Fraction(f"{min(float(LARGEST_PENALTY), max(float(LEAST_PENALTY), found)):.3g}")
 
 
@@ -134,15 +148,16 @@ class PLR(Descended):
 
     loss = "logistic"
 
-    strength: float = above_zero(1.0)
-    """The penalty is strength * (what noise would be at a penalty of 1) ** power."""
-    power: float = above_zero(1.0)
+    strength: float = positive(8.0)
+    """The penalty is so many times what noise would be at a penalty of 1."""
     steps: int = whole(STEPS, least=1)
     """Steps at most."""
     few: int = whole(16, least=1)
     """Where columns are words: a row with fewer of them is shorter."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
+    threshold_share: Fraction = share("1/10")
+    """Part of the rest that picks where classes begin, where rows are enough."""
 
 
 @option
@@ -152,15 +167,44 @@ class PrivateERM(Descended):
 
     loss = "huber"
 
-    strength: float = above_zero(1.0)
+    strength: float = positive(8.0)
     """As in `PLR`."""
-    power: float = above_zero(1.0)
     steps: int = whole(STEPS, least=1)
     """Steps at most."""
     few: int = whole(16, least=1)
     """Where columns are words: a row with fewer of them is shorter."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
+    threshold_share: Fraction = share("1/10")
+    """Part of the rest that picks where classes begin, where rows are enough."""
+
+
+def _restarted(db: Probe, model: AdditiveModel, epsilon: Fraction) -> AdditiveModel:
+    """The model with another start: of those that split what rows can have evenly, the one that gets most right.
+
+    The penalty draws weights towards 0, and the start with them, by as much whatever the classes' shares. Of several
+    classes, the terms are taken for stronger, beside the start.
+    """
+    tables = [term.weights - term.weights[:, :1] for term in model.terms]
+    own = model.start[1:] - model.start[0]
+    if len(model.classes) == 2:
+        least, most = (sum(float(each(table)) for table in tables) for each in (np.min, np.max))
+        starts = -np.linspace(least, most, STARTS)[:, None]
+        gains = np.ones(STARTS)
+    else:
+        starts, gains = np.tile(own, (len(GAINS), 1)), np.array(GAINS, dtype=np.float64)
+    tallest = max([1.0, *(float(np.abs(each).max()) for each in (starts, *tables) if each.size)])
+    unit = POINTS / tallest
+    points = [np.rint(np.einsum("r,ck->crk", gains, table[:, 1:] * unit)).astype(np.int64) for table in tables]
+    hits = ManyHits(
+        [name for term in model.terms for name in term.columns],
+        [each.reshape(len(each), -1) for each in points],
+        np.rint(starts * unit).astype(np.int64).ravel(),
+    )
+    taken = db.perform(Pick(MostHits(hits)), epsilon, site="start")
+    start = np.concatenate([[0.0], starts[taken]])
+    terms = tuple(Term(term.columns, gains[taken] * table) for term, table in zip(model.terms, tables, strict=True))
+    return evolve(model, start=start, terms=terms)
 
 
 def _columns_and_marks(schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -178,7 +222,7 @@ def _width(schema: Schema, name: str) -> int:
     return 1 if isinstance(schema[name], Numeric) or size == 2 else size
 
 
-def _numbers_of(schema: Schema, name: str, side: int) -> Integers:
+def line_numbers(schema: Schema, name: str, side: int) -> Integers:
     """A column's codes by its numbers, none of them longer than *side*."""
     column = schema[name]
     if isinstance(column, Numeric):
