@@ -50,7 +50,7 @@ SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 SELECTORS = tuple(name for name in names("selection") if name not in {"PrivateKD", "FirstFeatures"})
 EPSILONS = (Fraction(1), Fraction(1, 10))
 CHOSEN_AT = (Fraction(1, 10), Fraction(3, 10), Fraction(1), Fraction(3))
-TRAINED = ("NaiveBayes", "MarginalRegression", "PrivateLogistic")
+TRAINED = ("NaiveBayes", "MarginalRegression", "PLR", "PrivateERM", "FunctionalLogistic")
 """Naive Bayes, and logistic regressions that are private."""
 MAKERS = ("selection", "selection-auc")
 FIRST = "FirstFeatures(top=20)"

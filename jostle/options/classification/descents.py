@@ -45,10 +45,8 @@ LEAST_PENALTY, LARGEST_PENALTY = Fraction(1, 1000), Fraction(1)
 STEPS = 200
 CONVERGED = 4.0
 """Steps are as many as leave exp(-4) of where they began, or STEPS."""
-PICKED_FROM = 300
-"""Where classes begin is picked where rows times epsilon are so many."""
 STARTS = 31
-"""Among so many."""
+"""Where classes begin is picked among so many."""
 GAINS = (0, 1, 2, 4, 8, 16, 32, 64)
 """How much stronger than the start the rest may be taken for, where there are several classes."""
 POINTS = 2**24
@@ -85,7 +83,7 @@ class Descended(Classifier):
         return f"epsilon {show_amount(epsilon)} is too little for weights" if 16 * widest > LARGEST_SCALE else None
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The number of rows, where it is bought, the weights, and where classes begin, or weights for that too."""
+        """The number of rows, where it is bought, the weights, and where classes begin."""
         bought = rows_share(schema.rows, self.rows_share)
         rest = epsilon * (1 - bought)
         picks = rest * self.threshold_share
@@ -95,12 +93,12 @@ class Descended(Classifier):
         """A model of the noisy weights, with the start that gets most rows right."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rest, rows = epsilon * (1 - bought), bought_rows(db, epsilon, bought)
-        picks = len(schema.classes) > 1 and rows * epsilon >= PICKED_FROM
-        at_start = rest * self.threshold_share * picks
+        picks = len(schema.classes) > 1 and len(schema.attributes) < MOST_COLUMNS
+        at_start = rest * self.threshold_share if picks else Fraction(0)
         descent = self._descent(schema, rest - at_start, rows)
         weights = db.perform(descent, rest - at_start, site="weights") / 2.0**descent.bits
         model = _model(schema, descent, weights, self.name, epsilon)
-        return _restarted(db, model, at_start) if picks else model
+        return _restarted(db, model, at_start) if at_start else model
 
     def _descent(self, schema: Schema, epsilon: Fraction, rows: int) -> Descent:
         """The question: its penalty, steps and fineness from public facts and epsilon alone."""
@@ -157,7 +155,7 @@ class PLR(Descended):
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
     threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin, where rows are enough."""
+    """Part of the rest that picks where classes begin, where there are several and not too many columns."""
 
 
 @option
@@ -176,7 +174,7 @@ class PrivateERM(Descended):
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
     threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin, where rows are enough."""
+    """Part of the rest that picks where classes begin, where there are several and not too many columns."""
 
 
 def _restarted(db: Probe, model: AdditiveModel, epsilon: Fraction) -> AdditiveModel:

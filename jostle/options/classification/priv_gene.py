@@ -56,17 +56,15 @@ class PrivGene(Classifier):
     """In a litter."""
     rows_a_round: float = positive(300.0)
     """There is a round for so many rows times epsilon."""
-    rounds: int = whole(16, least=1)
+    rounds: int = whole(8, least=1)
     """At most."""
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
 
     def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, one class, or more columns or codes than are gone through."""
+        """The reason why this cannot run: no label, or more columns or codes than are gone through; or None."""
         if reason := super().refuses(schema):
             return reason
-        if len(schema.classes) < 2:
-            return "the label has one class only"
         if len(schema.attributes) >= MOST_COLUMNS:
             return f"{len(schema.attributes):,} columns are more than the {MOST_COLUMNS - 1:,} that are added up"
         codes = sum(schema[name].size for name in schema.attributes) * self.children * (len(schema.classes) - 1)
@@ -81,6 +79,9 @@ class PrivGene(Classifier):
         """The rule of the last pick."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rest, rows = epsilon * (1 - bought), bought_rows(db, epsilon, bought)
+        if len(schema.classes) == 1:  # nothing to learn: rows are counted, as it costs the same
+            db.count(rest, site="rows")
+            return AdditiveModel(schema=schema, made_by=self.name, epsilon=epsilon, start=np.zeros(1))
         numbers = {name: line_numbers(schema, name, SIDE) for name in schema.attributes}
         weights = (1 + sum(own.shape[1] for own in numbers.values()), len(schema.classes) - 1)
         rounds = max(1, min(self.rounds, int(rows * float(rest) / self.rows_a_round)))
