@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,9 +121,11 @@ def speed() -> Facts:
     side = UNIT // 11
     numbers = [line_numbers(schema, name, side) for name in names]
     steps = Descent(names, numbers, (), 0, 1, side, (1,), "logistic", "1/100", ROWS, STEPS, 24)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ours = min(_seconds(lambda: jostle.rehearse(table, seed=1).perform(steps, 1, site="w")) for _ in range(3)) / STEPS
-    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    tracemalloc.start()
+    jostle.rehearse(table, seed=1).perform(steps, 1, site="w")
+    memory = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
     rows, sign, weights = codes / 176.0, np.where(label == "y", 1.0, -1.0), random.normal(size=COLUMNS)
     bare = min(_seconds(lambda: rows.T @ (sign / (1 + np.exp(sign * (rows @ weights))))) for _ in range(20))
     return {"step": ours, "bare": bare, "times": ours / bare, "MB beside": memory, "MB of floats": rows.nbytes / 2**20}

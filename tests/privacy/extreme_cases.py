@@ -346,7 +346,7 @@ CASES: dict[type, Callable[[], list[Case]]] = {
     ),
     ManyHits: lambda: (
         of_sizes(lambda size: ManyHits(("b",), [np.array([[MOST_GIVEN, -MOST_GIVEN], [1, 0]] * size)[:size]], [-1, 1]))
-        + of_classes(lambda count: ManyHits((), (), range(count - 1)))[1:]
+        + of_classes(lambda count: ManyHits((), (), np.arange(count - 1)))[1:]
     ),
     Slopes: lambda: (
         of_sizes(slopes)
