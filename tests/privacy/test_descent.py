@@ -135,7 +135,8 @@ def test_slopes_fall_on_a_broken_line(loss: str) -> None:
 
 
 def test_ways_in_give_the_same_last_step(tmp_path: Any) -> None:
-    """In memory, in pieces of a file, with empty cells, and by a grid's counts: to the last digit."""
+    """In memory, in another order, in pieces of a file, by a grid's counts, and by Dask: to the last digit."""
+    dask: Any = pytest.importorskip("dask.dataframe")
     random = np.random.default_rng(3)
     frame = pd.DataFrame({"a": random.integers(0, 9, 40_000) + 0.0, "b": random.choice(["u", "v", "w"], 40_000)})
     frame["label"] = np.where(frame["a"] + random.normal(0, 3, 40_000) > 4, "yes", "no")
@@ -145,7 +146,7 @@ def test_ways_in_give_the_same_last_step(tmp_path: Any) -> None:
         label="label",
     )
     numbers = [np.arange(-4, 5)[:, None] * 2000, np.eye(3, dtype=np.int64) * HALF]
-    descent = Descent(("a", "b"), numbers, (), 0, 1, HALF, (1,), "logistic", "1/100", 30_000, 20, 24)
+    descent = Descent(("a", "b"), numbers, (), 0, 1, HALF, (1,), "logistic", "1/100", 30_000, 5, 24)
     counts = np.zeros((9, 3, 2), dtype=np.int64)
     cells = [frame["a"].clip(0, 8).astype(int), frame["b"].map("uvw".index), frame["label"].map(["no", "yes"].index)]
     np.add.at(counts, tuple(cells), 1)
@@ -154,6 +155,7 @@ def test_ways_in_give_the_same_last_step(tmp_path: Any) -> None:
         Table.from_frame(frame.sample(frac=1, random_state=1), public)._source,
         Table.read(tmp_path / "t.parquet", public, stream=True)._source,
         MemorySource.of_grid(counts, public, b""),
+        Table.from_frame(dask.from_pandas(frame, npartitions=3), public)._source,
     ]
     found = [descent.collect(lambda kernel, source=source: source.tally(kernel, ()), public) for source in sources]
     for each in found[1:]:
