@@ -380,10 +380,13 @@ class LastStep:
         return weight, descent.scale(public, epsilon)
 
 
+_GROWING: tuple[Vector, ...] = (
+    (0, 0),
+    (2, 0),
+    *((count, 0) for count in range(266, 278)),
+)
+_MIXED: tuple[Vector, ...] = ((1, 0), (100, 40), (400, 40))
 CLASSES_OF_LAST_STEP: tuple[Pair[Vector], ...] = (
-    Pair((0, 0), (1, 0), "no row; one comes"),
-    Pair((1, 0), (1, 1), "a row; one of the other class comes"),
-    Pair((2, 0), (3, 0), "two rows; a third comes"),
-    *(Pair((count, 0), (count + 1, 0), f"{count} rows; one more comes") for count in range(266, 278)),
-    *(Pair((count, 40), (count, 41), f"{count} rows; one of the other class comes") for count in (100, 400)),
+    *(Pair(held, (held[0] + 1, held[1]), f"{held[0]} rows; one more comes") for held in _GROWING),
+    *(Pair(held, (held[0], held[1] + 1), f"{sum(held)} rows; one of the other class comes") for held in _MIXED),
 )

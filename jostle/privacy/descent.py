@@ -133,7 +133,7 @@ class Descent(Mechanism):
     @property
     def features(self) -> int:
         """How many weights a class has: of the constant, of the columns' numbers, and of the marks."""
-        return 1 + sum(own.shape[1] for own in self.numbers) + len(self.marks)
+        return 1 + int(sum(own.shape[1] for own in self.numbers)) + len(self.marks)
 
     @property
     def length(self) -> Fraction:

@@ -28,6 +28,7 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.scores import MostHits
 from jostle.tables.columns import Numeric
 from jostle.tables.features import PRESENCE
+from jostle.tables.kernels import MOST_RECORDS
 from jostle.tables.rules import ManyHits
 from jostle.tables.schema import Schema
 from jostle.tables.slopes import MOST_COLUMNS, MOST_POINTS, UNIT
@@ -93,9 +94,8 @@ class Descended(Classifier):
         """A model of the noisy weights, with the start that gets most rows right."""
         schema, bought = db.schema, rows_share(db.rows, self.rows_share)
         rest, rows = epsilon * (1 - bought), bought_rows(db, epsilon, bought)
-        picks = len(schema.classes) > 1 and len(schema.attributes) < MOST_COLUMNS
-        at_start = rest * self.threshold_share if picks else Fraction(0)
-        descent = self._descent(schema, rest - at_start, rows)
+        at_start = rest * self.threshold_share if _has_starts(schema) else Fraction(0)
+        descent = self._descent(schema, rest - at_start, min(rows, MOST_RECORDS))
         weights = db.perform(descent, rest - at_start, site="weights") / 2.0**descent.bits
         model = _model(schema, descent, weights, self.name, epsilon)
         return _restarted(db, model, at_start) if at_start else model
@@ -109,18 +109,8 @@ class Descended(Classifier):
         classes = range(len(schema.classes)) if len(schema.classes) > 2 else (len(schema.classes) - 1,)
         weights = 1 + sum(own.shape[1] for own in numbers) + len(marks)
         penalty = self._penalty(math.sqrt(weights) * len(classes) / (rows * float(epsilon)))
-        facts = (
-            columns,
-            numbers,
-            marks,
-            side * math.isqrt(OF_MARKS) * bool(marks),
-            self.few,
-            side,
-            classes,
-            self.loss,
-            penalty,
-            rows,
-        )
+        mark = math.isqrt(OF_MARKS) * side if marks else 0
+        facts = columns, numbers, marks, mark, self.few, side, classes, self.loss, penalty, rows
         length = Descent(*facts, 1, 0).length
         steps = min(self.steps, math.ceil(CONVERGED / float(length * penalty)))
         bits = (FINE * math.isqrt(weights) * rows / length).__ceil__().bit_length()
@@ -155,7 +145,7 @@ class PLR(Descended):
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
     threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin, where there are several and not too many columns."""
+    """Part of the rest that picks where classes begin (`_has_starts`)."""
 
 
 @option
@@ -174,7 +164,13 @@ class PrivateERM(Descended):
     rows_share: Fraction = share("1/20")
     """Part of the budget that buys the number of rows, where it is not public."""
     threshold_share: Fraction = share("1/10")
-    """Part of the rest that picks where classes begin, where there are several and not too many columns."""
+    """Part of the rest that picks where classes begin (`_has_starts`)."""
+
+
+def _has_starts(schema: Schema) -> bool:
+    """Whether where classes begin is picked: there are several, and not too many columns and codes to go through."""
+    points = STARTS * sum(schema[name].size for name in schema.attributes)
+    return len(schema.classes) > 1 and len(schema.attributes) < MOST_COLUMNS and points <= MOST_CODES
 
 
 def _restarted(db: Probe, model: AdditiveModel, epsilon: Fraction) -> AdditiveModel:
