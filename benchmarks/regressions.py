@@ -67,7 +67,7 @@ def tables(folder: Path, role: str) -> Iterator[str]:
     """Yield the names of the tables that are taken."""
     found = 0
     for each in listed(folder, "tabular", role):
-        held = database_of(folder / "tabular", each.name)
+        held: Any = database_of(folder / "tabular", each.name)
         classes = len(set(held.columns[held.label].to_pylist()))
         if LEAST <= held.columns.num_rows <= MOST and classes <= CLASSES and found < TABLES:
             found += 1
@@ -76,7 +76,7 @@ def tables(folder: Path, role: str) -> Iterator[str]:
 
 def measured(folder: Path, name: str, trial: int, kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
     """Measure all ways on one part of a table."""
-    instance = CLASSIFICATION.instance(database_of(folder / "tabular", name), TableSpec(seed=2000 + trial))
+    instance: Any = CLASSIFICATION.instance(database_of(folder / "tabular", name), TableSpec(seed=2000 + trial))
 
     def losses(chances: NDArray[np.float64]) -> Facts:
         return {"error": error(instance.labels, chances), "auc": one_less_auc(instance.labels, chances)}
@@ -88,7 +88,7 @@ def measured(folder: Path, name: str, trial: int, kept: Callable[[str, Callable[
         return {**losses(model.chances(instance.codes)), "seconds": seconds}
 
     def theirs(epsilon: str | None) -> Facts:
-        block = instance.table._source  # type: ignore[attr-defined]  # noqa: SLF001 - public rows, in memory
+        block = instance.table._source  # noqa: SLF001 - public rows, in memory
         schema, features = instance.schema, LinearFeatures.of_schema(instance.schema)
         seen = np.stack([block.columns[each].astype(np.int64) for each in schema.attributes], axis=1)
         held = {each: features.of_codes(codes) for each, codes in (("seen", seen), ("asked", instance.codes))}
@@ -213,7 +213,8 @@ def main() -> None:
             known[key] = {each: round(value, 4) for each, value in facts.items()}
             given.results.write_text(json.dumps(known, indent=0) + "\n", "utf-8")
             print(key, known[key], flush=True)
-        return known[key]
+        kept_facts: Facts = known[key]
+        return kept_facts
 
     if given.only in {None, "speed"}:
         kept("speed", speed)
