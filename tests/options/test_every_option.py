@@ -385,7 +385,7 @@ def test_missing_values_are_a_value(name: str) -> None:
         "SuLQID3",
         "PLR",
         "PrivateERM",
-        "PrivGene",
+        "PrivGene(rounds=16)",
     ],
 )
 def test_without_noise_to_speak_of_they_learn(name: str) -> None:
