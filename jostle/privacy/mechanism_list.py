@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
+from jostle.privacy.descent import Descent
 from jostle.privacy.fields import TYPES
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
@@ -18,6 +19,7 @@ MECHANISMS = Closed(
         AddNoiseAbove,
         AddNoiseByLevel,
         AddNoiseTo,
+        Descent,
         FindAbove,
         FindNthLargest,
         Pick,

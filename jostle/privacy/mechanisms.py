@@ -8,7 +8,7 @@ in its docstring; a subclass, or one made elsewhere, is refused at the door.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -46,6 +46,10 @@ class Mechanism(ABC):
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse a request that makes no sense, before any charge."""
+
+    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Any:
+        """What is found among the rows, before noise: one tally, or what several lead to of which none is released."""
+        return tally(self.kernel(schema))
 
     @abstractmethod
     def event(self, epsilon: Fraction) -> Event:

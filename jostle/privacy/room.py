@@ -203,7 +203,7 @@ class Room:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
-        cells = kernel.cells(self.schema)
+        kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon)
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
         for each in mechanism.scales(self.schema, epsilon):
@@ -211,7 +211,7 @@ class Room:
         site = self.site(site)
         self.source.ready()
         line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
-        answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
+        answer, released, tally = self._release(mechanism, epsilon)
         unit = answer.unit if isinstance(answer, NoisyNumbers) else None
         numbers = shortened(released)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
@@ -278,16 +278,20 @@ class Room:
             inner.failures.append(True)
         return scored, seen_of(trace.records)
 
-    def _release(
-        self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
-    ) -> tuple[Any, NDArray[np.int64], Partial]:
-        """A mechanism's answer, the numbers in it, and the tally that it was made from."""
+    def _tally(self, kernel: Kernel) -> Partial:
+        """A tally of the rows, of a known kernel and its cells."""
+        KERNELS.check(kernel)
+        tally = self.source.tally(kernel, self.where)
+        check_tally(tally, kernel, kernel.cells(self.schema))
+        return tally
 
-        def release() -> tuple[Any, NDArray[np.int64], Partial]:
-            tally = self.source.tally(kernel, self.where)
-            check_tally(tally, kernel, cells)
-            answer = mechanism.release(tally, self.schema, epsilon, self.noise)
-            return answer, mechanism.shown(answer), tally
+    def _release(self, mechanism: Mechanism, epsilon: Fraction) -> tuple[Any, NDArray[np.int64], Any]:
+        """A mechanism's answer, the numbers in it, and what it was made from."""
+
+        def release() -> tuple[Any, NDArray[np.int64], Any]:
+            found = mechanism.collect(self._tally, self.schema)
+            answer = mechanism.release(found, self.schema, epsilon, self.noise)
+            return answer, mechanism.shown(answer), found
 
         return self._among_rows("perform", release)
 

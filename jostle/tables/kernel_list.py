@@ -9,7 +9,8 @@ from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Refinements, Stack
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins
+from jostle.tables.slopes import Slopes
 
 __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 
@@ -25,6 +26,7 @@ KERNELS = Closed(
         Haar,
         Hits,
         LeafCounts,
+        ManyHits,
         MarginLevels,
         Margins,
         Marks,
@@ -34,6 +36,7 @@ KERNELS = Closed(
         Ranks,
         Refinements,
         Regions,
+        Slopes,
         SparseCounts,
         SplitCounts,
         Stack,

@@ -245,7 +245,7 @@ def hold_noise(mechanism: Any, schema: Schema, neighbours: Ways = each_way) -> N
     @cache
     def released(rows: Held, where: Where) -> tuple[Tallied, list[Fraction]]:
         noise: Any = Recorder()
-        found = tally(kernel, rows, schema, where)
+        found = mechanism.collect(lambda kernel: tally(kernel, rows, schema, where), schema)
         answer = mechanism.release(found, schema, EPSILON, noise)
         scales = [scale for scale, size in noise.scales for _ in range(size)]
         if sparse:

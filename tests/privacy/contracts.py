@@ -35,6 +35,7 @@ from some_expressions import tiny, tiny_numbers
 
 from jostle.errors import JostleError
 from jostle.options.classification.tuning import TriedClassifiers
+from jostle.privacy.descent import Descent
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -79,7 +80,7 @@ def members() -> dict[type, str]:
 
 def holder(member: type) -> Callable[[Any, Schema], None]:
     """Return what holds a member to what it claims."""
-    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, FindNthLargest}:
+    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, Descent, FindNthLargest}:
         return hold_noise
     if member is FindAbove:
         return hold_above

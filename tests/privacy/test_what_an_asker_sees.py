@@ -47,6 +47,7 @@ from jostle.privacy.column_scores import (
     GridQuality,
     SetDiscernibility,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
@@ -57,7 +58,7 @@ from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLarges
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
@@ -67,8 +68,9 @@ from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
+from jostle.tables.slopes import Slopes
 from jostle.tasks import TASKS
 from jostle.tasks.classification import model as models
 from jostle.tasks.metafeature import View, distinct
@@ -201,8 +203,15 @@ BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
 HITS = Hits((Points(("colour",), np.arange(6).reshape(3, 2)),))
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
+MANY_HITS = ManyHits(("colour",), ([[0, 3], [1, 1], [-2, 2]],), [1, -1])
 POOL = Pool(
     ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
+)
+
+WIDE, HOT = 2000 * np.arange(-2, 2)[:, None], 8000 * np.eye(3, dtype=np.int64)
+DESCENTS = tuple(
+    Descent(("size", "colour"), (WIDE, HOT), (), 0, 1, 8000, classes, loss, "1/10", 3, 5, 10)
+    for classes, loss in (((1,), "logistic"), ((0, 1), "huber"))
 )
 
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
@@ -222,6 +231,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Hits: tuple(Hits((Points(("colour",), np.arange(6).reshape(3, 2)),), misses=misses) for misses in (False, True)),
     Margins: (MARGINS,),
     Agreements: (Agreements((HITS, Hits((Points((), [[1, 0]]),)))),),
+    ManyHits: (MANY_HITS,),
     MarginLevels: (MarginLevels(MARGINS),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
     SplitCounts: (SplitCounts(ROUTING, [1, 3]),),
@@ -234,6 +244,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
         Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
         Products((), (), 1),
     ),
+    Slopes: (DESCENTS[0].kernel(Schema(COLUMNS, label="ill")),),
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
@@ -262,6 +273,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
         ),
     ),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
+    MostHits: (MostHits(MANY_HITS),),
     QuantileScore: (QuantileScore("size", [0, 10**6, 3 * 10**6], 1, 2), QuantileScore("size", [0, 10], 0, 1)),
 }
 MAY = np.ones((2, 3), dtype=np.bool_)
@@ -320,6 +332,7 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
         levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
     ),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
+    Descent: lambda: iter(DESCENTS),
     FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
     FindNthLargest: lambda: (FindNthLargest(score, 2) for score in SCORE_CASES[FeatureScore]),
     PickSeveral: lambda: (PickSeveral(score, 3) for score in SCORE_CASES[FeatureScore]),
