@@ -39,9 +39,10 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
-from jostle.tables.engines import RowSource
+from jostle.tables.engines import TableSource
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import RowOrigin, check_public, take_as_private
+from jostle.tables.persons import PUBLIC_KEY
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -210,7 +211,7 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
-    _source: RowSource
+    _source: TableSource
     _schema: Schema
     _origin: RowOrigin
 
@@ -258,7 +259,8 @@ class Recognised:
         grows = requested is None
         ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper), grows=grows)
         noise = Noise(tables=DrawingTables.apart())
-        room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
+        source = self._source.bounded(keeper.key())
+        room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -266,6 +268,8 @@ def recognise(table: Table) -> Recognised:
     """A private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
     check_owner()
     source, schema = _taken(table)
+    if schema.person is not None:
+        raise SchemaError("a table of persons is not opened as private yet", fix="a schema without a person")
     read_off = table.schema.inferred_from
     if read_off is not None and read_off.shared(table.origin):
         raise SchemaError(
@@ -363,7 +367,9 @@ def rehearse(
     given: object = seed
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
         raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
-    room = Room(source, (), ledger, Noise(SeededBits(int(given))), _trace(trace), private=False, probe=_probe_on)
+    noise = Noise(SeededBits(int(given)))
+    rows = source.bounded(PUBLIC_KEY)
+    room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -379,7 +385,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
         NODES.check(each)
     if not given:
         return ()
-    tally: Any = source.tally(stack_of(given, schema), ())
+    tally: Any = source.bounded(PUBLIC_KEY).tally(stack_of(given, schema), ())
     found = evaluated(given, tally, schema)
     return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
@@ -394,7 +400,7 @@ def _opened(room: Room, record: Opened) -> Probe:
     return _probe_on(room)
 
 
-def _taken(table: object) -> tuple[RowSource, Schema]:
+def _taken(table: object) -> tuple[TableSource, Schema]:
     """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
     if not isinstance(table, Table):
         raise ProbeError(
@@ -403,11 +409,11 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
         )
     schema = copied_schema(table.schema)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
-    source: RowSource = evolve(rows, schema=schema)
+    source: TableSource = evolve(rows, schema=schema)
     return source, schema
 
 
-def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
+def _taken_as_public(table: object) -> tuple[TableSource, Schema]:
     """The same of a public table; refuse a private one."""
     if isinstance(table, Table):
         check_public(table.origin)

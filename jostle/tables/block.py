@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+import pyarrow as pa
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -27,6 +28,36 @@ def code_type(size: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 
 @frozen(eq=False, repr=False)
+class Whose:
+    """Whose each of some rows is. No repr: nothing should ever print one."""
+
+    codes: NDArray[np.int32]
+    """Each row's person, by its place among these persons."""
+    names: pa.Array
+    """Each person's one value; none of them is kept once rows are bounded."""
+    marks: NDArray[np.uint64] | None = None
+    """Once rows are bounded: a hash of each person, by which portions are dealt."""
+    read: NDArray[np.int64] | None = None
+    """Once rows are bounded: how many rows of each person were read, held or not."""
+
+    def rows(self, places: slice | NDArray[np.intp]) -> Whose:
+        """Whose the rows at these places are."""
+        return evolve(self, codes=self.codes[places])
+
+    @classmethod
+    def joined(cls, parts: Iterable[Whose]) -> Whose:
+        """Whose the rows of several are, one after the other."""
+        held = list(parts)
+        if not held:
+            return cls(np.empty(0, dtype=np.int32), pa.array([], pa.large_string()))
+        every = pa.concat_arrays([each.names for each in held]).dictionary_encode()
+        places = every.indices.to_numpy()
+        starts = np.cumsum([0, *(len(each.names) for each in held)])
+        codes = [places[start:][each.codes] for start, each in zip(starts[:-1].tolist(), held, strict=True)]
+        return cls(np.concatenate(codes).astype(np.int32, copy=False), every.dictionary)
+
+
+@frozen(eq=False, repr=False)
 class Block:
     """Some rows. No repr: nothing should ever print one."""
 
@@ -38,6 +69,8 @@ class Block:
     """Which sparse features the rows have, where the schema declares any: they are columns too, by their names."""
     steps: Mapping[str, Codes] = field(factory=dict)
     """Of columns of numbers, each row's step on the column's grain."""
+    whose: Whose | None = None
+    """Whose the rows are, where the schema declares a person."""
 
     def __attrs_post_init__(self) -> None:
         """Let features be found among the columns."""
@@ -62,6 +95,7 @@ class Block:
             None if self.multiplicity is None else self.multiplicity[places],
             None if self.bits is None else self.bits.rows(places),
             {name: steps[places] for name, steps in self.steps.items()},
+            None if self.whose is None else self.whose.rows(places),
         )
 
     def numbers(self, name: str, schema: Schema) -> NDArray[np.int64]:

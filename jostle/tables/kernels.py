@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -78,6 +79,9 @@ class DenseKernel(ABC):
     """
 
     __slots__ = ()
+
+    of_persons: ClassVar[bool] = False
+    """Whether it is asked with all rows of a person at once, since it counts persons."""
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
@@ -235,6 +239,9 @@ class SparseKernel(ABC):
     """A kernel of which occupied cells alone are held, of up to 2**63; *bound* and *replaced* as of a dense one."""
 
     __slots__ = ()
+
+    of_persons: ClassVar[bool] = False
+    """As of a dense one: none counts persons."""
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:

@@ -317,8 +317,14 @@ class Schema:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the columns of data that are read, that of texts with features included."""
-        return self.names if self.features is None else (*self.names, self.features.column)
+        """The names of the columns of data that are read, that of texts with features and that of persons included."""
+        texts = () if self.features is None else (self.features.column,)
+        return (*self.names, *texts, *self.whose)
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """The name of the column of persons, if there is one."""
+        return () if self.person is None else (self.person,)
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.columns import PUBLIC, Numeric
 from jostle.tables.encode import Census, notes
-from jostle.tables.engines import MemorySource, RowSource
+from jostle.tables.engines import MemorySource, TableSource
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
 from jostle.tables.schema import Neighbours, Schema
@@ -34,7 +34,7 @@ class Table:
 
     def __init__(
         self,
-        source: RowSource,
+        source: TableSource,
         census: Callable[[], Census] | None = None,
         made_of: Iterable[object] = (),
     ) -> None:

@@ -1,0 +1,280 @@
+"""Persons: whose row each one is, and which rows of a person are read where there are more than a promise covers.
+
+*Who is who* goes by what a cell says, exactly and however it is written: 1, 1.0 and "01" are one person, and two long
+numbers that one float stands for are two. No hash decides it.
+
+*Which rows.* Of each person at most m are held: those with the smallest keyed hashes of (key, person, encoded row, its
+number among that person's equal rows), ties by the hash, then by the row. An encoded row is the codes, steps and
+features of all columns of the schema that a table is opened with, whatever is asked later; the number goes over all
+rows of the person, held or not. So what is held of a person is a function of the key and of the rows of that person,
+as a bag: of no other row, and of no order, file, batch or piece that rows come in. The key is the account's, and need
+not be secret. A row of nobody is left out.
+
+*Where.* A source that is bounded has all rows of a person in one block wherever a kernel counts persons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve
+from numpy.typing import NDArray
+
+from jostle.errors import TableError
+from jostle.tables.block import Block, Whose
+from jostle.tables.features import mixed
+from jostle.tables.schema import Schema
+from jostle.tables.values import (
+    EMPTY,
+    HEXADECIMAL,
+    NUMBER,
+    TRUTHS,
+    UNSAID,
+    as_texts,
+    by_type,
+    chunks,
+    one_by_one,
+    plain,
+    time_in,
+)
+
+Hashes: TypeAlias = NDArray[np.uint64]
+
+NOBODY = -1
+"""The code of a row without a person."""
+PUBLIC_KEY = b"jostle rehearses"
+"""Of rehearsals, which are of public rows."""
+PLAIN_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+"""Whole numbers that are written in the one way already."""
+LONGEST_PLAIN = 18
+LONGEST_EXPONENT = 18
+PERHAPS_DATE = r"^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
+PLAIN_TEXT = (
+    r"^([A-Za-z][A-Za-z_-]*[0-9][A-Za-z0-9_-]*"
+    r"|[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12})$"
+)
+"""Texts that are no number, no moment and not empty, as one sees at once."""
+PARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
+STEP = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+def whose_rows(values: pa.Array | pa.ChunkedArray | list[object]) -> Whose:
+    """Whose the rows are whose cells in the column of persons these are; NOBODY's where one is empty."""
+    if isinstance(values, list):
+        found = np.full(len(values), None, dtype=object)
+        for places, cells in by_type(values):
+            part = whose_rows(cells)
+            names = np.array([*part.names.to_pylist(), None], dtype=object)  # the last one stands for nobody
+            found[places] = names[part.codes]
+        return _distinct(pa.array(found.tolist(), pa.large_string()))
+    parts = [_whose_chunk(plain(chunk)) for chunk in chunks(values)]
+    return parts[0] if len(parts) == 1 else _joined_with_nobody(parts)
+
+
+def _joined_with_nobody(parts: list[Whose]) -> Whose:
+    """As `Whose.joined` does, where rows are nobody's."""
+    if not parts:
+        return Whose.joined(())
+    # Those are given the first person's code, and taken out again.
+    nobody = np.concatenate([part.codes == NOBODY for part in parts])
+    filled = [
+        part if len(part.names) else evolve(part, names=pa.array([""], pa.large_string()))  # "" is nobody's name
+        for part in parts
+    ]
+    found = Whose.joined(evolve(part, codes=np.maximum(part.codes, 0)) for part in filled)
+    found.codes[nobody] = NOBODY
+    return found
+
+
+def _whose_chunk(values: pa.Array) -> Whose:
+    objects = one_by_one(values)
+    if objects is not None:
+        return whose_rows(objects)
+    if pa.types.is_dictionary(values.type):
+        known = _whose_chunk(plain(values.dictionary))
+        indices = values.indices.fill_null(len(known.codes)).to_numpy(zero_copy_only=False)
+        inside = (indices >= 0) & (indices < len(known.codes))  # others are a damaged file's
+        table = np.append(known.codes, np.int32(NOBODY))
+        return evolve(known, codes=table[np.where(inside, indices, len(known.codes))])
+    cells = values if pa.types.is_integer(values.type) else as_texts(values).cast(pa.large_string())
+    distinct = cells.dictionary_encode()
+    known = _distinct(one_way(as_texts(distinct.dictionary).cast(pa.large_string())))
+    table = np.append(known.codes, np.int32(NOBODY))
+    return evolve(known, codes=table[distinct.indices.fill_null(len(known.codes)).to_numpy(zero_copy_only=False)])
+
+
+def _distinct(texts: pa.Array) -> Whose:
+    found = texts.dictionary_encode()
+    codes = found.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False)
+    return Whose(codes.astype(np.int32), found.dictionary)
+
+
+def one_way(texts: pa.Array) -> pa.Array:
+    """Each text in the one way to write what it says: numbers exactly, moments; null for an empty one."""
+    numbers = pc.and_(
+        pc.match_substring_regex(texts, PLAIN_NUMBER), pc.invert(pc.match_substring_regex(texts, PERHAPS_DATE))
+    )
+    done = pc.or_(numbers, pc.match_substring_regex(texts, PLAIN_TEXT)).fill_null(fill_value=True)
+    others = np.flatnonzero(~done.to_numpy(zero_copy_only=False))
+    if not len(others):
+        return texts
+    found = np.full(len(texts), None, dtype=object)
+    found[others] = [written_one_way(text) for text in texts.take(pa.array(others)).to_pylist()]
+    return pc.if_else(done, texts, pa.array(found.tolist(), pa.large_string()))
+
+
+def written_one_way(text: str) -> str | None:
+    """The text, or in place of a number or a moment the one way to write it; None for an empty one.
+
+    >>> [written_one_way(each) for each in ("1.0", "01", "1e0", "9007199254740993", "Ann", "NaN", "2024-01-02")]
+    ['1', '1', '1', '9007199254740993', 'Ann', None, '2024-01-02 00:00:00']
+    """
+    if text in EMPTY or text in UNSAID:
+        return None
+    moment = time_in(text)
+    if moment is not None:
+        return str(moment)
+    if text.lower() in TRUTHS:
+        return f"{TRUTHS[text.lower()]:.0f}"
+    if re.match(HEXADECIMAL, text, re.ASCII):
+        return str((int(text, 16) + 2**63) % 2**64 - 2**63)
+    return _number(text.strip()) if re.match(NUMBER, text, re.ASCII) else text
+
+
+def _number(text: str) -> str:
+    """A number exactly, however long it is: its digits, and a power of ten where it is not a short whole one."""
+    match = PARTS.fullmatch(text)
+    if match is None:
+        return "-inf" if text.startswith("-") else "inf"
+    sign, whole, part, power = match.groups()
+    digits = (whole + part).lstrip("0")
+    short = digits.rstrip("0")
+    if not short:
+        return "0"
+    tens = (power or "0").lstrip("+-").lstrip("0")
+    minus = "-" if sign == "-" else ""
+    if len(tens) > LONGEST_EXPONENT:  # no float is as large, or as small
+        return "0" if (power or "").startswith("-") else f"{minus}inf"
+    zeros = int(power or "0") - len(part) + len(digits) - len(short)
+    if zeros >= 0 and len(short) + zeros <= LONGEST_PLAIN:
+        return minus + short + "0" * zeros
+    return f"{minus}{short}e{zeros}"
+
+
+def check_persons(whose: Whose | None, schema: Schema) -> Whose:
+    """Whose the rows are; refuse rows that came in some way that does not say it."""
+    if whose is None:
+        raise TableError(
+            f"the schema says that {schema.person!r} is whose each row is, and these rows do not say it",
+            fix="give rows with that column, or a schema without a person",
+        )
+    return whose
+
+
+def bounded(block: Block, most: int, key: bytes) -> Block:
+    """The rows that are held, of a block with all rows of its persons: at most so many of each person."""
+    whose = block.whose
+    if whose is None:
+        raise TypeError("rows of nobody are not bounded")
+    read = np.bincount(whose.codes, minlength=len(whose.names)).astype(np.int64)
+    marks = marks_of(whose.names)
+    facts = Whose(whose.codes, pa.array([], pa.large_string()), marks, read)
+    block = evolve(block, columns=dict(block.columns), whose=facts)
+    if not np.any(read > most):
+        return block
+    many = np.flatnonzero((read > most)[whose.codes])
+    keep = np.ones(block.length, dtype=np.bool_)
+    keep[many] = False
+    keep[many[_smallest(block.rows(many), facts.codes[many], marks, most, key)]] = True
+    return block.rows(np.flatnonzero(keep))
+
+
+def _smallest(block: Block, codes: NDArray[np.int32], marks: Hashes, most: int, key: bytes) -> NDArray[np.intp]:
+    """Places of the rows of the smallest hashes, so many of each person."""
+    rows = row_marks(block)
+    order = np.lexsort((rows, codes))
+    alike = _alike(order, codes, rows)
+    equal = alike.copy()
+    equal[alike] = _equal(block, order[1:][alike[1:]], order[:-1][alike[1:]])
+    if np.any(equal != alike):  # two different rows of a person have one hash
+        texts = _written(block)
+        order = np.array(sorted(range(block.length), key=lambda place: (codes[place], rows[place], texts[place])))
+        same = [texts[after] == texts[before] for before, after in pairwise(order)]
+        equal = _alike(order, codes, rows) & np.array([False, *same])
+    hashes = mixed(mixed(marks[codes[order]] + _lane(key)) + rows[order])
+    hashes = mixed(hashes + since(equal).astype(np.uint64) * STEP)
+    # Sorted anew, those of one hash stay in the order of their rows.
+    last = np.lexsort((hashes, codes[order]))
+    persons = codes[order][last]
+    ranks = since(np.concatenate([[False], persons[1:] == persons[:-1]]))
+    return np.asarray(order[last][ranks < most], dtype=np.intp)
+
+
+def _alike(order: NDArray[np.intp], codes: NDArray[np.int32], rows: Hashes) -> NDArray[np.bool_]:
+    """Which of sorted rows are of the same person as the one before them, and have its hash."""
+    persons, hashes = codes[order], rows[order]
+    return np.concatenate([[False], (persons[1:] == persons[:-1]) & (hashes[1:] == hashes[:-1])])
+
+
+def since(goes_on: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many places each one is after the last that begins something."""
+    places = np.arange(len(goes_on))
+    return places - np.maximum.accumulate(np.where(goes_on, 0, places))
+
+
+def _equal(block: Block, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether rows at two lists of places are equal, one by one."""
+    same = np.ones(len(left), dtype=np.bool_)
+    for codes in (*block.columns.values(), *block.steps.values()):
+        same &= codes[left] == codes[right]
+    if block.bits is not None:
+        some = np.flatnonzero(same)
+        texts = [each.lists() for each in (block.bits.rows(left[some]), block.bits.rows(right[some]))]
+        same[some] = [one == other for one, other in zip(*texts, strict=True)]
+    return same
+
+
+def _written(block: Block) -> list[bytes]:
+    """Each row as bytes, which differ where rows do."""
+    cells = [*block.columns.values(), *(block.steps[name] for name in sorted(block.steps))]
+    matrix = np.stack([codes.astype(">u8") for codes in cells], axis=1)
+    features = [b""] * block.length if block.bits is None else block.bits.lists()
+    return [row.tobytes() + more for row, more in zip(matrix, features, strict=True)]
+
+
+def row_marks(block: Block) -> Hashes:
+    """A hash of each row as it is encoded, all of its columns, steps and features."""
+    hashes = np.zeros(block.length, dtype=np.uint64)
+    if block.bits is not None:
+        hashes = mixed(block.bits.hashes())
+    for codes in (*block.columns.values(), *(block.steps[name] for name in sorted(block.steps))):
+        hashes = (hashes + codes) * STEP
+        hashes ^= hashes >> np.uint64(29)
+    return hashes
+
+
+def marks_of(names: pa.Array) -> Hashes:
+    """A hash of each name."""
+    names = names.cast(pa.large_string())
+    if not len(names):
+        return np.empty(0, dtype=np.uint64)
+    ends = np.frombuffer(names.buffers()[1], dtype=np.int64)[names.offset : names.offset + len(names) + 1]
+    lengths = np.diff(ends)
+    data = names.buffers()[2]
+    letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None and ends[-1] else None
+    if letters is None:
+        return np.zeros(len(names), dtype=np.uint64)
+    places = np.arange(len(letters)) - np.repeat(ends[:-1] - ends[0], lengths)
+    each = mixed((places.astype(np.uint64) << np.uint64(8)) + letters + np.uint64(1))
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
+    return mixed(running[ends[1:] - ends[0]] - running[ends[:-1] - ends[0]])
+
+
+def _lane(key: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
