@@ -14,7 +14,7 @@ from jostle.progress import tick
 from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.persons import bounded, check_persons
+from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 
 BLOCK_ROWS = 1 << 16
@@ -46,7 +46,12 @@ class TableSource(RowSource, Protocol):
     """The rows of a table, as they were read."""
 
     def bounded(self, key: bytes) -> RowSource:
-        """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+        """The rows that are held of each person, where the schema declares one."""
+
+
+def bound(source: TableSource, key: bytes) -> RowSource:
+    """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+    return source if source.schema.person is None else source.bounded(key)
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
@@ -135,10 +140,7 @@ class MemorySource:
 
     def bounded(self, key: bytes) -> MemorySource:
         """The rows that are held of each person."""
-        if self.schema.rows_per_person is None:
-            return self
-        check_persons(self.whose, self.schema)
-        block = bounded(self._block(slice(0, self.length)), self.schema.rows_per_person, key)
+        block = bounded(self._block(slice(0, self.length)), self.schema, key)
         return self.of_block(self.schema, block, self.identity)
 
     def _blocks(self, size: int) -> Iterator[Block]:
