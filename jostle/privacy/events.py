@@ -197,8 +197,6 @@ def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
 
 def times(event: Event, factor: int) -> Event:
     """The event with all its amounts multiplied: what one that was priced for a row is for so many of them."""
-    if factor == 1:
-        return event
     if isinstance(event, Reserved):
         return Reserved(tuple(times(each, factor) for each in event.events), event.at_most * factor)
     if isinstance(event, InTurn | Disjoint):

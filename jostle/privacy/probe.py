@@ -22,11 +22,12 @@ from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
-from jostle.privacy.nodes import Expression
+from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
+from jostle.tables.persons import PersonCount
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen, Stated
@@ -335,8 +336,18 @@ class Probe:
                 f"the expression has {' by '.join(map(str, shape))} cells, not one number",
                 fix="total(x), largest(x), x[0], or db.release_cells(x, epsilon)",
             )
+        if isinstance(expression, Tally) and expression.persons and not expression.columns:
+            return self._persons_among(expression, epsilon, site)
         answer: NoisyNumbers = self.perform(AddNoiseTo(expression), epsilon, site=site)
         return answer.values
+
+    def _persons_among(self, expression: Tally, epsilon: Amount, site: str) -> NDArray[np.float64]:
+        """The number of persons, noised as that of a table is: alone, each counts once, whatever rows are looked at."""
+        probe = self
+        for column, codes in expression.layer(self.schema).where:
+            probe = Probe(probe._ask("narrowed", column, codes))
+        kernel = PersonCount(once=not look(probe._key).divided)
+        return probe.measure(kernel, epsilon, site=site).astype(np.float64).reshape(())
 
     @called_as('db.commonest("region", 0.1)', why=PRICE)
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:

@@ -91,8 +91,8 @@ def joined_whose(parts: list[Whose]) -> Whose:
     whole = all(pa.types.is_integer(part.names.type) for part in parts) and bool(parts)
     names = [part.names if whole else texts_of_names(part.names) for part in parts]
     empty = pa.array([], pa.large_string())
-    joined = np.concatenate([np.empty(0, dtype=wide), *codes]).astype(wide, copy=False)
-    return Whose(joined, pa.concat_arrays(names) if names else empty)
+    every: NDArray[Any] = np.concatenate([np.empty(0, dtype=wide), *codes])
+    return Whose(every.astype(wide, copy=False), pa.concat_arrays(names) if names else empty)
 
 
 def distinct(whose: Whose) -> Whose:

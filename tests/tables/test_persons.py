@@ -185,3 +185,14 @@ def test_data_without_the_column_of_persons_are_refused(tmp_path: Path) -> None:
         jostle.Table.from_frame(frame, SCHEMA)
     with pytest.raises(jostle.errors.TableError, match="no column 'who'"):
         jostle.Table.read(tmp_path / "rows.csv", SCHEMA)
+
+
+def test_a_vault_holds_the_same_rows_whenever_its_table_is_opened(tmp_path: Path) -> None:
+    """The key is made with the account, and never drawn again; another account has another."""
+    table = jostle.Table.from_frame(rows(), SCHEMA)
+    opened = [
+        jostle.protect(table, epsilon=10**6, vault=tmp_path / name, second_promise="another account")
+        for name in ("one.vault", "one.vault", "other.vault")
+    ]
+    first, again, other = (db.histogram("a", "x", epsilon=10**5).value.tolist() for db in opened)
+    assert first == again != other
