@@ -16,10 +16,10 @@ from jostle.privacy.vault import FileVault
 Run = Callable[..., Done]
 PROGRAM = """def answer(db):
     everybody = noisyCount(select persons() from db, epsilon / 4)
-    ill = noisyCount(select persons() from db where ill == "yes", epsilon / 4)
+    some = noisyCount(select persons() from db where ill == "yes", epsilon / 4)
     both = {{ select persons() from db groupby ill }} spending 25%
     visits = {{ len(db) }} spending 25%
-    return [everybody, ill, both["yes"], visits]
+    return [everybody, some, both["yes"], visits]
 """
 ROWS = ("--data", "visits.csv", "--schema", "visits.toml", "--epsilon", "4000", "--json")
 PERSONS = ("--person", "who", "--rows-per-person", "2", "--people", "ward 7")
@@ -49,13 +49,13 @@ def test_a_price_is_of_persons(run: Run) -> None:
     """A program's own numbers are those of whoever runs it: 3/5 for a person, whatever m is."""
     Path("count.jst").write_text("def answer(db):\n    return noisyCount(db, 0.6)\n")
     words = ("--data", "visits.csv", "--schema", "visits.toml", "--no-vault", "--json", *PERSONS)
-    assert "0.6" in run("check", "count.jst").out
+    assert "at most 3/5" in run("check", "count.jst").out
     assert json.loads(run("run", "count.jst", *words, "--epsilon", "0.6").out)["spent"] == "3/5"
     refused = run("run", "count.jst", *words, "--epsilon", "0.5")
-    assert "may spend epsilon 0.6, and 0.5 is promised" in refused.err
+    assert "may spend epsilon 0.6, and 0.5 is promised" in refused.out
 
 
 def test_a_program_that_counts_persons_is_refused_where_there_are_none(run: Run) -> None:
-    assert "`persons` of a table without persons" in run("run", "count.jst", *ROWS).err
-    assert "has no column 'whom'" in run("run", "count.jst", *ROWS, "--person", "whom").err
-    assert "rows_per_person is said of no persons" in run("run", "count.jst", *ROWS, "--rows-per-person", "2").err
+    assert "`persons` of a table without persons" in run("run", "count.jst", *ROWS).out
+    assert "has no column 'whom'" in run("run", "count.jst", *ROWS, "--person", "whom").out
+    assert "rows_per_person is said of no persons" in run("run", "count.jst", *ROWS, "--rows-per-person", "2").out
