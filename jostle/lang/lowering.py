@@ -199,7 +199,8 @@ def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expre
         )
     if query.value is not None:
         raise Stop("J504", f"`persons` of `{query.value.text}`", "persons are counted", "persons()")
-    return evolve(_tallied(groups), persons=True)
+    found: Any = _tallied(groups)
+    return evolve(found, persons=True)  # a tally, of any groups
 
 
 def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
