@@ -38,6 +38,7 @@ from jostle.audit.counting import (
     TwoLevelCell,
 )
 from jostle.audit.forks import enumerated
+from jostle.audit.persons import HELD_ROWS, PERSON_CONTROLS
 from jostle.audit.selections import (
     GridChoice,
     Mirrored,
@@ -327,6 +328,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
             "Gupte, Sundararajan, PODS 2010, for the noise that is added",
         ),
     ),
+    *PERSON_CONTROLS,
 )
 """In the order of the auditor's table."""
 
@@ -467,6 +469,7 @@ HONEST: tuple[Subject[Any], ...] = (
         grid_pairs("add_remove"),
         GridChoice(factor=1 / 2),
     ),
+    HELD_ROWS,
 )
 """In the order of the auditor's table."""
 

@@ -24,7 +24,7 @@ from jostle.given import given_as
 from jostle.privacy.amounts import Amount
 from jostle.privacy.fields import Coarsening, Condition, coarsenings, is_number, label_conditions, public_number, sides
 from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, known
-from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, wholes
+from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, truth, wholes
 from jostle.tables.kernels import LARGEST_WEIGHT, MOST_RECORDS
 from jostle.tables.pools import Layer
 from jostle.tables.schema import Schema, may_be_blank
@@ -403,6 +403,8 @@ class Tally(Expression):
     """The column whose codes have weights."""
     weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
     """What each code of it counts for, cut off at what a row may add."""
+    persons: bool = field(default=False, converter=truth)
+    """Whether persons are counted, each once in a cell: a row that enters adds 1 to one cell, or nothing."""
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -428,7 +430,7 @@ class Tally(Expression):
         for name, _ in self.coarse:
             schema[name]  # refuses one that is not there
         groups = tuple(self._groups(name, schema) for name in self.columns)
-        return Layer(self.columns, groups, where, self.weighted, self.weights)
+        return Layer(self.columns, groups, where, self.weighted, self.weights, persons=self.persons)
 
     def _groups(self, name: str, schema: Schema) -> tuple[int, ...]:
         size = schema[name].size
@@ -458,7 +460,7 @@ class Tally(Expression):
         weights = self._possible_weights(layer)
         low, high = Fraction(min(weights)), Fraction(max(weights))
         about = self.columns if self.weighted is None else (*self.columns, self.weighted)
-        if self.conditions or may_be_blank(schema, about):
+        if self.conditions or self.persons or may_be_blank(schema, about):
             low, high = min(low, ZERO), max(high, ZERO)
         up, down = max(high, ZERO), max(-low, ZERO)
         mass = MOST_RECORDS * max(up, down)

@@ -28,10 +28,10 @@ from attrs import evolve, frozen
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
 from jostle.privacy.account import Account
-from jostle.privacy.amounts import Amount, epsilon_amount, recordable, show_amount
+from jostle.privacy.amounts import RECORDED_BITS, Amount, epsilon_amount, recordable, show_amount
 from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
-from jostle.privacy.ledger import Ledger
+from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import DrawingTables, Noise, SeededBits
 from jostle.privacy.owner import check_owner
@@ -39,9 +39,10 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
-from jostle.tables.engines import RowSource
+from jostle.tables.engines import TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import RowOrigin, check_public, take_as_private
+from jostle.tables.persons import PUBLIC_KEY
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -210,7 +211,7 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
-    _source: RowSource
+    _source: TableSource
     _schema: Schema
     _origin: RowOrigin
 
@@ -256,9 +257,10 @@ class Recognised:
         )
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
-        ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper), grows=grows)
+        ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
         noise = Noise(tables=DrawingTables.apart())
-        room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
+        source = bound(self._source, keeper.key())
+        room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -359,11 +361,13 @@ def rehearse(
     """
     source, schema = _taken_as_public(table)
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-    ledger = Ledger(promise, schema.neighbours)
+    ledger = _ledger(promise, schema)
     given: object = seed
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
         raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
-    room = Room(source, (), ledger, Noise(SeededBits(int(given))), _trace(trace), private=False, probe=_probe_on)
+    noise = Noise(SeededBits(int(given)))
+    rows = bound(source, PUBLIC_KEY)
+    room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
 
 
@@ -379,7 +383,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
         NODES.check(each)
     if not given:
         return ()
-    tally: Any = source.tally(stack_of(given, schema), ())
+    tally: Any = bound(source, PUBLIC_KEY).tally(stack_of(given, schema), ())
     found = evaluated(given, tally, schema)
     return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
@@ -394,7 +398,7 @@ def _opened(room: Room, record: Opened) -> Probe:
     return _probe_on(room)
 
 
-def _taken(table: object) -> tuple[RowSource, Schema]:
+def _taken(table: object) -> tuple[TableSource, Schema]:
     """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
     if not isinstance(table, Table):
         raise ProbeError(
@@ -403,15 +407,36 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
         )
     schema = copied_schema(table.schema)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
-    source: RowSource = evolve(rows, schema=schema)
+    source: TableSource = evolve(rows, schema=schema)
     return source, schema
 
 
-def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
+def _taken_as_public(table: object) -> tuple[TableSource, Schema]:
     """The same of a public table; refuse a private one."""
     if isinstance(table, Table):
         check_public(table.origin)
     return _taken(table)
+
+
+def _ledger(
+    promise: Fraction | None,
+    schema: Schema,
+    payer: Payer | None = None,
+    raised: Callable[[], Fraction] | None = None,
+    *,
+    grows: bool = True,
+) -> Ledger:
+    """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them."""
+    rows = schema.rows_per_person or 1
+    return Ledger(
+        None if promise is None else promise / rows,
+        schema.neighbours,
+        payer=None if payer is None else PayerOfPersons(payer, rows),
+        raised=None if raised is None else lambda: raised() / rows,
+        grows=grows,
+        most_bits=RECORDED_BITS + (rows - 1).bit_length(),
+        unit=rows,
+    )
 
 
 def _raised(keeper: Vault) -> Callable[[], Fraction]:

@@ -383,6 +383,9 @@ class Vault(Protocol):
     def pay(self, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
 
+    def key(self) -> bytes:
+        """What rows of persons are held by, of a vault that was opened: made with the account, never drawn again."""
+
     def promised(self) -> Fraction:
         """The promise as it is now, of a vault that was opened."""
 
@@ -403,6 +406,7 @@ class MemoryVault:
         self._lock = threading.Lock()
         self._account: Account | None = None
         self._process = this_process()
+        self._key = secrets.token_bytes(IDENTITY_BYTES)
 
     def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:  # noqa: ARG002 - a file needs them
         """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
@@ -422,6 +426,10 @@ class MemoryVault:
             if self._account is None:
                 raise VaultError("the vault was not opened")
             self._account = self._account.charged(amount, site, self.name, self.raising)
+
+    def key(self) -> bytes:
+        """What rows of persons are held by."""
+        return self._key
 
     def promised(self) -> Fraction:
         """The promise, which stays as it is."""
@@ -505,6 +513,12 @@ class FileVault:
             after = account.charged(amount, site, self.name, self.raising)
             book.charge(after, after.spent - account.spent, site)
         self._least = max(self._least, after.spent)
+
+    def key(self) -> bytes:
+        """What rows of persons are held by: what tells the vault from all others."""
+        if self._identity is None:
+            raise VaultError(f"the vault {self.path} was not opened")
+        return self._identity
 
     def promised(self) -> Fraction:
         """The promise as it is now, as whoever raises it leaves it."""

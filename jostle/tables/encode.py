@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
+from jostle.tables.persons import NOBODY, whose_rows
 from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
@@ -74,6 +75,8 @@ class Census:
     """Rows that were read, dropped ones included."""
     dropped: int = 0
     """Rows that were dropped for what a cell holds."""
+    nobody: int = 0
+    """Rows without a person, where the schema declares one."""
     lines: int | None = None
     """Lines of a CSV file; those that are not whole are no rows."""
     cells: dict[str, CellCensus] = field(factory=dict)
@@ -94,6 +97,7 @@ class Census:
         """Add what was found in other rows of the table."""
         self.rows += more.rows
         self.dropped += more.dropped
+        self.nobody += more.nobody
         if more.lines is not None:
             self.lines = (self.lines or 0) + more.lines
         for name, found in more.cells.items():
@@ -105,6 +109,15 @@ def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) 
     return tuple(_notes(census, kept, labels, schema))
 
 
+def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
+    """Yield what is to be said of rows that are not held."""
+    if rows:
+        yield (
+            f"{_many(rows, 'row')} of {_many(persons, 'person')} {_are(rows)} beyond {schema.rows_per_person}, "
+            "and left out"
+        )
+
+
 def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
@@ -112,7 +125,10 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
     if not census.rows:
         yield "the table has no rows"
     elif census.dropped:
-        by = ", ".join(f"{name!r} in {found.dropped:,}" for name, found in census.cells.items() if found.dropped)
+        empty = {name: found.dropped for name, found in census.cells.items()}
+        if census.nobody and schema.person is not None:
+            empty[schema.person] = census.nobody
+        by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
         rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
         every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
         yield f"{rows if kept else every} left out: empty or not declared is {by}"
@@ -216,6 +232,12 @@ def encode_block(
         if census is not None:
             dropped, moved = length - int(np.count_nonzero(here)), int(np.count_nonzero(marked < DROPPED))
             census.count(name, column, dropped=dropped, moved=moved, codes=codes)
+    whose = None if schema.person is None else whose_rows(columns[schema.person])
+    if whose is not None:
+        here = whose.codes != NOBODY
+        keep &= here
+        if census is not None:
+            census.nobody += length - int(np.count_nonzero(here))
     if census is not None:
         census.rows += length
         census.dropped += length - int(np.count_nonzero(keep))
@@ -224,7 +246,7 @@ def encode_block(
         bits = schema.features.bits_of(texts_of(columns[texts]))
     narrow = {name: codes.astype(code_type(held(schema[name]))) for name, codes in encoded.items()}
     kept = {name: places for name, places in steps.items() if places is not None}
-    block = Block(narrow, length, bits=bits, steps=kept)
+    block = Block(narrow, length, bits=bits, steps=kept, whose=whose)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 

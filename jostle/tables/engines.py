@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.progress import tick
-from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 
 BLOCK_ROWS = 1 << 16
@@ -39,6 +40,18 @@ class RowSource(Protocol):
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
+
+
+class TableSource(RowSource, Protocol):
+    """The rows of a table, as they were read."""
+
+    def bounded(self, key: bytes) -> RowSource:
+        """The rows that are held of each person, where the schema declares one."""
+
+
+def bound(source: TableSource, key: bytes) -> RowSource:
+    """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+    return source if source.schema.person is None else source.bounded(key)
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
@@ -98,6 +111,14 @@ class MemorySource:
     bits: Bits | None = None
     steps: Mapping[str, Codes] = field(factory=dict)
     """Of columns of numbers, each row's step on the column's grain, where it is known."""
+    whose: Whose | None = None
+    """Whose the rows are, where the schema declares a person."""
+
+    @classmethod
+    def of_block(cls, schema: Schema, block: Block, identity: bytes) -> MemorySource:
+        """The rows of a block."""
+        columns, times = block.columns, block.multiplicity
+        return cls(schema, columns, block.length, times, identity, block.bits, block.steps, block.whose)
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
@@ -114,18 +135,27 @@ class MemorySource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        return tally_blocks(self._blocks(), self.schema, kernel, where)
+        rows = max(1, self.length) if kernel.of_persons else BLOCK_ROWS
+        return tally_blocks(self._blocks(rows), self.schema, kernel, where)
 
-    def _blocks(self) -> Iterator[Block]:
-        for start in range(0, self.length, BLOCK_ROWS):
-            rows = slice(start, min(start + BLOCK_ROWS, self.length))
-            yield Block(
-                {name: codes[rows] for name, codes in self.columns.items()},
-                rows.stop - rows.start,
-                None if self.multiplicity is None else self.multiplicity[rows],
-                None if self.bits is None else self.bits.part(rows.start, rows.stop),
-                {name: steps[rows] for name, steps in self.steps.items()},
-            )
+    def bounded(self, key: bytes) -> MemorySource:
+        """The rows that are held of each person."""
+        block = bounded(self._block(slice(0, self.length)), self.schema, key)
+        return self.of_block(self.schema, block, self.identity)
+
+    def _blocks(self, size: int) -> Iterator[Block]:
+        for start in range(0, self.length, size):
+            yield self._block(slice(start, min(start + size, self.length)))
+
+    def _block(self, rows: slice) -> Block:
+        return Block(
+            {name: codes[rows] for name, codes in self.columns.items()},
+            rows.stop - rows.start,
+            None if self.multiplicity is None else self.multiplicity[rows],
+            None if self.bits is None else self.bits.part(rows.start, rows.stop),
+            {name: steps[rows] for name, steps in self.steps.items()},
+            None if self.whose is None else self.whose.rows(rows),
+        )
 
 
 @frozen(eq=False, repr=False)
@@ -160,6 +190,11 @@ class _ReadBy(DenseKernel):
 
     kernel: DenseKernel
     own: Schema
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once."""
+        return self.kernel.of_persons
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
         """How many numbers it gives."""

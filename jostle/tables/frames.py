@@ -110,13 +110,14 @@ def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None
         raise TableError(
             "the matrix and the frame have different numbers of rows", fix="give one row per record in both"
         )
-    block = encode_block(_named(columns, schema.names), schema, columns.length, census, bits)
+    names = (*schema.names, *schema.whose)
+    block = encode_block(_named(columns, names), schema, columns.length, census, bits)
     identity = hashlib.blake2b(_identity(columns) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
     return _in_memory(schema, block, identity.digest())
 
 
 def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:
-    return MemorySource(schema, block.columns, block.length, identity=identity, bits=block.bits, steps=block.steps)
+    return MemorySource.of_block(schema, block, identity)
 
 
 def _bits(matrix: Any, schema: Schema) -> Bits:

@@ -16,10 +16,11 @@ from jostle.given import called_as, given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.columns import PUBLIC, Numeric
-from jostle.tables.encode import Census, notes
-from jostle.tables.engines import MemorySource, RowSource
+from jostle.tables.encode import Census, notes, of_persons
+from jostle.tables.engines import MemorySource, TableSource, bound
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
+from jostle.tables.persons import PUBLIC_KEY, BeyondCount
 from jostle.tables.schema import Neighbours, Schema
 
 
@@ -34,7 +35,7 @@ class Table:
 
     def __init__(
         self,
-        source: RowSource,
+        source: TableSource,
         census: Callable[[], Census] | None = None,
         made_of: Iterable[object] = (),
     ) -> None:
@@ -62,11 +63,13 @@ class Table:
         anywhere by itself, and nothing that a probe leads to has it.
         """
         label = () if self.schema.label is None else (self.schema.label,)
-        found: Any = self._source.tally(Counts(((), label)), ())
+        held = bound(self._source, PUBLIC_KEY)
+        found: Any = held.tally(Counts(((), label)), ())
         kept, *by_label = map(int, found)
+        beyond: Any = () if self.schema.person is None else held.tally(BeyondCount(), ())
         census = Census(rows=kept) if self._census is None else self._census()
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
-        return notes(census, kept, labels, self.schema)
+        return (*notes(census, kept, labels, self.schema), *of_persons(*map(int, beyond), schema=self.schema))
 
     @classmethod
     @called_as("Table.from_frame(frame, schema)", why=PUBLIC)

@@ -20,6 +20,7 @@ from jostle.errors import TableError
 from jostle.tables import dask_source
 from jostle.tables.hashes import fingerprint
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+from jostle.tables.persons import PersonCount
 
 SCHEMA = Schema(
     {
@@ -249,6 +250,26 @@ def test_a_cluster_gives_the_same_integers(cluster: LocalCluster, tmp_path: Path
             assert told == tally(stream, kernel, where) == tally(there, kernel, where) == tally(parts, kernel, where)
     assert fingerprint(source_of(here)) == fingerprint(source_of(there))
     assert fingerprint(source_of(here)).rows == fingerprint(source_of(parts)).rows
+
+
+@pytest.mark.slow
+def test_a_cluster_holds_the_same_rows_of_persons(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of few rows are put together by person first, on the workers."""
+    monkeypatch.setattr(dask_source, "PIECE_ROWS", 300)
+    schema = SCHEMA.with_persons("who", 3)
+    frame = some_frame()
+    frame["who"] = np.arange(len(frame)) ** 2 % 101
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=100)
+    ways = [
+        Table.read(tmp_path / "t.parquet", schema),
+        Table.read(tmp_path / "t.parquet", schema, engine=address(cluster)),
+    ]
+    here, there = (source_of(table).bounded(b"key") for table in ways)
+    for kernel in (Counts.of("a"), Counts.of("b", "c"), PersonCount(), PersonCount(3)):
+        assert np.array_equal(np.asarray(here.tally(kernel, ())), np.asarray(there.tally(kernel, ())))
+    assert ways[0].notes == ways[1].notes
 
 
 @pytest.mark.slow
