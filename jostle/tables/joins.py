@@ -113,11 +113,11 @@ def lookup(frame: Any, on: str, columns: Mapping[str, Column] | Iterable[str] | 
 
 def _key_column(on: object, schema: Schema) -> Column:
     """The private column that rows are looked up by."""
-    if on == schema.person:
+    if isinstance(on, str) and on == schema.person:
         raise TableError(
             f"{shown(on)} says who a person is, and no public table is looked up by it",
-            why="which persons there are is what nobody is told",
-            fix=f"what is known of persons is private: Table.from_frame(frame, schema), and join(other, on={on!r})",
+            why="what is known of single persons is private, and so is who is in the table",
+            fix=f"Table.from_frame(frame, schema), and table.join(other, on={on!r})",
         )
     if not isinstance(on, str) or on not in schema:
         raise TableError(
@@ -300,7 +300,7 @@ def joined_schema(left: Schema, right: Schema, on: object) -> Schema:
                 why="by any other column, one row there could be in many rows here, and no bound would hold",
                 fix=f'Schema(columns, person="patient_id", people="ward 7"); {WAYS_OUT}',
             )
-    if on not in {left.person, right.person}:
+    if not isinstance(on, str) or on not in {left.person, right.person}:
         raise TableError(
             f"two private tables are not joined on {described(on)}",
             why="one person there could be in the rows of many here, and no bound on rows would bound a person",

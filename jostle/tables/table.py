@@ -226,7 +226,8 @@ class Table:
                 population.
         """
         given_as(other, Table, "a table", fix='table.join(other, on="patient_id")', error=TableError)
-        if how not in {"left", "inner"}:
+        kept: object = how
+        if not isinstance(kept, str) or kept not in {"left", "inner"}:
             raise TableError(f"how is {shown(how)}", fix='how="left" or how="inner"')
         schema, census = joined_schema(self.schema, other.schema, on), Census()
         mine, theirs = (source.fold(RowsFold(source.schema)).rows() for source in (self._source, other._source))

@@ -344,6 +344,12 @@ def test_what_is_no_aggregate_is_refused_in_a_sentence(asked: str, said: str) ->
     assert mistake.value.fix
 
 
+@pytest.mark.parametrize("asked", [3, None, [], ["count"], visits(2), b"count"])
+def test_what_is_no_text_is_refused_in_a_sentence(asked: Any) -> None:
+    with pytest.raises(JostleError, match="is no aggregate"):
+        Table.from_frame(visits(3), VISITS).per_person(result=asked)
+
+
 def test_what_is_asked_of_no_persons_or_for_nothing_is_refused() -> None:
     table = Table.from_frame({"x": [1]}, Schema({"x": Numeric(0, 1)}))
     with pytest.raises(JostleError, match="names no person"):
