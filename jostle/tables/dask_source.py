@@ -357,11 +357,11 @@ def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | 
         return None
 
 
-def _fold_piece(encoded: Encoded | None, fold: Fold) -> Fold | None:
+def _fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
     if encoded is None:
         return None
     try:
-        return fold_blocks(encoded[0], fold)
+        return fold_blocks(encoded[0], question)
     except Exception:  # noqa: BLE001 - as in _encode_piece
         return None
 

@@ -57,8 +57,6 @@ class Lookup:
     codes: Mapping[str, NDArray[np.int32]]
     """By column, the code for each key, and one more for what has no match."""
     steps: Mapping[str, Codes]
-    origin: RowOrigin
-    """Where the public rows came from."""
 
     def added(self, block: Block, schema: Schema) -> Block:
         """A block with these columns as well."""
@@ -70,16 +68,14 @@ class Lookup:
         stepped = {name: steps[places] for name, steps in self.steps.items()}
         return with_columns(block, coded, stepped, dict(self.columns))
 
-    def schema(self, schema: Schema) -> Schema:
-        """The public facts about rows with these columns as well."""
-        read_off = schema.inferred_from or RowOrigin()
-        return evolve(
-            schema, columns=dict((*schema.columns, *self.columns)), inferred_from=read_off.beside(self.origin)
-        )
 
+def lookup(
+    frame: Any, on: str, columns: Mapping[str, Column] | Iterable[str] | None, schema: Schema
+) -> tuple[Lookup, Schema]:
+    """The columns of a public frame, or file, by a column of keys, and the public facts about rows that have them.
 
-def lookup(frame: Any, on: str, columns: Mapping[str, Column] | Iterable[str] | None, schema: Schema) -> Lookup:
-    """The columns of a public frame, or file, by a column of keys; refuse keys that do not tell rows apart."""
+    Keys that are not declared, or there twice, are refused.
+    """
     given: object = Path(frame) if isinstance(frame, str | Path) else frame
     content = read_public(given) if isinstance(given, Path) else None
     origin = RowOrigin.of(given if content is None else content)
@@ -108,7 +104,9 @@ def lookup(frame: Any, on: str, columns: Mapping[str, Column] | Iterable[str] | 
         codes[name] = np.append(coded[order], np.int32(empty_code(column)))
         if stepped is not None and isinstance(column, Numeric) and column.grain is not None:
             steps[name] = np.append(stepped[order], stepped.dtype.type(column.grain.none))
-    return Lookup(on, places[order], tuple(added.items()), codes, steps, origin)
+    read_off = (schema.inferred_from or RowOrigin()).beside(origin)
+    facts = evolve(schema, columns={**dict(schema.columns), **added}, inferred_from=read_off)
+    return Lookup(on, places[order], tuple(added.items()), codes, steps), facts
 
 
 def _key_column(on: object, schema: Schema) -> Column:

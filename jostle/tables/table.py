@@ -251,8 +251,8 @@ class Table:
             PrivateDataError: the frame is private.
             TableError: a key is there twice or not declared, or a value is not declared.
         """
-        public = lookup(frame, on, columns, self.schema)
-        source = LookupSource(public.schema(self.schema), self._source, public)
+        public, schema = lookup(frame, on, columns, self.schema)
+        source = LookupSource(schema, self._source, public)
         return self._beside(Table(source, self._census))
 
     def _derived(self, rows: Block, schema: Schema, census: Census, *others: Table) -> Table:
