@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from attrs import fields
+from attrs import evolve, fields
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -114,9 +114,9 @@ class Option(ABC, Generic[Answer]):
             OptionError: there is a reason why nothing can come of it, or this is no probe.
         """
         check_probe(db, self.name)
-        budget = epsilon_amount(epsilon)
+        budget = epsilon_amount(epsilon) / db.unit
         if self.refuses(db.schema) is None and (reason := self.hopeless(db.schema, budget, db.rows)):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
 
     @abstractmethod
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
@@ -153,24 +153,25 @@ class Option(ABC, Generic[Answer]):
             OptionError: it does not run on such tables, or spends other than it declares.
             BudgetError: less is left than *epsilon*.
         """
-        budget = epsilon_amount(epsilon)
+        asked = epsilon_amount(epsilon)
         check_probe(db, self.name)
-        schema = db.schema
+        schema, unit = db.schema, db.unit
+        budget = asked / unit
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         # What an Option says itself of its budget, it is asked where it is called.
         if reason := Option.hopeless(self, schema, budget, None):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(unit)}", fix="a larger epsilon")
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:
             raise OptionError(
-                f"{self.name} declares epsilon {show_amount(declared)} of an allotted {show_amount(budget)}",
+                f"{self.name} declares epsilon {show_amount(declared * unit)} of an allotted {show_amount(asked)}",
                 why="this is a mistake of Jostle's, and nothing was asked of the data",
                 fix="please report it, with the schema",
             )
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
-        allotted = (db.reserve if self.settles else db.earmark)(budget, site=site or self.name)
+        allotted = db.hand(asked, site=site or self.name, settles=self.settles)
         try:
             with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
@@ -189,11 +190,14 @@ class Option(ABC, Generic[Answer]):
         spent = allotted.spent
         if spent != declared and not (isinstance(event, Allotment | Reserved) and spent < declared):
             raise OptionError(
-                f"{self.name} spent epsilon {show_amount(spent)}, but declared {show_amount(declared)}",
+                f"{self.name} spent epsilon {show_amount(spent * unit)}, but declared {show_amount(declared * unit)}",
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )
-        self._check_answer(answer, spent)
+        self._check_answer(answer, spent * unit)
+        made: Any = answer
+        if unit != 1 and isinstance(getattr(made, "epsilon", None), Fraction):
+            answer = evolve(made, epsilon=made.epsilon * unit)  # what it says that it cost, is read by who asked
         known: Answer = self.task.of(schema, answer)
         if (stated := _stated(known)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
@@ -209,6 +213,11 @@ class Option(ABC, Generic[Answer]):
             why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
             fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
         )
+
+
+def _a_row(unit: int) -> str:
+    """What to say of an amount that is of a row, to whoever counts persons."""
+    return "" if unit == 1 else f" (of a person's epsilon each of up to {unit} rows has 1/{unit})"
 
 
 def _stated(answer: object) -> str | None:

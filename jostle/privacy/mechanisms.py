@@ -30,6 +30,7 @@ from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
+from jostle.tables.persons import PersonCount
 from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
 
@@ -73,9 +74,13 @@ class Mechanism(ABC):
         return ()
 
 
-def sensitivity(kernel: Kernel, schema: Schema) -> int:
-    """The most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
-    return kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
+def sensitivity(kernel: Kernel, schema: Schema) -> int | Fraction:
+    """The most that all cells of a kernel change, summed, between neighbours of the schema's kind, for each row.
+
+    What counts a person once changes by a share of that for each row a person may have.
+    """
+    most = kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
+    return Fraction(most, schema.rows_per_person or 1) if type(kernel) is PersonCount and kernel.once else most
 
 
 @frozen

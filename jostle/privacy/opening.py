@@ -28,10 +28,10 @@ from attrs import evolve, frozen
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
 from jostle.privacy.account import Account
-from jostle.privacy.amounts import Amount, epsilon_amount, recordable, show_amount
+from jostle.privacy.amounts import RECORDED_BITS, Amount, epsilon_amount, recordable, show_amount
 from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
-from jostle.privacy.ledger import Ledger
+from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import DrawingTables, Noise, SeededBits
 from jostle.privacy.owner import check_owner
@@ -39,7 +39,7 @@ from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
-from jostle.tables.engines import TableSource
+from jostle.tables.engines import TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import RowOrigin, check_public, take_as_private
 from jostle.tables.persons import PUBLIC_KEY
@@ -257,9 +257,9 @@ class Recognised:
         )
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
-        ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper), grows=grows)
+        ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
         noise = Noise(tables=DrawingTables.apart())
-        source = self._source.bounded(keeper.key())
+        source = bound(self._source, keeper.key())
         room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
         return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
 
@@ -268,8 +268,6 @@ def recognise(table: Table) -> Recognised:
     """A private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
     check_owner()
     source, schema = _taken(table)
-    if schema.person is not None:
-        raise SchemaError("a table of persons is not opened as private yet", fix="a schema without a person")
     read_off = table.schema.inferred_from
     if read_off is not None and read_off.shared(table.origin):
         raise SchemaError(
@@ -363,12 +361,12 @@ def rehearse(
     """
     source, schema = _taken_as_public(table)
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-    ledger = Ledger(promise, schema.neighbours)
+    ledger = _ledger(promise, schema)
     given: object = seed
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
         raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
     noise = Noise(SeededBits(int(given)))
-    rows = source.bounded(PUBLIC_KEY)
+    rows = bound(source, PUBLIC_KEY)
     room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
     return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
 
@@ -385,7 +383,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
         NODES.check(each)
     if not given:
         return ()
-    tally: Any = source.bounded(PUBLIC_KEY).tally(stack_of(given, schema), ())
+    tally: Any = bound(source, PUBLIC_KEY).tally(stack_of(given, schema), ())
     found = evaluated(given, tally, schema)
     return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
@@ -418,6 +416,27 @@ def _taken_as_public(table: object) -> tuple[TableSource, Schema]:
     if isinstance(table, Table):
         check_public(table.origin)
     return _taken(table)
+
+
+def _ledger(
+    promise: Fraction | None,
+    schema: Schema,
+    payer: Payer | None = None,
+    raised: Callable[[], Fraction] | None = None,
+    *,
+    grows: bool = True,
+) -> Ledger:
+    """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them."""
+    rows = schema.rows_per_person or 1
+    return Ledger(
+        None if promise is None else promise / rows,
+        schema.neighbours,
+        payer=None if payer is None else PayerOfPersons(payer, rows),
+        raised=None if raised is None else lambda: raised() / rows,
+        grows=grows,
+        most_bits=RECORDED_BITS + (rows - 1).bit_length(),
+        unit=rows,
+    )
 
 
 def _raised(keeper: Vault) -> Callable[[], Fraction]:

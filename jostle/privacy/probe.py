@@ -73,6 +73,11 @@ class Probe:
         return self.schema.neighbours
 
     @property
+    def unit(self) -> int:
+        """How many rows of a person each epsilon here is for: 1 where rows are protected, and always for an Option."""
+        return look(self._key).unit
+
+    @property
     def promise(self) -> Fraction | None:
         """The budget fixed beforehand; None for a part, which spends from that of the whole."""
         return look(self._key).promise
@@ -117,6 +122,32 @@ class Probe:
             site: its name in the trace.
         """
         return statistics.count(self, epsilon, site)
+
+    @called_as("db.persons(0.1)", why=PRICE)
+    def persons(self, epsilon: Amount, *, site: str = "persons") -> MeasuredCount:
+        """The number of persons with rows here, noised: each counts once, however many rows they have.
+
+        In a part of the table the noise is as wide as for all rows of a person, who may be in several parts.
+
+        Args:
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return self._persons(epsilon, site, 0)
+
+    @called_as("db.beyond(0.1)", why=PRICE)
+    def beyond(self, epsilon: Amount, *, site: str = "beyond") -> MeasuredCount:
+        """The number of persons of whom not all rows are held, since they have more than the schema says, noised.
+
+        Args:
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return self._persons(epsilon, site, self.schema.rows_per_person or 0)
+
+    def _persons(self, epsilon: Amount, site: str, more_than: int) -> MeasuredCount:
+        divided = look(self._key).divided
+        return statistics.persons(self, epsilon, site, more_than=more_than, once=not divided)
 
     @called_as('db.sum("age", epsilon=0.1)', why=PRICE)
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
@@ -377,6 +408,16 @@ class Probe:
         """
         return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
 
+    def hand(self, epsilon: Amount, *, site: str, settles: bool) -> Probe:
+        """A probe as `earmark` gives, or `reserve`, for an Option: each epsilon there is for one row.
+
+        Args:
+            epsilon: the new budget, in this probe's own amounts.
+            site: its name in the trace.
+            settles: whether it is reserved.
+        """
+        return Probe(self._ask("hand", epsilon_amount(epsilon), site, settles))
+
     def settle(self) -> None:
         """End what was reserved: what was not spent is free again, and this probe spends no more."""
         self._ask("settle")
@@ -417,9 +458,9 @@ class Probe:
     def portions(self, count: int) -> tuple[Probe, ...]:
         """Probes on so many portions of the rows: each row is in one, by a hash of its values and a key drawn for this.
 
-        Equal rows are in the same portion, and how many are in one is not known. Portions share no row, so together
-        they cost what the dearest of them costs; under replace_one, where a row can move from one to another, what the
-        two dearest cost.
+        Equal rows are in the same portion, and so are all rows of a person where the schema has one. How many rows are
+        in one is not known. Portions share no row, so together they cost what the dearest of them costs; under
+        replace_one, where a row can move from one to another, what the two dearest cost.
 
         Args:
             count: how many portions.

@@ -26,6 +26,7 @@ from jostle.tables.block import grain_in
 from jostle.tables.fields import name, names
 from jostle.tables.kernels import LARGEST_WEIGHT, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.schema import Schema
 from jostle.tables.values import Grain
 
@@ -42,6 +43,10 @@ class Asks(Protocol):
     @property
     def schema(self) -> Schema:
         """The public facts about the table."""
+
+    @property
+    def unit(self) -> int:
+        """How many rows of a person each epsilon is for."""
 
     def measure(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> NDArray[np.int64]:
         """A tally with noise on every cell."""
@@ -62,6 +67,11 @@ class Asks(Protocol):
         """Leave in the trace what an answer comes to, in its own units."""
 
 
+def _most(db: Asks, kernel: DenseKernel) -> int | Fraction:
+    """The most that whoever is protected changes: over epsilon, the scale of the noise."""
+    return sensitivity(kernel, db.schema) * db.unit
+
+
 def _stated(db: Asks, found: Found, site: str) -> Found:
     """An answer, which the trace states in its own units."""
     db.note_answer(found.said, site=site)
@@ -70,9 +80,13 @@ def _stated(db: Asks, found: Found, site: str) -> Found:
 
 def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
     """How many rows there are."""
-    kernel, cost = Counts.of(), epsilon_amount(epsilon)
-    found = db.measure_refinable(kernel, cost, site=site)
-    most = sensitivity(kernel, db.schema)
+    return _counted(db, Counts.of(), epsilon, site)
+
+
+def _counted(db: Asks, kernel: DenseKernel, epsilon: Amount, site: str) -> MeasuredCount:
+    """What a kernel of a single cell counts."""
+    found = db.measure_refinable(kernel, epsilon_amount(epsilon), site=site)
+    most = _most(db, kernel)
 
     def measured(found: Refinable) -> MeasuredCount:
         (noisy,) = found.cells
@@ -80,6 +94,11 @@ def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
         return MeasuredCount(evidence, lambda more, place: measured(db.refine(found, more, site=place or site)))
 
     return measured(found)
+
+
+def persons(db: Asks, epsilon: Amount, site: str, *, more_than: int, once: bool) -> MeasuredCount:
+    """How many persons there are, of those with more than so many rows."""
+    return _counted(db, PersonCount(more_than, once), epsilon, site)
 
 
 def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
@@ -93,7 +112,7 @@ def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNum
     kernel = NumberSum(column, 0 if rows is None else grain.first)
     (noisy,) = db.measure(kernel, cost, site=site).tolist()
     units = noisy + kernel.origin * (rows or 0)
-    found = MeasuredNumber(SumEvidence(units, grain.unit, sensitivity(kernel, schema) / cost, cost))
+    found = MeasuredNumber(SumEvidence(units, grain.unit, _most(db, kernel) / cost, cost))
     return _stated(db, found, site)
 
 
@@ -105,12 +124,12 @@ def mean(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:
     if rows:
         kernel = NumberSum(column, grain.first)
         (noisy,) = db.measure(kernel, cost, site=site).tolist()
-        noise, most = sensitivity(kernel, schema) / cost, grain.span
+        noise, most = _most(db, kernel) / cost, grain.span
         found = MeasuredNumber(MeanEvidence(rows * most - noisy, noisy, noise, most, low, high, cost, rows))
         return _stated(db, found, site)
     moments = Moments(column, 1, _scaled(grain, LARGEST_WEIGHT))
     from_high, from_low = db.measure(moments, cost, site=site).tolist()
-    noise = sensitivity(moments, schema) / cost
+    noise = _most(db, moments) / cost
     found = MeasuredNumber(MeanEvidence(from_high, from_low, noise, moments.most, low, high, cost))
     return _stated(db, found, site)
 
@@ -124,7 +143,7 @@ def variance(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumbe
     found = MeasuredNumber(
         VarianceEvidence(
             (first, second, third),
-            sensitivity(kernel, schema) / cost,
+            _most(db, kernel) / cost,
             kernel.bound(schema),
             grain.number(grain.span) - grain.number(0),
             0.0 if kernel.most % grain.span == 0 else 0.5 / kernel.most,
@@ -145,8 +164,8 @@ def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -
     starts = _even_starts(grain)
     score = QuantileScore(column, starts, part.numerator, part.denominator)
     # Both questions, before the allotment is charged: what a row changes is the same wherever ranks begin.
-    Pick(score).check(schema, cost / 2)
-    check_scale(sensitivity(Ranks(column, starts), schema) / (cost / 2))
+    Pick(score).check(schema, cost / 2 / db.unit)
+    check_scale(_most(db, Ranks(column, starts)) / (cost / 2))
     inner = db.allot(cost, site=site)
     picked = inner.pick(score, cost / 2, site="pick")
     first, end = int(starts[picked]), int([*starts[1:], grain.span + 1][picked])
@@ -160,7 +179,7 @@ def quantile(db: Asks, column: str, share: Amount, epsilon: Amount, site: str) -
             part,
             tuple(counts),
             tuple((grain.number(low), grain.number(high)) for low, high in zip(around.tolist(), lasts, strict=True)),
-            sensitivity(kernel, schema) / (cost / 2),
+            _most(db, kernel) / (cost / 2),
             cost,
         )
     )
@@ -173,7 +192,7 @@ def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount,
     given = tuple(each for group in columns for each in names(group))
     kernel = Counts.of(*given)
     labels = tuple(schema[each].labels for each in given)
-    sides, most = tuple(map(len, labels)), sensitivity(kernel, schema)
+    sides, most = tuple(map(len, labels)), _most(db, kernel)
 
     def measured(found: Refinable) -> MeasuredCells:
         return MeasuredCells.of(

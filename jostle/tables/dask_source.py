@@ -80,7 +80,7 @@ class DaskSource:
 
     def bounded(self, key: bytes) -> DaskSource:
         """The rows that are held of each person."""
-        return self if self.schema.person is None else evolve(self, key=key, kept=[], seen=[], whole=self.kept)
+        return evolve(self, key=key, kept=[], seen=[], whole=self.kept)
 
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows."""
@@ -163,13 +163,12 @@ class DaskSource:
 
     def _held(self, encoded: list[Any], lazy: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[Any]:
         """The encoded pieces, or where rows are bounded, what is held of them: first they are put by person."""
-        most = self.schema.rows_per_person
-        if self.key is None or most is None:
+        if self.key is None:
             return encoded
         count = min(len(encoded), MOST_PARTS)
         put, take, hold = map(lazy, (_put_by_person, _taken, _hold))
         split = [put(piece, count) for piece in encoded]
-        facts = (self.schema, most, self.key)
+        facts = (self.schema, self.key)
         return [hold([take(pieces, part) for pieces in split], *facts) for part in range(count)]
 
     def _asked_there(self, client: Any, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
@@ -336,13 +335,13 @@ def _taken(parts: list[list[Block]] | None, part: int) -> list[Block] | None:
     return None if parts is None else parts[part]
 
 
-def _hold(pieces: list[list[Block] | None], schema: Schema, most: int, key: bytes) -> Encoded | None:
+def _hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encoded | None:
     """The rows that are held of all persons in one part."""
     try:
         blocks = [block for piece in pieces if piece is not None for block in piece]
         if any(piece is None for piece in pieces):
             return None
-        held = bounded(joined_blocks(blocks, schema), most, key)
+        held = bounded(joined_blocks(blocks, schema), schema, key)
         return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
     except Exception:  # noqa: BLE001 - as in _encode_piece
         return None

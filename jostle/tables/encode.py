@@ -105,6 +105,15 @@ def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) 
     return tuple(_notes(census, kept, labels, schema))
 
 
+def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
+    """Yield what is to be said of rows that are not held."""
+    if rows:
+        yield (
+            f"{_many(rows, 'row')} of {_many(persons, 'person')} {_are(rows)} beyond {schema.rows_per_person}, "
+            "and left out"
+        )
+
+
 def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:

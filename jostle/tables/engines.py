@@ -14,7 +14,7 @@ from jostle.progress import tick
 from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.persons import bounded, check_persons
+from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 
 BLOCK_ROWS = 1 << 16
@@ -65,10 +65,15 @@ class TableSource(RowSource, Protocol):
     """The rows of a table, as they were read."""
 
     def bounded(self, key: bytes) -> RowSource:
-        """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+        """The rows that are held of each person, where the schema declares one."""
 
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows, those beyond the bound as well: for their owner alone, as it has no noise."""
+
+
+def bound(source: TableSource, key: bytes) -> RowSource:
+    """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+    return source if source.schema.person is None else source.bounded(key)
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
@@ -172,10 +177,7 @@ class MemorySource:
 
     def bounded(self, key: bytes) -> MemorySource:
         """The rows that are held of each person."""
-        if self.schema.rows_per_person is None:
-            return self
-        check_persons(self.whose, self.schema)
-        block = bounded(self.whole, self.schema.rows_per_person, key)
+        block = bounded(self.whole, self.schema, key)
         return self.of_block(self.schema, block, self.identity)
 
     def _blocks(self, size: int) -> Iterator[Block]:

@@ -385,7 +385,7 @@ class RowsFold:
         """One row a person: of several, one that is held by the rule of `persons`, which looks at these alone."""
         whole = joined_blocks(list(self.blocks), self.schema)
         names = check_persons(whole.whose, self.schema).names
-        held = bounded(whole, 1, PUBLIC_KEY)
+        held = bounded(whole, self.schema, PUBLIC_KEY)
         return evolve(
             held, columns=dict(held.columns), whose=Whose(check_persons(held.whose, self.schema).codes, names)
         )

@@ -18,18 +18,20 @@ from __future__ import annotations
 import hashlib
 import re
 from itertools import pairwise
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.errors import TableError
+from jostle.errors import SchemaError, TableError
 from jostle.tables.block import Block, Whose
 from jostle.tables.features import mixed
-from jostle.tables.schema import Schema
+from jostle.tables.fields import Within, truth, whole
+from jostle.tables.kernels import MOST_RECORDS, DenseKernel
+from jostle.tables.schema import ROWS_PER_PERSON, Schema
 from jostle.tables.values import (
     EMPTY,
     HEXADECIMAL,
@@ -177,11 +179,9 @@ def check_persons(whose: Whose | None, schema: Schema) -> Whose:
     return whose
 
 
-def bounded(block: Block, most: int, key: bytes) -> Block:
+def bounded(block: Block, schema: Schema, key: bytes) -> Block:
     """The rows that are held, of a block with all rows of its persons: at most so many of each person."""
-    whose = block.whose
-    if whose is None:
-        raise TypeError("rows of nobody are not bounded")
+    whose, most = check_persons(block.whose, schema), schema.rows_per_person or ROWS_PER_PERSON
     read = np.bincount(whose.codes, minlength=len(whose.names)).astype(np.int64)
     marks = marks_of(whose.names)
     facts = Whose(whose.codes, pa.array([], pa.large_string()), marks, read)
@@ -278,3 +278,69 @@ def marks_of(names: pa.Array) -> Hashes:
 
 def _lane(key: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+
+
+@frozen
+class PersonCount(DenseKernel):
+    """How many persons there are, of those with more than so many rows; each counts once, however many are asked about.
+
+    A row more or less changes it by 1 at most, and so do all rows of a person together.
+    """
+
+    more_than: int = field(default=0, converter=whole, validator=Within(0, MOST_RECORDS))
+    """Rows that were read of a person, held or not."""
+    once: bool = field(default=True, converter=truth)
+    """Whether noise is as for a person; in a part it is as for each of a person's rows, which are in several parts."""
+
+    of_persons: ClassVar[bool] = True
+
+    def cells(self, schema: Schema) -> int:
+        """One."""
+        if schema.person is None:
+            raise SchemaError(
+                "the schema declares no person, so nobody counts them",
+                fix='person="patient_id", the column that says whose each row is',
+            )
+        return 1
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """1: a row is of one person."""
+        return 1
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """1: one person more, and one less, or either."""
+        return 1
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's persons to *totals*."""
+        read, codes = _read(block, schema)
+        totals[0] += np.count_nonzero(read[np.unique(codes)] > self.more_than)
+
+
+@frozen
+class BeyondCount(DenseKernel):
+    """How many rows are not held, and of how many persons. Never noised, never released: told to the owner alone."""
+
+    of_persons: ClassVar[bool] = True
+
+    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
+        """Rows, and persons."""
+        return 2
+
+    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+        """Refuse: no noise hides a person of many rows."""
+        raise TypeError("rows that are not held are not released")
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add what is not held of the block's persons to *totals*."""
+        read, codes = _read(block, schema)
+        beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
+        totals += [int(beyond[beyond > 0].sum()), np.count_nonzero(beyond > 0)]
+
+
+def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """How many rows of each person were read, and whose the block's are."""
+    whose = check_persons(block.whose, schema)
+    if whose.read is None:
+        raise TypeError("rows that are not bounded have no persons to be counted")
+    return whose.read, whose.codes

@@ -309,10 +309,9 @@ class FileSource:
             fix="open it again, once nobody writes to it",
         )
 
-    def bounded(self, key: bytes) -> FileSource | SpilledSource:
+    def bounded(self, key: bytes) -> SpilledSource:
         """The rows that are held of each person: read once, put by person into parts that fit into memory each."""
-        most = self.schema.rows_per_person
-        return self if most is None else spilled(self, most, key)
+        return spilled(self, key)
 
     def fold(self, fold: Folded) -> Folded:
         """What a fold holds of all rows."""
@@ -368,7 +367,7 @@ class SpilledSource:
         return MemorySource.of_block(self.schema, block, self.identity)
 
 
-def spilled(source: FileSource, most: int, key: bytes) -> SpilledSource:
+def spilled(source: FileSource, key: bytes) -> SpilledSource:
     """The rows of a file that are held of each person, by one pass over it and one over what is put by person.
 
     All rows of a person are in memory at once, with those of others whose hash leads to the same part.
@@ -386,7 +385,7 @@ def spilled(source: FileSource, most: int, key: bytes) -> SpilledSource:
             with path.open("rb") as file:
                 while file.peek(1):
                     pieces.append(pickle.load(file))  # noqa: S301 - written above
-        held = bounded(joined_blocks(pieces, source.schema), most, key)
+        held = bounded(joined_blocks(pieces, source.schema), source.schema, key)
         with path.open("wb") as file:
             pickle.dump(held, file, protocol=pickle.HIGHEST_PROTOCOL)
     return SpilledSource(source.schema, paths, source.identity, folder)

@@ -17,12 +17,13 @@ from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
 from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
-from jostle.tables.encode import Census, notes
-from jostle.tables.engines import MemorySource, TableSource
+from jostle.tables.encode import Census, notes, of_persons
+from jostle.tables.engines import MemorySource, TableSource, bound
 from jostle.tables.joins import LookupSource, RowsFold, joined_rows, joined_schema, lookup
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
 from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
+from jostle.tables.persons import PUBLIC_KEY, BeyondCount
 from jostle.tables.schema import Neighbours, Schema
 
 
@@ -65,11 +66,13 @@ class Table:
         anywhere by itself, and nothing that a probe leads to has it.
         """
         label = () if self.schema.label is None else (self.schema.label,)
-        found: Any = self._source.tally(Counts(((), label)), ())
+        held = bound(self._source, PUBLIC_KEY)
+        found: Any = held.tally(Counts(((), label)), ())
         kept, *by_label = map(int, found)
+        beyond: Any = () if self.schema.person is None else held.tally(BeyondCount(), ())
         census = Census(rows=kept) if self._census is None else self._census()
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
-        return notes(census, kept, labels, self.schema)
+        return (*notes(census, kept, labels, self.schema), *of_persons(*map(int, beyond), schema=self.schema))
 
     @classmethod
     @called_as("Table.from_frame(frame, schema)", why=PUBLIC)
@@ -262,7 +265,7 @@ class Table:
         return self._beside(Table(MemorySource.of_block(schema, rows, identity), lambda: census), *others)
 
     def _beside(self, made: Table, *others: Table) -> Table:
-        made.origin = made.origin.beside(self.origin, *(each.origin for each in others))
+        made.origin = self.origin.beside(made.origin, *(each.origin for each in others))
         return made
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from test_per_person import bag, rows_of, source_of
 
 import jostle
@@ -335,3 +336,32 @@ def test_a_table_with_columns_looked_up_is_charged_to_its_promise() -> None:
     again = jostle.protect(table.join_public(WARDS, on="ward", columns=BEDS))
     assert float(again.left or 0) == pytest.approx(0.4)
     assert again.histogram("beds", epsilon="0.1") is not None
+
+
+# Whose promise it is
+
+
+def two_tables(people: str, seed: int) -> tuple[Table, Table]:
+    mine, theirs = (evolve(schema, people=people) for schema in (PATIENTS, VISITS))
+    return Table.from_frame(patients(15, seed), mine), Table.from_frame(visits(40, seed=seed), theirs)
+
+
+def test_a_join_and_both_tables_that_it_is_made_of_share_one_promise() -> None:
+    first, second = two_tables("the people of one promise", 31)
+    joined = first.join(second.per_person(**MADE), on="patient")
+    jostle.protect(first, epsilon=1).count("0.6")
+    again = jostle.protect(joined)
+    assert float(again.left or 0) == pytest.approx(0.4)
+    again.mean("days", epsilon="0.1")
+    assert float(jostle.protect(second).left or 0) == pytest.approx(0.3)
+
+
+def test_a_join_of_tables_with_a_promise_each_is_refused_until_one_is_named(tmp_path: Path) -> None:
+    first, second = two_tables("the people of two promises", 32)
+    joined = first.join(second.per_person(**MADE), on="patient")
+    jostle.protect(first, epsilon=1, vault=tmp_path / "a.vault").count("0.6")
+    jostle.protect(second, epsilon=1, vault=tmp_path / "b.vault", second_promise="two studies agreed to it").count(
+        "0.1"
+    )
+    with pytest.raises(JostleError, match=r"a\.vault.* and in .*b\.vault"):
+        jostle.protect(joined)

@@ -17,7 +17,7 @@ import pytest
 
 import jostle
 from jostle import Categorical, Dates, Numeric, Schema, Table
-from jostle.errors import JostleError, SchemaError
+from jostle.errors import JostleError
 from jostle.tables.engines import MemorySource
 
 VISITS = Schema(
@@ -363,8 +363,6 @@ def test_what_is_asked_of_no_persons_or_for_nothing_is_refused() -> None:
 
 # Whose promise it is
 
-UNOPENED = pytest.mark.xfail(raises=SchemaError, reason="tables of persons are not opened as private yet")
-
 
 def test_it_is_known_again_by_what_it_is_made_of() -> None:
     table = Table.from_frame(visits(20), VISITS)
@@ -375,7 +373,6 @@ def test_it_is_known_again_by_what_it_is_made_of() -> None:
     assert not made.origin.shared(Table.from_frame(visits(20), VISITS).origin)
 
 
-@UNOPENED
 def test_it_is_charged_to_the_promise_of_the_table_it_is_made_of() -> None:
     table = Table.from_frame(visits(20), VISITS)
     made = table.per_person(visits="count up to 5")
@@ -385,7 +382,6 @@ def test_it_is_charged_to_the_promise_of_the_table_it_is_made_of() -> None:
     assert float(jostle.protect(made).left or 0) == pytest.approx(0.4)
 
 
-@UNOPENED
 def test_it_is_charged_so_in_the_other_order_and_when_the_table_is_gone() -> None:
     frame = visits(20, seed=77)
     made = Table.from_frame(frame, VISITS).per_person(visits="count up to 5")
@@ -395,14 +391,15 @@ def test_it_is_charged_so_in_the_other_order_and_when_the_table_is_gone() -> Non
         jostle.rehearse(Table.from_frame(frame, VISITS).per_person(visits="count up to 5"))
 
 
-@UNOPENED
 def test_a_vault_beside_the_file_pays_for_what_is_made_of_it(tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     visits(20, seed=78).to_csv(path, index=False)
     vault = tmp_path / "visits.csv.vault"
     jostle.protect(Table.read(path, VISITS), epsilon=1, vault=vault).count("0.6")
-    made = Table.read(path, VISITS).per_person(visits="count up to 5")
+    made = Table.read(path, VISITS).per_person(days="sum up to 40")
     assert float(jostle.protect(made).left or 0) == pytest.approx(0.4)
+    with pytest.raises(JostleError, match="already kept in"):
+        jostle.protect(made, epsilon=1, vault=tmp_path / "another.vault")
 
 
 def test_its_owner_is_told_what_is_empty() -> None:
