@@ -259,6 +259,7 @@ def test_results_have_public_facts_of_their_own_and_the_label_stays() -> None:
     assert isinstance(days, Numeric)
     assert (days.low, days.high, days.unit) == (0, 40, 1)
     assert Table.from_frame(frame, schema).per_person(days="sum up to 60").schema.label is None
+    assert Schema.from_toml(facts.to_toml()) == facts
     # The public facts look at no row.
     empty = Table.from_frame(frame[:0], schema).per_person(**ALL)
     assert empty.schema == facts
