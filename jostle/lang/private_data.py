@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -27,8 +29,8 @@ class PrivateData:
     """None for a grid of counts, whose shape says it."""
 
     @classmethod
-    def at(cls, path: Path, schema: Path | None) -> PrivateData:
-        """The private data in a file: a grid of counts in .npy, or rows with a schema.
+    def at(cls, path: Path, schema: Path | None, persons: Mapping[str, Any] | None = None) -> PrivateData:
+        """The private data in a file: a grid of counts in .npy, or rows with a schema, and whose they are beside it.
 
         From now on nothing in this process reads that file as public.
         """
@@ -38,6 +40,8 @@ class PrivateData:
             raise JostleError(f"there is no file {path}", fix="check the path")
         take_as_private(RowOrigin.of(path))
         if path.suffix.lower() == GRID_ENDING:
+            if any((persons or {}).values()):
+                raise JostleError(f"{path} is a grid of counts, which says of no row whose it is", fix="a file of rows")
             return cls(path, None)
         if schema is None:
             raise JostleError(
@@ -45,7 +49,7 @@ class PrivateData:
                 why="which values can occur is public, and is never read off private rows",
                 fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
             )
-        return cls(path, Schema.read(schema))
+        return cls(path, Schema.read(schema).with_persons(**(persons or {})))
 
     @cached_property
     def table(self) -> Table:

@@ -56,6 +56,7 @@ def run_program(
     entry: str | None = None,
     data: Path | None = None,
     schema: Path | None = None,
+    persons: Mapping[str, Any] | None = None,
     epsilon: str | None = None,
     vault: Path | None = None,
     second_promise: str | None = None,
@@ -68,16 +69,17 @@ def run_program(
 ) -> Outcome:
     """The outcome of a program: on *data*, privately, or, without, on a public example.
 
-    *vault* remembers what is spent, None for nothing; where the data have another, that takes a *second_promise*, a
-    reason. *public* are the folders that it may read as public, *out* the file that its answer is to be written to,
-    which is refused where no answer of its kind is; *forced* says, by label, which alternatives choices are to take.
+    *persons* says whose the rows are, beside the schema. *vault* remembers what is spent, None for nothing; where the
+    data have another, that takes a *second_promise*, a reason. *public* are the folders that it may read as public,
+    *out* the file that its answer is to be written to, which is refused where no answer of its kind is; *forced* says,
+    by label, which alternatives choices are to take.
     What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know of
     them. What can be refused is refused before anything is opened, so that nothing is promised or written then. Where
     something was bought and the run comes to no answer, an interruption included, the outcome has what was bought, and
     the problem, which is for the caller to raise.
     """
     requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-    private = None if data is None else PrivateData.at(data, schema)
+    private = None if data is None else PrivateData.at(data, schema, persons)
     account = at_vault(vault, second_promise, forgotten=vault is None)
     if data is not None:
         check_account(data, account)

@@ -60,6 +60,8 @@ class Option(ABC, Generic[Answer]):
     """Whether it may end before its budget is spent, and then costs what it spent: what it declares is a bound."""
     private: ClassVar[bool] = True
     """Whether it keeps its claim; one that does not runs on public data alone, and no maker chooses it."""
+    of_rows: ClassVar[bool] = True
+    """Whether it counts what is said of a row, where persons are protected; else it counts as whoever calls it."""
     fitted_on: ClassVar[Any] = ()
     """The public databases that something inside it was fitted on, by digests or names (see `fitted`): it is neither
     learned of nor judged by rehearsals on these."""
@@ -155,13 +157,13 @@ class Option(ABC, Generic[Answer]):
         """
         asked = epsilon_amount(epsilon)
         check_probe(db, self.name)
-        schema, unit = db.schema, db.unit
+        schema, unit = db.schema, db.unit if self.of_rows else 1
         budget = asked / unit
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         # What an Option says itself of its budget, it is asked where it is called.
-        if reason := Option.hopeless(self, schema, budget, None):
-            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(unit)}", fix="a larger epsilon")
+        if reason := Option.hopeless(self, schema, asked / db.unit, None):
+            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:
@@ -171,7 +173,7 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
-        allotted = db.hand(asked, site=site or self.name, settles=self.settles)
+        allotted = db.hand(asked, site=site or self.name, settles=self.settles, of_rows=self.of_rows)
         try:
             with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)

@@ -408,15 +408,16 @@ class Probe:
         """
         return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
 
-    def hand(self, epsilon: Amount, *, site: str, settles: bool) -> Probe:
+    def hand(self, epsilon: Amount, *, site: str, settles: bool, of_rows: bool = True) -> Probe:
         """A probe as `earmark` gives, or `reserve`, for an Option: each epsilon there is for one row.
 
         Args:
             epsilon: the new budget, in this probe's own amounts.
             site: its name in the trace.
             settles: whether it is reserved.
+            of_rows: whether it is so; else they are for what they are for here.
         """
-        return Probe(self._ask("hand", epsilon_amount(epsilon), site, settles))
+        return Probe(self._ask("hand", epsilon_amount(epsilon), site, settles, of_rows))
 
     def settle(self) -> None:
         """End what was reserved: what was not spent is free again, and this probe spends no more."""

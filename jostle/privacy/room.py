@@ -69,7 +69,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "open": (),
         "reserve": (positive, text),
         "settle": (),
-        "hand": (positive, text, truth),
+        "hand": (positive, text, truth, truth),
         "narrowed": (name, wholes),
         "split": (name,),
         "portions": (whole,),
@@ -359,11 +359,12 @@ class Room:
         ledger = self._or_note(lambda: self.ledger.reserve(epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
-    def hand(self, epsilon: Fraction, site: str, settles: bool) -> Room:  # noqa: FBT001 - as it is asked
-        """A room as `earmark` or `reserve` gives, for an Option: it counts what is said of a row, as everywhere."""
+    def hand(self, epsilon: Fraction, site: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
+        """A room as `earmark` or `reserve` gives, for an Option; *of_rows*, it counts what is said of a row."""
         room = self.reserve(epsilon, site) if settles else self.earmark(epsilon, site)
-        room.ledger.unit = 1
-        return evolve(room, unit=1)
+        if of_rows:
+            room.ledger.unit = 1
+        return evolve(room, unit=1) if of_rows else room
 
     def settle(self) -> None:
         """End a reservation, and note what was spent of it in all."""

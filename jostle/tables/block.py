@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,10 @@ def code_type(size: int) -> np.dtype[np.unsignedinteger[Any]]:
 class Whose:
     """Whose each of some rows is. No repr: nothing should ever print one."""
 
-    codes: NDArray[np.int32]
-    """Each row's person, by its place among these persons."""
+    codes: NDArray[np.intp]
+    """Each row's person, by its place among these; of several places with one name, any."""
     names: pa.Array
-    """Each person's one value; none of them is kept once rows are bounded."""
+    """Whole numbers, or texts in the one way to write what they say; none of them is kept once rows are bounded."""
     marks: NDArray[np.uint64] | None = None
     """Once rows are bounded: a hash of each person, by which portions are dealt."""
     read: NDArray[np.int64] | None = None
@@ -43,18 +43,6 @@ class Whose:
     def rows(self, places: slice | NDArray[np.intp]) -> Whose:
         """Whose the rows at these places are."""
         return evolve(self, codes=self.codes[places])
-
-    @classmethod
-    def joined(cls, parts: Iterable[Whose]) -> Whose:
-        """Whose the rows of several are, one after the other."""
-        held = list(parts)
-        if not held:
-            return cls(np.empty(0, dtype=np.int32), pa.array([], pa.large_string()))
-        every = pa.concat_arrays([each.names for each in held]).dictionary_encode()
-        places = every.indices.to_numpy()
-        starts = np.cumsum([0, *(len(each.names) for each in held)])
-        codes = [places[start:][each.codes] for start, each in zip(starts[:-1].tolist(), held, strict=True)]
-        return cls(np.concatenate(codes).astype(np.int32, copy=False), every.dictionary)
 
 
 @frozen(eq=False, repr=False)

@@ -54,6 +54,7 @@ PUBLIC_KEY = b"jostle rehearses"
 """Of rehearsals, which are of public rows."""
 PLAIN_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
 """Whole numbers that are written in the one way already."""
+MOST_OF_32 = 2**31 - 1
 LONGEST_PLAIN = 18
 LONGEST_EXPONENT = 18
 PERHAPS_DATE = r"^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
@@ -69,29 +70,43 @@ STEP = np.uint64(0xC2B2AE3D27D4EB4F)
 def whose_rows(values: pa.Array | pa.ChunkedArray | list[object]) -> Whose:
     """Whose the rows are whose cells in the column of persons these are; NOBODY's where one is empty."""
     if isinstance(values, list):
-        found = np.full(len(values), None, dtype=object)
-        for places, cells in by_type(values):
-            part = whose_rows(cells)
-            names = np.array([*part.names.to_pylist(), None], dtype=object)  # the last one stands for nobody
-            found[places] = names[part.codes]
-        return _distinct(pa.array(found.tolist(), pa.large_string()))
-    parts = [_whose_chunk(plain(chunk)) for chunk in chunks(values)]
-    return parts[0] if len(parts) == 1 else _joined_with_nobody(parts)
+        parts = [(places, whose_rows(cells)) for places, cells in by_type(values)]
+        found = joined_whose([part for _, part in parts])
+        codes = np.full(len(values), NOBODY, dtype=np.int32)
+        if parts:
+            codes[np.concatenate([places for places, _ in parts])] = found.codes
+        return evolve(found, codes=codes)
+    return joined_whose([_whose_chunk(plain(chunk)) for chunk in chunks(values)])
 
 
-def _joined_with_nobody(parts: list[Whose]) -> Whose:
-    """As `Whose.joined` does, where rows are nobody's."""
-    if not parts:
-        return Whose.joined(())
-    # Those are given the first person's code, and taken out again.
-    nobody = np.concatenate([part.codes == NOBODY for part in parts])
-    filled = [
-        part if len(part.names) else evolve(part, names=pa.array([""], pa.large_string()))  # "" is nobody's name
-        for part in parts
+def joined_whose(parts: list[Whose]) -> Whose:
+    """Whose the rows of several are, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.names) for part in parts)])
+    wide = np.int32 if starts[-1] < MOST_OF_32 else np.int64
+    codes = [
+        np.where(part.codes < 0, NOBODY, part.codes + start) for part, start in zip(parts, starts[:-1], strict=True)
     ]
-    found = Whose.joined(evolve(part, codes=np.maximum(part.codes, 0)) for part in filled)
-    found.codes[nobody] = NOBODY
-    return found
+    whole = all(pa.types.is_integer(part.names.type) for part in parts) and bool(parts)
+    names = [part.names if whole else texts_of_names(part.names) for part in parts]
+    empty = pa.array([], pa.large_string())
+    joined = np.concatenate([np.empty(0, dtype=wide), *codes]).astype(wide, copy=False)
+    return Whose(joined, pa.concat_arrays(names) if names else empty)
+
+
+def distinct(whose: Whose) -> Whose:
+    """The same, each name being there once."""
+    found = whose.names.dictionary_encode()
+    places = found.indices.to_numpy()
+    if len(places) == len(whose.codes) and np.array_equal(whose.codes, np.arange(len(places))):
+        return Whose(places, found.dictionary)
+    return Whose(np.append(places, np.int32(NOBODY))[whose.codes], found.dictionary)  # nobody's code is the last
+
+
+def texts_of_names(names: pa.Array) -> pa.Array:
+    """Names as texts, each in the one way."""
+    return one_way(pc.cast(names, pa.large_string())) if pa.types.is_integer(names.type) else names
 
 
 def _whose_chunk(values: pa.Array) -> Whose:
@@ -104,17 +119,25 @@ def _whose_chunk(values: pa.Array) -> Whose:
         inside = (indices >= 0) & (indices < len(known.codes))  # others are a damaged file's
         table = np.append(known.codes, np.int32(NOBODY))
         return evolve(known, codes=table[np.where(inside, indices, len(known.codes))])
-    cells = values if pa.types.is_integer(values.type) else as_texts(values).cast(pa.large_string())
-    distinct = cells.dictionary_encode()
-    known = _distinct(one_way(as_texts(distinct.dictionary).cast(pa.large_string())))
-    table = np.append(known.codes, np.int32(NOBODY))
-    return evolve(known, codes=table[distinct.indices.fill_null(len(known.codes)).to_numpy(zero_copy_only=False)])
+    try:  # reads nothing as a number that the slower way does not, and the same numbers
+        numbers = pc.cast(values, pa.int64()) if _may_be_whole(values.type) else None
+    except pa.ArrowInvalid:
+        numbers = None
+    if numbers is not None:
+        codes = np.arange(len(numbers), dtype=np.int32)
+        if numbers.null_count:
+            codes[numbers.is_null().to_numpy(zero_copy_only=False)] = NOBODY
+            numbers = numbers.fill_null(0)  # nobody's number
+        return Whose(codes, numbers)
+    every = as_texts(values).cast(pa.large_string()).dictionary_encode()
+    found = one_way(every.dictionary).dictionary_encode()
+    table = np.append(found.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False), np.int32(NOBODY))
+    places = every.indices.fill_null(len(every.dictionary)).to_numpy(zero_copy_only=False)
+    return Whose(table[places].astype(np.int32, copy=False), found.dictionary)
 
 
-def _distinct(texts: pa.Array) -> Whose:
-    found = texts.dictionary_encode()
-    codes = found.indices.fill_null(NOBODY).to_numpy(zero_copy_only=False)
-    return Whose(codes.astype(np.int32), found.dictionary)
+def _may_be_whole(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def one_way(texts: pa.Array) -> pa.Array:
@@ -181,7 +204,7 @@ def check_persons(whose: Whose | None, schema: Schema) -> Whose:
 
 def bounded(block: Block, schema: Schema, key: bytes) -> Block:
     """The rows that are held, of a block with all rows of its persons: at most so many of each person."""
-    whose, most = check_persons(block.whose, schema), schema.rows_per_person or ROWS_PER_PERSON
+    whose, most = distinct(check_persons(block.whose, schema)), schema.rows_per_person or ROWS_PER_PERSON
     read = np.bincount(whose.codes, minlength=len(whose.names)).astype(np.int64)
     marks = marks_of(whose.names)
     facts = Whose(whose.codes, pa.array([], pa.large_string()), marks, read)
@@ -191,35 +214,52 @@ def bounded(block: Block, schema: Schema, key: bytes) -> Block:
     many = np.flatnonzero((read > most)[whose.codes])
     keep = np.ones(block.length, dtype=np.bool_)
     keep[many] = False
-    keep[many[_smallest(block.rows(many), facts.codes[many], marks, most, key)]] = True
+    ranks = np.cumsum(read > most) - 1
+    codes = facts.codes[many]
+    keep[many[_smallest(block.rows(many), ranks[codes], mixed(marks + _lane(key))[codes], most)]] = True
     return block.rows(np.flatnonzero(keep))
 
 
-def _smallest(block: Block, codes: NDArray[np.int32], marks: Hashes, most: int, key: bytes) -> NDArray[np.intp]:
-    """Places of the rows of the smallest hashes, so many of each person."""
+def _smallest(block: Block, codes: NDArray[np.intp], marks: Hashes, most: int) -> NDArray[np.intp]:
+    """Places of the rows of the smallest hashes, so many of each person, who are numbered and marked."""
     rows = row_marks(block)
-    order = np.lexsort((rows, codes))
-    alike = _alike(order, codes, rows)
-    equal = alike.copy()
-    equal[alike] = _equal(block, order[1:][alike[1:]], order[:-1][alike[1:]])
-    if np.any(equal != alike):  # two different rows of a person have one hash
-        texts = _written(block)
-        order = np.array(sorted(range(block.length), key=lambda place: (codes[place], rows[place], texts[place])))
-        same = [texts[after] == texts[before] for before, after in pairwise(order)]
-        equal = _alike(order, codes, rows) & np.array([False, *same])
-    hashes = mixed(mixed(marks[codes[order]] + _lane(key)) + rows[order])
-    hashes = mixed(hashes + since(equal).astype(np.uint64) * STEP)
+    hashes = mixed(marks + rows)
+    order = np.argsort(hashes)
+    alike = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]]) + 1
+    before, after = order[alike - 1], order[alike]
+    if np.all(codes[before] == codes[after]) and np.all(_equal(block, before, after)):
+        drawn = hashes[order]
+        drawn[alike] += (since(np.diff(alike, prepend=-1) == 1) + 1).astype(np.uint64) * STEP
+        drawn = mixed(drawn)
+        bits = np.uint64(int(codes.max()).bit_length())
+        # A person and the first bits of a hash in one number: where these differ, the others do not matter.
+        short = drawn >> bits
+        if bits:
+            short |= codes[order].astype(np.uint64) << (np.uint64(64) - bits)
+        last = np.argsort(short)
+        if np.all(short[last[1:]] != short[last[:-1]]):
+            return _first_of_each(codes, order[last], most)
+    return _smallest_exactly(block, codes, rows, hashes, most)
+
+
+def _smallest_exactly(
+    block: Block, codes: NDArray[np.intp], rows: Hashes, hashes: Hashes, most: int
+) -> NDArray[np.intp]:
+    """The same where two hashes are equal, or begin alike: by whole hashes, and then by whole rows."""
+    texts = _written(block)
+    order = np.array(sorted(range(block.length), key=lambda place: (codes[place], rows[place], texts[place])))
+    persons = codes[order]
+    same = np.array([False, *(texts[after] == texts[before] for before, after in pairwise(order))])
+    same[1:] &= persons[1:] == persons[:-1]
+    drawn = mixed(hashes[order] + since(same).astype(np.uint64) * STEP)
     # Sorted anew, those of one hash stay in the order of their rows.
-    last = np.lexsort((hashes, codes[order]))
-    persons = codes[order][last]
-    ranks = since(np.concatenate([[False], persons[1:] == persons[:-1]]))
-    return np.asarray(order[last][ranks < most], dtype=np.intp)
+    return _first_of_each(codes, order[np.lexsort((drawn, persons))], most)
 
 
-def _alike(order: NDArray[np.intp], codes: NDArray[np.int32], rows: Hashes) -> NDArray[np.bool_]:
-    """Which of sorted rows are of the same person as the one before them, and have its hash."""
-    persons, hashes = codes[order], rows[order]
-    return np.concatenate([[False], (persons[1:] == persons[:-1]) & (hashes[1:] == hashes[:-1])])
+def _first_of_each(codes: NDArray[np.intp], order: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Of rows that are sorted by person, the first ones of each."""
+    counts = np.bincount(codes)
+    return order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < most]
 
 
 def since(goes_on: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -261,7 +301,7 @@ def row_marks(block: Block) -> Hashes:
 
 def marks_of(names: pa.Array) -> Hashes:
     """A hash of each name."""
-    names = names.cast(pa.large_string())
+    names = texts_of_names(names)
     if not len(names):
         return np.empty(0, dtype=np.uint64)
     ends = np.frombuffer(names.buffers()[1], dtype=np.int64)[names.offset : names.offset + len(names) + 1]
@@ -338,7 +378,7 @@ class BeyondCount(DenseKernel):
         totals += [int(beyond[beyond > 0].sum()), np.count_nonzero(beyond > 0)]
 
 
-def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """How many rows of each person were read, and whose the block's are."""
     whose = check_persons(block.whose, schema)
     if whose.read is None:

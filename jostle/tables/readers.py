@@ -43,7 +43,7 @@ from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, me
 from jostle.tables.features import Bits
 from jostle.tables.frames import Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
-from jostle.tables.persons import bounded, marks_of
+from jostle.tables.persons import bounded, joined_whose, marks_of
 from jostle.tables.schema import Schema
 from jostle.tables.values import is_text
 
@@ -409,7 +409,7 @@ def _compact(block: Block) -> Block:
         return block
     persons, codes = np.unique(whose.codes, return_inverse=True)
     names = whose.names.take(pa.array(persons))
-    return evolve(block, columns=dict(block.columns), whose=Whose(codes.astype(np.int32), names))
+    return evolve(block, columns=dict(block.columns), whose=Whose(codes, names))
 
 
 def joined_blocks(blocks: list[Block], schema: Schema) -> Block:
@@ -418,7 +418,7 @@ def joined_blocks(blocks: list[Block], schema: Schema) -> Block:
     steps = {name: _joined([block.steps[name] for block in blocks]) for name in (blocks[0].steps if blocks else ())}
     facts = schema.features
     bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
-    whose = None if schema.person is None else Whose.joined(b.whose for b in blocks if b.whose is not None)
+    whose = None if schema.person is None else joined_whose([b.whose for b in blocks if b.whose is not None])
     return Block(columns, sum(block.length for block in blocks), None, bits, steps, whose)
 
 

@@ -440,6 +440,22 @@ class Schema:
         """
         return evolve(self, neighbours=neighbours)
 
+    def with_persons(
+        self, person: str | None = None, rows_per_person: int | None = None, people: str | None = None
+    ) -> Schema:
+        """The same facts, and whose the rows are; what is left out stays as it is declared.
+
+        Args:
+            person: the column of the data that says whose row it is.
+            rows_per_person: the most rows of one person that are read.
+            people: the population that the persons are of.
+
+        Raises:
+            SchemaError: they do not fit together, or the rest.
+        """
+        given = {"person": person, "rows_per_person": rows_per_person, "people": people}
+        return evolve(self, **{name: fact for name, fact in given.items() if fact is not None})
+
 
 def copied_schema(schema: Schema) -> Schema:
     """An equal schema that shares nothing with this one that anybody could change, nor leads to what it was read off.
