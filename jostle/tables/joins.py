@@ -30,7 +30,7 @@ from jostle.tables.frames import check_columns, frame_columns
 from jostle.tables.infer import infer_public
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.origins import RowOrigin, check_public, read_public
-from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons
+from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons, distinct, joined_whose
 from jostle.tables.readers import joined_blocks
 from jostle.tables.schema import Schema
 
@@ -345,7 +345,7 @@ def joined_rows(mine: Block, theirs: Block, schema: Schema, census: Census, *, i
     What they have there is empty where they are not there. A census is told how many that are.
     """
     here, there = check_persons(mine.whose, schema), check_persons(theirs.whose, schema)
-    known = Whose.joined([here, there]).codes
+    known = distinct(joined_whose([here, there])).codes
     found = np.full(max(int(known.max(initial=0)) + 1, 1), theirs.length)
     found[known[mine.length :]] = np.arange(theirs.length)
     match = found[known[: mine.length]]
@@ -384,11 +384,10 @@ class RowsFold:
     def rows(self) -> Block:
         """One row a person: of several, one that is held by the rule of `persons`, which looks at these alone."""
         whole = joined_blocks(list(self.blocks), self.schema)
-        names = check_persons(whole.whose, self.schema).names
-        held = bounded(whole, self.schema, PUBLIC_KEY)
-        return evolve(
-            held, columns=dict(held.columns), whose=Whose(check_persons(held.whose, self.schema).codes, names)
-        )
+        whose = distinct(check_persons(whole.whose, self.schema))
+        held = bounded(evolve(whole, columns=dict(whole.columns), whose=whose), self.schema, PUBLIC_KEY)
+        codes = check_persons(held.whose, self.schema).codes
+        return evolve(held, columns=dict(held.columns), whose=Whose(codes, whose.names))  # which bounding forgets
 
 
 @frozen(eq=False, repr=False)

@@ -31,7 +31,7 @@ from jostle.errors import SchemaError, TableError, shown
 from jostle.tables.block import Block, Codes, Whose, code_type, grain_in
 from jostle.tables.columns import Categorical, Column, Numeric
 from jostle.tables.encode import DROPPED, Census, binned, empty_code, encode_column, strict, with_columns
-from jostle.tables.persons import check_persons
+from jostle.tables.persons import check_persons, distinct, texts_of_names
 from jostle.tables.schema import Schema
 from jostle.tables.values import Grain, number_in
 
@@ -383,13 +383,15 @@ class PersonFold:
 
     def of(self, block: Block) -> PersonFold:
         """The fold of a block's rows alone."""
-        whose = check_persons(block.whose, self.schema)
-        block = block.rows(np.argsort(whose.codes, kind="stable"))  # once, in place of once for each aggregate
+        whose = distinct(check_persons(block.whose, self.schema))
+        order = np.argsort(whose.codes, kind="stable")
+        block = block.rows(order)  # once, in place of once for each aggregate
         there = np.bincount(whose.codes, minlength=len(whose.names)) > 0
         present = np.flatnonzero(there)
-        who = (np.cumsum(there) - 1)[check_persons(block.whose, self.schema).codes]
+        who = (np.cumsum(there) - 1)[whose.codes[order]]
         held = (REDUCED[each.word](_taken(each, block, who, self.schema)) for each in self.aggregates)
-        return evolve(self, persons=whose.names.take(pa.array(present)), held=tuple(held))
+        persons = texts_of_names(whose.names.take(pa.array(present)))
+        return evolve(self, persons=persons, held=tuple(held))
 
     def merged(self, other: PersonFold) -> PersonFold:
         """The fold of the rows of both."""

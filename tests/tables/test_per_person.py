@@ -71,13 +71,16 @@ def source_of(table: Table) -> MemorySource:
     return source  # type: ignore[no-any-return]
 
 
+def names_of(source: MemorySource) -> list[str]:
+    """Return whose the rows are, as texts."""
+    assert source.whose is not None
+    return [str(name) for name in source.whose.names.take(pa.array(source.whose.codes)).to_pylist()]
+
+
 def rows_of(table: Table) -> dict[str, tuple[object, ...]]:
     """Return what a table of a row a person holds, by person: labels, exact numbers, None for what is empty."""
     source = source_of(table)
-    assert source.whose is not None
-    found: dict[str, list[object]] = {
-        name: [] for name in source.whose.names.take(pa.array(source.whose.codes)).to_pylist()
-    }
+    found: dict[str, list[object]] = {name: [] for name in names_of(source)}
     for name, column in source.schema.columns:
         for cells, place in zip(found.values(), range(source.length), strict=True):
             code = int(source.columns[name][place])
@@ -150,8 +153,7 @@ def test_one_row_a_person_is_what_groups_in_pandas_give(seed: int) -> None:
 def bag(table: Table) -> list[tuple[object, ...]]:
     """Return the rows as they are encoded, with whose they are."""
     source = source_of(table)
-    assert source.whose is not None
-    names = source.whose.names.take(pa.array(source.whose.codes)).to_pylist()
+    names = names_of(source)
     cells = [*source.columns.values(), *source.steps.values()]
     return list(zip(names, *(codes.tolist() for codes in cells), strict=True))
 
@@ -272,7 +274,7 @@ def test_a_table_of_one_row_a_person_is_its_own_first_and_last_and_least_and_mos
     source = source_of(table)
     for asked in ("first {} by date", "last {} by date", "commonest {}", "least {}", "most {}"):
         made = source_of(table.per_person(**{name: asked.format(name) for name in VISITS.names}))
-        order = np.argsort(np.array(source.whose.names.take(pa.array(source.whose.codes)).to_pylist()))  # type: ignore[union-attr]
+        order = np.argsort(np.array(names_of(source)))
         for name in VISITS.names:
             assert made.columns[name].tolist() == source.columns[name][order].tolist()
             if name in source.steps:
