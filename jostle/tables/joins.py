@@ -39,6 +39,8 @@ WAYS_OUT = (
     "table.per_person(...) makes one row a person of both, which are joined on the person; of what is public, "
     'table.join_public(frame, on="ward")'
 )
+WIDEST_TABLE = 1 << 16
+"""Keys no larger than this are looked up in a table."""
 KEYS_ONCE = "a row gets the columns of one public row, or of none"
 
 
@@ -61,12 +63,21 @@ class Lookup:
     def added(self, block: Block, schema: Schema) -> Block:
         """A block with these columns as well."""
         numbers = isinstance(schema[self.on], Numeric)
-        cells = block.numbers(self.on, schema) if numbers else block.columns[self.on].astype(np.int64)
-        places = np.searchsorted(self.keys, cells)
-        places[self.keys[np.minimum(places, len(self.keys) - 1)] != cells] = len(self.keys)
+        places = self._places(block.numbers(self.on, schema) if numbers else block.columns[self.on])
         coded = {name: codes[places] for name, codes in self.codes.items()}
         stepped = {name: steps[places] for name, steps in self.steps.items()}
         return with_columns(block, coded, stepped, dict(self.columns))
+
+    def _places(self, cells: NDArray[Any]) -> Integers:
+        """The place of each cell's key, or one more than the last."""
+        last, none = int(self.keys[-1]), len(self.keys)
+        if last < WIDEST_TABLE:
+            table = np.full(last + 2, none)
+            table[self.keys] = np.arange(none)
+            return table[np.minimum(cells, np.int64(last + 1))]  # of a type that holds it
+        places = np.searchsorted(self.keys, cells)
+        places[self.keys[np.minimum(places, none - 1)] != cells] = none
+        return places
 
 
 def lookup(

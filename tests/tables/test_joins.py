@@ -278,6 +278,17 @@ def test_the_same_rows_of_a_person_are_held_with_columns_looked_up_as_without(tm
     assert sum(answers[0][:-2]) < 2 * answers[0][-2] + 1
 
 
+@pytest.mark.parametrize("keys", [256, 70_000])
+def test_keys_may_be_as_many_as_there_are_values(keys: int) -> None:
+    codes = np.array([0, 1, keys - 1, keys - 1])
+    few = {"k": Categorical(range(keys))} if keys < 1000 else {"k": Numeric(0, keys - 1, unit=1)}
+    public = pd.DataFrame({"k": np.arange(keys)[::-1], "odd": np.where(np.arange(keys)[::-1] % 2, "yes", "no")})
+    table = Table.from_frame({"k": codes}, Schema(few))
+    for frame, found in ((public, [1, 3]), (public[1:], [1, 1])):  # the first one is the last key
+        joined = table.join_public(frame, on="k", columns={"odd": Categorical(["no", "yes"])})
+        assert tallied(joined, "odd") == found
+
+
 def test_dates_and_whole_numbers_are_keys_as_well_and_a_file_is_public_data(tmp_path: Path) -> None:
     schema = Schema({"day": Dates("2024-01-01", "2024-12-31"), "n": Numeric(0, 9, unit=1)})
     table = Table.from_frame({"day": ["2024-01-02", "2024-05-01"], "n": [3, 4]}, schema)
