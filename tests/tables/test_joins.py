@@ -252,7 +252,7 @@ def test_columns_that_are_looked_up_are_there_for_everything_that_follows(tmp_pa
     ]
     assert bag(made[0]) == bag(made[1]) == bag(made[2])
     merged = rows.merge(wards, on="ward")
-    assert {who: cells[0] for who, cells in rows_of(made[0]).items()} == {
+    assert {who: cells[0] for who, cells in rows_of(made[0]).items() if cells[0] is not None} == {
         str(who): beds for who, beds in merged.groupby("patient")["beds"].max().items()
     }
 
