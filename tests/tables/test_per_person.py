@@ -240,6 +240,37 @@ def test_sums_are_exact_and_kept_within_their_bounds() -> None:
     assert total == Fraction(-2, 5)
 
 
+@pytest.mark.parametrize(
+    ("column", "low", "high"),
+    [
+        (Numeric(0, 100), 0, 10),  # finer than the column's own grain
+        (Numeric(-3.5, 7.25), -20, 3000),  # coarser
+        (Numeric(-1e-6, 3e9), -5, 10**12),
+        (Numeric(0, 1000, unit=0.25), -0.5, 1000.75),
+        (Numeric(-7, 7, unit=3), -1000, 1000),
+        (Numeric(2**30 - 9, 2**30 - 1, unit=1), 0, 2**30 - 1),
+    ],
+)
+def test_sums_and_means_are_those_of_exact_numbers(column: Numeric, low: float, high: float) -> None:
+    random = np.random.default_rng(8)
+    cells = random.uniform(float(column.low), float(column.high), 200)
+    frame = pd.DataFrame({"p": random.integers(0, 40, 200), "x": cells})
+    table = Table.from_frame(frame, Schema({"x": column}, person="p"))
+    made = table.per_person(total=f"sum x from {low} up to {high}", mean="mean x")
+    own, total = column.grain, made.schema["total"]
+    assert isinstance(total, Numeric)
+    assert total.grain is not None
+    assert own is not None
+    for person, found in rows_of(made).items():
+        steps = source_of(table).steps["x"][frame["p"] == int(person)].tolist()
+        whole = sum(own.number(step) for step in steps)
+        ends = total.grain.number(0), total.grain.number(total.grain.span)
+        assert found == (
+            min(max(half_up(whole, total.grain.unit), ends[0]), ends[1]),
+            half_up(whole / len(steps), own.unit),
+        )
+
+
 def test_halves_go_up() -> None:
     frame = pd.DataFrame({"p": [1, 1, 2, 2], "x": [0, 1, 0, -1]})
     table = Table.from_frame(frame, Schema({"x": Numeric(-5, 5, unit=1)}, person="p")).per_person(x="mean")
