@@ -25,6 +25,7 @@ from jostle.audit.counting import (
     TwoLevelCell,
 )
 from jostle.audit.forks import enumerated
+from jostle.audit.persons import HELD_ROWS, PERSON_CONTROLS
 from jostle.audit.selections import (
     GridChoice,
     NoisyMax,
@@ -306,6 +307,7 @@ CONTROLS: tuple[Subject[Any], ...] = (
             "Gupte, Sundararajan, PODS 2010, for the noise that is added",
         ),
     ),
+    *PERSON_CONTROLS,
 )
 """In the order of the auditor's table."""
 
@@ -498,6 +500,7 @@ HONEST: tuple[Subject[Any], ...] = (
         pairs=grid_pairs("add_remove"),
         distribution=GridChoice(factor=1 / 2).distribution,
     ),
+    HELD_ROWS,
 )
 """In the order of the auditor's table."""
 
