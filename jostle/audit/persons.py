@@ -47,7 +47,7 @@ def _by_rule(rows: Rows, person: Callable[[int], object], mark: Callable[[int], 
 def _as_done(rows: Rows) -> list[int]:
     codes = np.array([kind for _, kind in rows], dtype=np.uint8)
     block = bounded(Block({"kind": codes}, len(rows), whose=whose_rows([who for who, _ in rows])), SCHEMA, KEY)
-    return block.columns["kind"].tolist()
+    return list(map(int, block.columns["kind"]))
 
 
 def _who(rows: Rows, place: int) -> str | None:

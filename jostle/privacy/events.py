@@ -199,10 +199,10 @@ def times(event: Event, factor: int) -> Event:
     """The event with all its amounts multiplied: what one that was priced for a row is for so many of them."""
     if factor == 1:
         return event
-    if isinstance(event, InTurn | Disjoint | Reserved):
-        inner = tuple(times(each, factor) for each in event.events)
-        more = {"at_most": event.at_most * factor} if isinstance(event, Reserved) else {}
-        return evolve(event, events=inner, **more)
+    if isinstance(event, Reserved):
+        return Reserved(tuple(times(each, factor) for each in event.events), event.at_most * factor)
+    if isinstance(event, InTurn | Disjoint):
+        return evolve(event, events=tuple(times(each, factor) for each in event.events))
     if isinstance(event, Repeated):
         return evolve(event, event=times(event.event, factor))
     if isinstance(event, Selected):

@@ -31,7 +31,7 @@ def code_type(size: int) -> np.dtype[np.unsignedinteger[Any]]:
 class Whose:
     """Whose each of some rows is. No repr: nothing should ever print one."""
 
-    codes: NDArray[np.intp]
+    codes: NDArray[np.signedinteger[Any]]
     """Each row's person, by its place among these; of several places with one name, any."""
     names: pa.Array
     """Whole numbers, or texts in the one way to write what they say; none of them is kept once rows are bounded."""

@@ -166,7 +166,7 @@ class DaskSource:
         if self.key is None:
             return encoded
         count = min(len(encoded), MOST_PARTS)
-        put, take, hold = map(lazy, (_put_by_person, _taken, _hold))
+        put, take, hold = lazy(_put_by_person), lazy(_taken), lazy(_hold)
         split = [put(piece, count) for piece in encoded]
         facts = (self.schema, self.key)
         return [hold([take(pieces, part) for pieces in split], *facts) for part in range(count)]

@@ -145,8 +145,8 @@ class MemorySource:
     @classmethod
     def of_block(cls, schema: Schema, block: Block, identity: bytes) -> MemorySource:
         """The rows of a block."""
-        facts = {"identity": identity, "bits": block.bits, "steps": block.steps, "whose": block.whose}
-        return cls(schema, block.columns, block.length, block.multiplicity, **facts)
+        columns, times = block.columns, block.multiplicity
+        return cls(schema, columns, block.length, times, identity, block.bits, block.steps, block.whose)
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:

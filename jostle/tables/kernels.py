@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from attrs import field, frozen
@@ -80,8 +79,10 @@ class DenseKernel(ABC):
 
     __slots__ = ()
 
-    of_persons: ClassVar[bool] = False
-    """Whether it is asked with all rows of a person at once, since it counts persons."""
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once, since it counts persons."""
+        return False
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
@@ -240,8 +241,10 @@ class SparseKernel(ABC):
 
     __slots__ = ()
 
-    of_persons: ClassVar[bool] = False
-    """As of a dense one: none counts persons."""
+    @property
+    def of_persons(self) -> bool:
+        """As of a dense one: none counts persons."""
+        return False
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from itertools import pairwise
-from typing import ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,7 @@ def whose_rows(values: pa.Array | pa.ChunkedArray | list[object]) -> Whose:
     if isinstance(values, list):
         parts = [(places, whose_rows(cells)) for places, cells in by_type(values)]
         found = joined_whose([part for _, part in parts])
-        codes = np.full(len(values), NOBODY, dtype=np.int32)
+        codes: NDArray[np.signedinteger[Any]] = np.full(len(values), NOBODY, dtype=np.int32)
         if parts:
             codes[np.concatenate([places for places, _ in parts])] = found.codes
         return evolve(found, codes=codes)
@@ -97,11 +97,24 @@ def joined_whose(parts: list[Whose]) -> Whose:
 
 def distinct(whose: Whose) -> Whose:
     """The same, each name being there once."""
-    found = whose.names.dictionary_encode()
-    places = found.indices.to_numpy()
+    places, names = _numbered(whose.names)
     if len(places) == len(whose.codes) and np.array_equal(whose.codes, np.arange(len(places))):
-        return Whose(places, found.dictionary)
-    return Whose(np.append(places, np.int32(NOBODY))[whose.codes], found.dictionary)  # nobody's code is the last
+        return Whose(places, names)
+    return Whose(np.append(places, np.int32(NOBODY))[whose.codes], names)  # nobody's code is the last
+
+
+def _numbered(names: pa.Array) -> tuple[NDArray[np.signedinteger[Any]], pa.Array]:
+    """Each name's place among different ones, and these."""
+    if pa.types.is_integer(names.type) and len(names):
+        numbers = names.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 4 * len(numbers):  # near each other: a table of all between is quicker than one of hashes
+            there = np.zeros(high - low + 1, dtype=np.bool_)
+            there[numbers - low] = True
+            places = (np.cumsum(there) - 1).astype(np.int32 if len(there) < MOST_OF_32 else np.int64)
+            return places[numbers - low], pa.array(np.flatnonzero(there) + low)
+    found = names.dictionary_encode()
+    return found.indices.to_numpy(), found.dictionary
 
 
 def texts_of_names(names: pa.Array) -> pa.Array:
@@ -124,7 +137,7 @@ def _whose_chunk(values: pa.Array) -> Whose:
     except pa.ArrowInvalid:
         numbers = None
     if numbers is not None:
-        codes = np.arange(len(numbers), dtype=np.int32)
+        codes: NDArray[np.signedinteger[Any]] = np.arange(len(numbers), dtype=np.int32)
         if numbers.null_count:
             codes[numbers.is_null().to_numpy(zero_copy_only=False)] = NOBODY
             numbers = numbers.fill_null(0)  # nobody's number
@@ -332,7 +345,10 @@ class PersonCount(DenseKernel):
     once: bool = field(default=True, converter=truth)
     """Whether noise is as for a person; in a part it is as for each of a person's rows, which are in several parts."""
 
-    of_persons: ClassVar[bool] = True
+    @property
+    def of_persons(self) -> bool:
+        """Yes."""
+        return True
 
     def cells(self, schema: Schema) -> int:
         """One."""
@@ -361,7 +377,10 @@ class PersonCount(DenseKernel):
 class BeyondCount(DenseKernel):
     """How many rows are not held, and of how many persons. Never noised, never released: told to the owner alone."""
 
-    of_persons: ClassVar[bool] = True
+    @property
+    def of_persons(self) -> bool:
+        """Yes."""
+        return True
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """Rows, and persons."""
@@ -375,10 +394,10 @@ class BeyondCount(DenseKernel):
         """Add what is not held of the block's persons to *totals*."""
         read, codes = _read(block, schema)
         beyond = read[np.unique(codes)] - (schema.rows_per_person or 0)
-        totals += [int(beyond[beyond > 0].sum()), np.count_nonzero(beyond > 0)]
+        totals += np.array([beyond[beyond > 0].sum(), np.count_nonzero(beyond > 0)])
 
 
-def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _read(block: Block, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.signedinteger[Any]]]:
     """How many rows of each person were read, and whose the block's are."""
     whose = check_persons(block.whose, schema)
     if whose.read is None:

@@ -372,7 +372,8 @@ def spilled(source: FileSource, key: bytes) -> SpilledSource:
 
     All rows of a person are in memory at once, with those of others whose hash leads to the same part.
     """
-    count = min(MOST_PARTS, 1 + state_of(path_of(source.path)).size // SPILLED_BYTES)
+    state = state_of(path_of(source.path))
+    count = min(MOST_PARTS, 1 + (0 if state is None else state.size) // SPILLED_BYTES)
     folder = Folder()
     paths = tuple(folder.path / f"{part}" for part in range(count))
     for block in source.blocks():

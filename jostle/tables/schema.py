@@ -453,7 +453,7 @@ class Schema:
         Raises:
             SchemaError: they do not fit together, or the rest.
         """
-        given = {"person": person, "rows_per_person": rows_per_person, "people": people}
+        given: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "people": people}
         return evolve(self, **{name: fact for name, fact in given.items() if fact is not None})
 
 

@@ -31,6 +31,7 @@ from jostle.tables.block import Where, code_type
 from jostle.tables.closed import Closed
 from jostle.tables.engines import MemorySource
 from jostle.tables.kernels import MOST_RECORDS, SparseTally
+from jostle.tables.persons import whose_rows
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import from_json, to_json
 
@@ -115,7 +116,10 @@ def source(held: Held, schema: Schema) -> MemorySource:
     columns = {
         name: np.array([row[place] for row in rows], dtype=code_type(SIZES[name])) for place, name in enumerate(SIZES)
     }
-    return MemorySource(schema, columns, len(rows), times)
+    if schema.person is None:
+        return MemorySource(schema, columns, len(rows), times)
+    # Each row is somebody else's: what persons with several do, is held to elsewhere.
+    return MemorySource(schema, columns, len(rows), whose=whose_rows(list(range(len(rows))))).bounded(b"")
 
 
 def tally(kernel: Any, rows: Held, schema: Schema, where: Where = ()) -> Any:

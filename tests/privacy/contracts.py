@@ -49,6 +49,7 @@ from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
@@ -137,7 +138,10 @@ def attempt(member: type, seed: str) -> Outcome:
     assert not found, found
     held = 0
     about = getattr(value, "tallied", getattr(value, "score", value))
-    schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
+    if type(about) is PersonCount:
+        schemas = tuple(evolve(schema, person="who", rows_per_person=2) for schema in SCHEMAS)
+    else:
+        schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
     for schema in (*schemas, *ONE_CLASS) if known is KERNELS else schemas:
         try:
             check_beforehand(value, schema)

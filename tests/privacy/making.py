@@ -412,7 +412,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Products: products,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: vars_of(a_routing(chance)),
-    PersonCount: lambda chance: {"more_than": chance.randint(0, 3), "once": chance.random() < 0.5},
+    PersonCount: lambda chance: {"more_than": chance.randint(0, 3), "once": False},  # once is of persons, not of rows
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},
     Points: points,

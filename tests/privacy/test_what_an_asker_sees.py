@@ -64,6 +64,7 @@ from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -206,6 +207,7 @@ POOL = Pool(
 )
 
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
+    PersonCount: (PersonCount(), PersonCount(1, once=False)),
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
     Marks: (Marks(("colour", "odd", "ill"), 1, 2),),
@@ -345,7 +347,10 @@ def perform(mechanism: Mechanism, db: Probe) -> Any:
 
 
 METHODS: dict[str, tuple[Call, ...]] = {
-    **{name: (operator.attrgetter(name),) for name in ("schema", "neighbours", "promise", "charges", "spent", "left")},
+    **{
+        name: (operator.attrgetter(name),)
+        for name in ("schema", "neighbours", "promise", "charges", "spent", "left", "unit")
+    },
     "perform": tuple(partial(perform, each) for make in MECHANISM_CASES.values() for each in make()),
     "count": (
         lambda db: db.count(1),
@@ -353,6 +358,12 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.count(10**6),
         lambda db: db.count("1e-30"),
         lambda db: db.count(-1),
+    ),
+    "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
+    "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
+    "hand": (
+        lambda db: (inner := db.hand(1, site="handed", settles=False), inner.count(HALF), inner.left, db.left),
+        lambda db: (inner := db.hand(1, site="handed", settles=True), inner.count(2)),
     ),
     "sum": (
         lambda db: db.sum("size", epsilon=1),
@@ -536,6 +547,27 @@ def test_all_that_is_registered_has_a_case() -> None:
 def test_a_probe(method: str, pair: str, relation: Neighbours) -> None:
     for call in METHODS[method]:
         same(pair, of_probe(call), *people(pair, relation))
+
+
+OF_PERSONS: dict[str, tuple[list[Any], list[Any]]] = {
+    "nobody, and a person of one row": ([], [1]),
+    "a person of two rows, and of three, of whom two are held": ([1, 1, None, 2], [1, 1, 1, 2]),
+    "a row of nobody, and somebody's": ([1, None, 2, 2], [1, 1, 2, 2]),
+    "numbers, and a word that makes texts of all": ([1, 1, 2, 2], [1, 1, 2, "Ann"]),
+}
+
+
+@pytest.mark.parametrize("pair", OF_PERSONS)
+@pytest.mark.parametrize(
+    "method", ["count", "persons", "beyond", "hand", "mean", "refine", "parts", "portions", "known"]
+)
+def test_a_table_of_persons(method: str, pair: str) -> None:
+    tables = []
+    for people in OF_PERSONS[pair]:
+        rows = frame(SOME[: len(people)]).assign(who=pd.Series(people, dtype=object))
+        tables.append(Table.from_frame(rows, schema().with_persons("who", 2)))
+    for call in METHODS[method]:
+        same(pair, of_probe(call), *tables)
 
 
 @pytest.mark.parametrize("pair", PEOPLE)
