@@ -74,7 +74,7 @@ class Lookup:
         if last < WIDEST_TABLE:
             table = np.full(last + 2, none)
             table[self.keys] = np.arange(none)
-            return table[np.minimum(cells, np.int64(last + 1))]  # of a type that holds it
+            return np.asarray(table[np.minimum(cells, np.int64(last + 1))])  # of a type that holds it
         places = np.searchsorted(self.keys, cells)
         places[self.keys[np.minimum(places, none - 1)] != cells] = none
         return places
