@@ -77,6 +77,8 @@ class Census:
     """By column."""
     alone: tuple[int, int] = (0, 0)
     """Of a table that was joined with another, how many persons are in this one alone, and how many in the other."""
+    unmatched: tuple[tuple[str, int], ...] = ()
+    """Of a table with public columns, by the column of keys, how many rows have no match."""
 
     def count(self, name: str, column: Column, *, dropped: int, moved: int, codes: NDArray[np.int32]) -> None:
         """Add a column's cells."""
@@ -118,7 +120,7 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
         yield f"{_many(torn, 'line')} of the file {_are(torn)} not whole, and left out"
-    yield from _in_one_alone(*census.alone)
+    yield from _without_match(census)
     if not census.rows:
         yield "the table has no rows"
     elif census.dropped:
@@ -143,7 +145,11 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield from _column_notes(name, schema[name], found, census.rows)
 
 
-def _in_one_alone(here: int, there: int) -> Iterator[str]:
+def _without_match(census: Census) -> Iterator[str]:
+    for key, missed in census.unmatched:
+        if missed:
+            yield f"{_many(missed, 'row')} of the table {'has' if missed == 1 else 'have'} no {key!r} that is public"
+    here, there = census.alone
     if here:
         yield f"{_many(here, 'person')} of the table {_are(here)} not in the one it was joined with"
     if there:

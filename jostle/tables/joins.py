@@ -62,14 +62,15 @@ class Lookup:
 
     def added(self, block: Block, schema: Schema) -> Block:
         """A block with these columns as well."""
-        numbers = isinstance(schema[self.on], Numeric)
-        places = self._places(block.numbers(self.on, schema) if numbers else block.columns[self.on])
+        places = self.places(block, schema)
         coded = {name: codes[places] for name, codes in self.codes.items()}
         stepped = {name: steps[places] for name, steps in self.steps.items()}
         return with_columns(block, coded, stepped, dict(self.columns))
 
-    def _places(self, cells: NDArray[Any]) -> Integers:
-        """The place of each cell's key, or one more than the last."""
+    def places(self, block: Block, schema: Schema) -> Integers:
+        """The place of each row's key, one more than the last where it has no match."""
+        numbers = isinstance(schema[self.on], Numeric)
+        cells: NDArray[Any] = block.numbers(self.on, schema) if numbers else block.columns[self.on]
         last, none = int(self.keys[-1]), len(self.keys)
         if last < WIDEST_TABLE:
             table = np.full(last + 2, none)
@@ -399,6 +400,24 @@ class RowsFold:
         held = bounded(evolve(whole, columns=dict(whole.columns), whose=whose), self.schema, PUBLIC_KEY)
         codes = check_persons(held.whose, self.schema).codes
         return evolve(held, columns=dict(held.columns), whose=Whose(codes, whose.names))  # which bounding forgets
+
+
+@frozen(eq=False, repr=False)
+class MatchFold:
+    """How many rows have no match among public keys."""
+
+    lookup: Lookup
+    schema: Schema
+    missed: int = 0
+
+    def of(self, block: Block) -> MatchFold:
+        """That of a block's rows."""
+        places = self.lookup.places(block, self.schema)
+        return evolve(self, missed=int(np.count_nonzero(places == len(self.lookup.keys))))
+
+    def merged(self, other: MatchFold) -> MatchFold:
+        """That of the rows of both."""
+        return evolve(self, missed=self.missed + other.missed)
 
 
 @frozen(eq=False, repr=False)

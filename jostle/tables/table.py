@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
@@ -19,7 +20,7 @@ from jostle.tables.block import Block
 from jostle.tables.columns import PUBLIC, Column, Numeric
 from jostle.tables.encode import Census, notes, of_persons
 from jostle.tables.engines import MemorySource, TableSource, bound
-from jostle.tables.joins import LookupSource, RowsFold, joined_rows, joined_schema, lookup
+from jostle.tables.joins import LookupSource, MatchFold, RowsFold, joined_rows, joined_schema, lookup
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
 from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
@@ -256,7 +257,14 @@ class Table:
         """
         public, schema = lookup(frame, on, columns, self.schema)
         source = LookupSource(schema, self._source, public)
-        return self._beside(Table(source, self._census))
+        told = self._census
+
+        def census() -> Census:
+            missed = self._source.fold(MatchFold(public, self.schema)).missed
+            before = Census() if told is None else told()
+            return evolve(before, unmatched=(*before.unmatched, (on, missed)))
+
+        return self._beside(Table(source, None if told is None else census))
 
     def _derived(self, rows: Block, schema: Schema, census: Census, *others: Table) -> Table:
         """A table of rows that were worked out from those of this one, and of others."""

@@ -352,6 +352,16 @@ def test_numbers_without_a_unit_are_no_keys() -> None:
         table.join_public({"x": [1.0], "y": ["a"]}, on="x")
 
 
+def test_its_owner_is_told_how_many_rows_have_no_match() -> None:
+    table = Table.from_frame({"ward": ["A", "C", "C", "B"], "days": [1, 2, 3, 4]}, Schema(dict(VISITS.columns)))
+    joined = table.join_public(WARDS, on="ward", columns=BEDS)
+    assert "2 rows of the table have no 'ward' that is public" in joined.notes
+    some = joined.join_public({"days": [1, 2, 3], "price": [5, 6, 7]}, on="days", columns={"price": Numeric(0, 9)})
+    assert "1 row of the table has no 'days' that is public" in some.notes
+    assert "2 rows of the table have no 'ward' that is public" in some.notes
+    assert not any("that is public" in note for note in table.notes)
+
+
 def test_what_is_private_is_not_looked_up_as_public(tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     WARDS.to_csv(path, index=False)
