@@ -55,6 +55,18 @@ def trace() -> Trace:
 
 
 @cache
+def persons(column: str) -> Table:
+    """A table of persons, a row each."""
+    schema = Schema(
+        {column: Numeric(0, 10), f"{column} group": Categorical(["young", "old"])},
+        person="name",
+        rows_per_person=1,
+        people="all",
+    )
+    return Table.from_frame({column: [1], f"{column} group": ["young"], "name": ["Ann"]}, schema)
+
+
+@cache
 def model() -> Any:
     return jostle.options.get("NaiveBayes")(probe(), epsilon=1)
 
@@ -70,7 +82,7 @@ OWNERS: Mapping[str, Callable[[], Any]] = {
     "jostle.Probe": probe,
     "jostle.Schema": lambda: SCHEMA,
     "jostle.SparseFeatures": lambda: SparseFeatures("text", words=["one", "two"]),
-    "jostle.Table": lambda: Table,
+    "jostle.Table": lambda: persons("age"),
     "jostle.Trace": trace,
     "jostle.advice.Advice": cache(lambda: jostle.advise(schema=SCHEMA, rows=1000)),
     "jostle.expressions.Expression": lambda: expressions.cells("age"),
@@ -171,6 +183,11 @@ RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "jostle.private_roc_auc": {"scores": model},
     "jostle.protect": {"epsilon": lambda: 1},
     "jostle.Trace.released": {"place": lambda: 0},
+    "jostle.Table.join": {"other": lambda: persons("height"), "on": lambda: "name"},
+    "jostle.Table.join_public": {
+        "frame": lambda: pd.DataFrame({"age group": ["young", "old"], "fare": ["half", "full"]}),
+        "on": lambda: "age group",
+    },
     "jostle.Table.from_matrix": {
         "schema": lambda: WORDS,
         "matrix": lambda: csr_array(np.ones((40, 2))),
@@ -191,6 +208,7 @@ EXEMPT = {
     "jostle.options.Option.hopeless": "called by `refuse_hopeless`, with a schema and a budget that were looked at",
     "jostle.options.Option.perform": "called by an Option itself, with a function of its own",
     "jostle.options.Option.refuses": "called by `perform`, with a schema that was looked at",
+    "jostle.Table.per_person": "what it takes has names that anybody gives; see tests/tables/test_per_person.py",
     "jostle.Trace.add": "called by probes, with records",
     "jostle.Trace.markup": "called by traces, with records",
     "jostle.Trace.text": "as above",

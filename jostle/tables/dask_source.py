@@ -17,7 +17,7 @@ from jostle.files.content import FileState
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
 from jostle.tables.encode import Census
-from jostle.tables.engines import Partial, merge, tally_blocks
+from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.hashes import RowHashes
 from jostle.tables.kernels import DenseKernel, SparseKernel
@@ -81,6 +81,11 @@ class DaskSource:
     def bounded(self, key: bytes) -> DaskSource:
         """The rows that are held of each person."""
         return evolve(self, key=key, kept=[], seen=[], whole=self.kept)
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        found: Folded | None = self._asked(_fold_piece, fold, _merge_folds, "read its part")
+        return fold if found is None else found
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
@@ -349,6 +354,20 @@ def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | 
         return tally_blocks(iter(encoded[0]), *question), encoded[2]
     except Exception:  # noqa: BLE001 - as in _encode_piece
         return None
+
+
+def _fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
+    if encoded is None:
+        return None
+    try:
+        return fold_blocks(encoded[0], question)
+    except Exception:  # noqa: BLE001 - as in _encode_piece
+        return None
+
+
+def _merge_folds(parts: list[Fold | None]) -> Fold | None:
+    whole = [each for each in parts if each is not None]
+    return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
 
 
 def _count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Codes, code_type
@@ -81,6 +81,10 @@ class Census:
     """Lines of a CSV file; those that are not whole are no rows."""
     cells: dict[str, CellCensus] = field(factory=dict)
     """By column."""
+    alone: tuple[int, int] = (0, 0)
+    """Of a table that was joined with another, how many persons are in this one alone, and how many in the other."""
+    unmatched: tuple[tuple[str, int], ...] = ()
+    """Of a table with public columns, by the column of keys, how many rows have no match."""
 
     def count(self, name: str, column: Column, *, dropped: int, moved: int, codes: NDArray[np.int32]) -> None:
         """Add a column's cells."""
@@ -122,6 +126,7 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
         yield f"{_many(torn, 'line')} of the file {_are(torn)} not whole, and left out"
+    yield from _without_match(census)
     if not census.rows:
         yield "the table has no rows"
     elif census.dropped:
@@ -144,6 +149,17 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
     for name, found in census.cells.items():
         yield from _column_notes(name, schema[name], found, census.rows)
+
+
+def _without_match(census: Census) -> Iterator[str]:
+    for key, missed in census.unmatched:
+        if missed:
+            yield f"{_many(missed, 'row')} of the table {'has' if missed == 1 else 'have'} no {key!r} that is public"
+    here, there = census.alone
+    if here:
+        yield f"{_many(here, 'person')} of the table {_are(here)} not in the one it was joined with"
+    if there:
+        yield f"{_many(there, 'person')} of the table it was joined with {_are(there)} not in this one, and left out"
 
 
 def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
@@ -255,6 +271,51 @@ def held(column: Column) -> int:
     return column.size + (column.blank is not None)
 
 
+def with_columns(
+    block: Block,
+    codes: Mapping[str, Signed],
+    steps: Mapping[str, Codes],
+    columns: Mapping[str, Column],
+    census: Census | None = None,
+) -> Block:
+    """The rows with more columns, without those that these drop; a census counts what became of cells."""
+    narrow = {name: codes[name].astype(code_type(held(column))) for name, column in columns.items()}
+    more = evolve(block, columns={**block.columns, **narrow}, steps={**block.steps, **steps})
+    keep = np.ones(block.length, dtype=np.bool_)
+    for name, column in columns.items():
+        here = codes[name] != DROPPED
+        keep &= here
+        if census is not None:
+            census.count(name, column, dropped=int(np.count_nonzero(~here)), moved=0, codes=codes[name])
+    if census is not None:
+        census.rows += block.length
+        census.dropped += int(np.count_nonzero(~keep))
+    return more if keep.all() else more.rows(np.flatnonzero(keep))
+
+
+def empty_code(column: Column) -> int:
+    """The code of an empty cell, DROPPED where its row is dropped."""
+    return int(encode_column(pa.nulls(1, pa.large_string()), column)[0])
+
+
+def strict(column: Column) -> Column:
+    """The column, where a row is dropped for an empty or undeclared cell."""
+    return evolve(column, outside="drop", missing="drop")
+
+
+def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, int | None]:
+    """The codes and steps of public cells, and where the first is that is neither empty nor declared, if one is."""
+    unknown = np.empty(0, dtype=np.intp)
+    if column.outside != "other" and (dropped := encode_column(values, strict(column)) == DROPPED).any():
+        said = texts_of(values)
+        unknown = np.array([place for place in np.flatnonzero(dropped) if said[place] is not None], dtype=np.intp)
+    first = int(unknown[0]) if unknown.size else None
+    if isinstance(column, Categorical):
+        return encode_column(values, column), None, first
+    marked, steps = _encode_numbers(values, column)
+    return _unmarked(marked), steps, first
+
+
 def texts_of(values: Cells) -> list[str | None]:
     """Each cell as a text, None for an empty one; numbers, truths and moments in one way, however they came."""
     if isinstance(values, list):
@@ -320,6 +381,11 @@ def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | Non
         return codes, None
     kept = [steps for _, steps in encoded if steps is not None]
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
+
+
+def binned(numbers: NDArray[np.float64], column: Numeric) -> tuple[Signed, Codes | None]:
+    """The codes and steps of numbers in the units of a column; not-a-number is an empty cell."""
+    return _unmarked(_bin(numbers, column)), _steps(numbers, column)
 
 
 def _numbers(values: pa.Array, column: Numeric) -> NDArray[np.float64]:

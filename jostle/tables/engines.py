@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -22,6 +22,7 @@ BLOCK_ROWS = 1 << 16
 
 Partial = NDArray[np.int64] | SparseTally
 """What a kernel found in some of the rows."""
+Part = TypeVar("Part")
 
 
 class RowSource(Protocol):
@@ -42,11 +43,32 @@ class RowSource(Protocol):
         """The kernel's tally of all rows that meet the conditions."""
 
 
+class Fold(Protocol):
+    """What is held of some rows, whichever they are and in whatever order they come."""
+
+    def of(self, block: Block) -> Self:
+        """The fold of a block's rows alone."""
+
+    def merged(self, other: Self) -> Self:
+        """The fold of the rows of both."""
+
+
+Folded = TypeVar("Folded", bound=Fold)
+
+
+def fold_blocks(blocks: Iterable[Block], fold: Folded) -> Folded:
+    """What a fold holds of the blocks."""
+    return added_up((fold.of(block) for block in _told(iter(blocks))), type(fold).merged) or fold
+
+
 class TableSource(RowSource, Protocol):
     """The rows of a table, as they were read."""
 
     def bounded(self, key: bytes) -> RowSource:
         """The rows that are held of each person, where the schema declares one."""
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows, those beyond the bound as well: for their owner alone, as it has no noise."""
 
 
 def bound(source: TableSource, key: bytes) -> RowSource:
@@ -73,21 +95,27 @@ def _told(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
-    """The sum of partial tallies of one kernel; of none, that of a sparse one without rows.
+    """The sum of partial tallies of one kernel; of none, that of a sparse one without rows."""
+    total = added_up(partials, _sum)
+    return SparseTally.empty() if total is None else total
+
+
+def added_up(parts: Iterable[Part], add: Callable[[Part, Part], Part]) -> Part | None:
+    """The sum of parts; None where there are none.
 
     Equally many are added up to equally many, as a carry goes through a binary number: sparse keys are then merged
     log-many times, and no more than log-many tallies are held.
     """
-    held: list[tuple[int, Partial]] = []
-    for partial in partials:
-        held.append((1, partial))
+    held: list[tuple[int, Part]] = []
+    for part in parts:
+        held.append((1, part))
         while len(held) > 1 and held[-1][0] == held[-2][0]:
             (count, last), (_, before) = held.pop(), held.pop()
-            held.append((2 * count, _sum(before, last)))
-    total: Partial | None = None
-    for _, partial in reversed(held):
-        total = partial if total is None else _sum(partial, total)
-    return SparseTally.empty() if total is None else total
+            held.append((2 * count, add(before, last)))
+    total: Part | None = None
+    for _, part in reversed(held):
+        total = part if total is None else add(part, total)
+    return total
 
 
 def _sum(left: Partial, right: Partial) -> Partial:
@@ -138,9 +166,18 @@ class MemorySource:
         rows = max(1, self.length) if kernel.of_persons else BLOCK_ROWS
         return tally_blocks(self._blocks(rows), self.schema, kernel, where)
 
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        return fold.of(self.whole)
+
+    @property
+    def whole(self) -> Block:
+        """All rows."""
+        return self._block(slice(0, self.length))
+
     def bounded(self, key: bytes) -> MemorySource:
         """The rows that are held of each person."""
-        block = bounded(self._block(slice(0, self.length)), self.schema, key)
+        block = bounded(self.whole, self.schema, key)
         return self.of_block(self.schema, block, self.identity)
 
     def _blocks(self, size: int) -> Iterator[Block]:

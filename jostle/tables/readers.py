@@ -39,7 +39,7 @@ from jostle.progress import Stage, stage
 from jostle.tables.block import Block, Codes, Where, Whose
 from jostle.tables.columns import Categorical
 from jostle.tables.encode import Census, encode_block
-from jostle.tables.engines import MemorySource, Partial, merge, tally_blocks
+from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, merge, tally_blocks
 from jostle.tables.features import Bits
 from jostle.tables.frames import Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
@@ -312,6 +312,10 @@ class FileSource:
     def bounded(self, key: bytes) -> SpilledSource:
         """The rows that are held of each person: read once, put by person into parts that fit into memory each."""
         return spilled(self, key)
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        return fold_blocks(self.blocks(), fold)
 
     def census(self) -> Census:
         """A census of the rows, by one pass over the file."""

@@ -274,6 +274,33 @@ def test_a_cluster_holds_the_same_rows_of_persons(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
+def test_a_cluster_makes_the_same_row_of_a_person_with_columns_looked_up_before(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.parquet"
+    frame = some_frame().assign(d="2024-01-02", p=lambda rows: rows.index % 300)
+    frame.to_parquet(path, row_group_size=300)
+    dates = Dates("2024-01-01", "2024-12-31")
+    schema = Schema({**dict(SCHEMA.columns), "d": dates}, person="p", people="all")
+    public = {"a": ["x", "z"], "kind": ["one", "two"]}
+    kinds = {"kind": Categorical(["one", "two"], missing="value")}
+    asked = {"n": "count", "a": "last by d", "b": "mean", "kind": "commonest", "ever": "any kind is two"}
+
+    made, joined = [], []
+    for table in (Table.read(path, schema), Table.read(path, schema, engine=address(cluster))):
+        rich = table.join_public(public, on="a", columns=kinds)
+        made.append(rich.per_person(**asked))
+        joined.append(made[-1].join(rich.per_person(last="last kind by d"), on="p"))
+        made.append(rich)
+    for kernel in (Counts((("n", "a", "b"), ("kind",))), Sums("b", range(7), 5, by="ever")):
+        assert tally(made[0], kernel) == tally(made[2], kernel)
+        assert tally(joined[0], kernel) == tally(joined[1], kernel)
+    for where in ((), (("kind", (0,)),)):
+        assert tally(made[1], Counts((("a", "kind"),)), where) == tally(made[3], Counts((("a", "kind"),)), where)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
 def test_a_worker_s_failure_is_a_plain_refusal_and_no_rows_are_logged(
     cluster: LocalCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
