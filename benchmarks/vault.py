@@ -147,7 +147,7 @@ def trial(seconds: float, processes: int, kills_a_second: float, promise: Fracti
             if line
         )
         keeper = FileVault(vault)
-        recorded = Counter(line.site for line in keeper.reservations())
+        recorded = Counter(line.site for line in keeper.statement().reservations)
         with sqlite3.connect(vault) as connection:
             (check,) = connection.execute("PRAGMA integrity_check").fetchone()
         return Outcome(

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
+from jostle.privacy.account import TableFacts
 from jostle.privacy.opening import Recognised, recognise
 from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
@@ -46,6 +47,11 @@ class PrivateData:
                 fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
             )
         return cls(path, Schema.read(schema))
+
+    @property
+    def facts(self) -> TableFacts:
+        """What a vault is told of them; nothing of a grid before it is read."""
+        return TableFacts() if self.declared is None else TableFacts.of(self.declared, self.path.name)
 
     @cached_property
     def table(self) -> Table:

@@ -115,10 +115,10 @@ def test_beside_a_vault_another_promise_is_made_with_a_reason_alone(run: Run, tm
     asked = (*ROWS, "--epsilon", "5", *elsewhere, "--a-second-promise", "a study of its own")
     assert run("run", "all.jst", *asked).status == 0
     where = f"in {tmp_path / 'other'}" if "other" in elsewhere else "in no vault"
-    said = f"a second promise, epsilon 5, is kept {where}: a study of its own"
+    said = f"a second promise about rows, epsilon 5, is kept {where}: a study of its own"
     for words in (("vault", "show", "rows.csv.vault"), ("ledger", "show", "--vault", "rows.csv.vault")):
         assert said in run(*words).out
-        assert json.loads(run(*words, "--json").out)["promises"][-1]["reason"] == said
+        assert json.loads(run(*words, "--json").out)["accounts"][0]["promises"][-1]["reason"] == said
     if "other" in elsewhere:
         assert f"beside that in {tmp_path / 'rows.csv.vault'}: a study of its own" in run("vault", "show", "other").out
     assert list(spent()) == [2, 2]
@@ -138,7 +138,10 @@ def test_several_vaults_are_shown_one_after_the_other(run: Run) -> None:
     shown = run("ledger", "show", "--vault", "one", "--vault", "other")
     assert shown.out.index("one: epsilon 0.5 of 1 spent") < shown.out.index("other: epsilon 0 of 2 spent")
     facts = json.loads(run("ledger", "show", "--vault", "one", "--vault", "other", "--json").out)
-    assert [(each["vault"], each["left"]) for each in facts["vaults"]] == [("one", "1/2"), ("other", "2")]
+    assert [(each["vault"], each["accounts"][0]["left"]) for each in facts["vaults"]] == [
+        ("one", "1/2"),
+        ("other", "2"),
+    ]
 
 
 @pytest.mark.usefixtures("run")
