@@ -128,7 +128,8 @@ def _facts(schema: Path | None, neighbours: str | None, people: str | None) -> T
         fact = getattr(declared, name)
         if schema is not None and said is not None and said != fact:
             raise SchemaError(f"{name} is {said}, but {schema} says {fact}", fix=f"leave --{name} out")
-        declared = declared if said is None else evolve(declared, **{name: said})
+        facts: Any = {} if said is None else {name: said}
+        declared = evolve(declared, **facts)
     return declared
 
 

@@ -21,7 +21,10 @@ from jostle.errors import BudgetError, VaultError, shown
 from jostle.privacy.amounts import left_of, recorded, show_amount, too_long
 from jostle.tables.schema import Neighbours, Schema
 
-__all__ = ["Account", "TableFacts", "about", "no_promise"]
+__all__ = ["Account", "TableFacts", "about", "checked_reason", "no_promise"]
+
+MOST_REASON = 1000
+"""Characters of the longest reason that is kept."""
 
 
 @frozen
@@ -197,6 +200,18 @@ class Account:
                 fix=f"an epsilon above {show_amount(self.promise)}",
             )
         return evolve(self, promise=promise)
+
+
+def checked_reason(reason: object, what: str) -> str:
+    """A reason for promising the people in the data less than they were; refuse what is none."""
+    if isinstance(reason, str) and reason.strip() and len(reason) <= MOST_REASON and reason.isprintable():
+        return reason
+    raise VaultError(
+        f"there is no reason for {what}",
+        why="a promise was given to the people in the data, and whoever looks at the vault is told why it grew; "
+        f"a reason is one line of at most {MOST_REASON} characters",
+        fix='say why: "a second survey year was agreed to"',
+    )
 
 
 def no_promise() -> BudgetError:

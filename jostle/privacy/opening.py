@@ -28,7 +28,7 @@ from attrs import define, evolve, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
-from jostle.privacy.account import Account, TableFacts
+from jostle.privacy.account import Account, TableFacts, checked_reason
 from jostle.privacy.amounts import Amount, epsilon_amount, recordable, show_amount
 from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
@@ -39,7 +39,7 @@ from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
-from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault, checked_reason
+from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault
 from jostle.tables.engines import RowSource
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import RowOrigin, check_public, take_as_private, vault_beside
@@ -125,14 +125,15 @@ def make_registry() -> Registry:
         found = [account for each in known_by for account in known.get(each, [])]
         has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
         others = _of_people(opened.values(), table)
+        apart = [each for each in has if not any(each.is_that(other) for other in others)]
         asked = (
-            _asked(where, table, has, others, named)
-            or _only(others or [each for each in has if table.people is None or each.people in {None, table.people}])
+            _asked(where, table, apart, others, named)
+            or _only(others or [each for each in apart if table.people is None or each.people in {None, table.people}])
             or the_only(kept, table, where.alike)
             or KnownAccount(MemoryVault(), table.people)
         )
         if where.second is None:
-            _check_one(asked, has)
+            _check_one(asked, has if apart else ())
             _check_one(asked, others)
         return asked, _apart([*has, *others])
 
@@ -174,19 +175,18 @@ def make_registry() -> Registry:
 def _asked(
     where: Where,
     table: TableFacts,
-    has: Sequence[KnownAccount],
+    apart: Sequence[KnownAccount],
     others: Sequence[KnownAccount],
     named: Callable[[Path], FileVault],
 ) -> KnownAccount | None:
-    """The account that is asked for; None for whichever the table, or its people, have."""
+    """The account that is asked for; None for whichever the table has *apart* from its people, or they have."""
     if where.path is not None:
         return KnownAccount(named(where.path), table.people)
     new = KnownAccount(MemoryVault(), table.people)
     if where.second is not None:
-        # What the table has is another account than its people's: it is to be charged to theirs as well.
-        apart = [each for each in has if not any(each.is_that(other) for other in others)]
+        # A table of another account than its people's joins theirs.
         return others[0] if others and apart else new
-    in_memory = (each for each in (*others, *has) if isinstance(each.vault, MemoryVault))
+    in_memory = (each for each in (*others, *apart) if isinstance(each.vault, MemoryVault))
     return next(in_memory, new) if where.forgotten else None
 
 

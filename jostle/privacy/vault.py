@@ -30,7 +30,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -38,7 +37,7 @@ from typing import Any, cast, get_args
 from attrs import evolve, frozen
 
 from jostle.errors import AmountError, VaultError, shown
-from jostle.privacy.account import Account, TableFacts, no_promise
+from jostle.privacy.account import Account, TableFacts, checked_reason, no_promise
 from jostle.privacy.amounts import exact, show_amount
 from jostle.privacy.process import this_process
 from jostle.privacy.vault_file import copied, gone, missing, reading, tables, writing
@@ -47,8 +46,6 @@ from jostle.tables.schema import Neighbours
 MOST_TABLES = 100
 """A vault has fewer."""
 KEY_BYTES = 32
-MOST_REASON = 1000
-"""Characters of the longest reason that is kept."""
 
 TABLES = """
 CREATE TABLE accounts (
@@ -85,18 +82,7 @@ CREATE TABLE reservations (
 )
 """
 """No people and no person are an empty text, and no number of rows is 0."""
-ACCOUNTS = "SELECT number, people, neighbours, key, promise, spent FROM accounts ORDER BY number"
-ACCOUNT = (int, str, str, bytes, Fraction, Fraction)
-PROMISES = "SELECT account, moment, process, epsilon, reason FROM promises ORDER BY number"
-PROMISE = (int, str, int, Fraction, str)
-RESERVATIONS = "SELECT number, of_table, moment, process, site, epsilon FROM reservations ORDER BY number"
-RESERVATION = (int, int, str, int, str, Fraction)
-NEW_RESERVATIONS = "SELECT number, of_table, epsilon FROM reservations WHERE number > ? ORDER BY number"
-OPENED = (
-    "SELECT tables.number, account, columns, neighbours, person, rows_per_person, people, name "
-    "FROM tables LEFT JOIN accounts ON account = accounts.number ORDER BY tables.number"
-)
-OPENED_TABLE = (int, int, tuple, str, str, int, str, str)
+FORM = sorted([*(" ".join(each.split()) for each in TABLES.split(";")), "CREATE TABLE sqlite_sequence(name,seq)"])
 
 
 @frozen
@@ -183,7 +169,8 @@ class Book:
 
     def check_form(self) -> None:
         """Refuse other tables than Jostle makes, word by word: a trigger or a default would write something else."""
-        if _form(self.connection) != _made_form():
+        rows = self.connection.execute("SELECT sql FROM sqlite_master").fetchmany(MOST_TABLES)
+        if sorted(" ".join(str(made).split()) for (made,) in rows) != FORM:
             raise VaultError(
                 "the vault holds tables that this Jostle does not make",
                 why="it was damaged, or another version made it, which counted something else",
@@ -191,24 +178,22 @@ class Book:
                 "jostle vault create FILE --epsilon E",
             )
 
-    def spent(self) -> dict[bytes, Fraction]:
-        """What each account says was spent, by its key."""
-        return dict(self._rows("SELECT key, spent FROM accounts", bytes, Fraction))
-
-    def promise(self, key: bytes) -> Fraction:
-        """The promise of an account."""
-        promises = dict(self._rows("SELECT key, promise FROM accounts", bytes, Fraction))
-        if key not in promises:
-            raise _damaged("no such account")
-        return promises[key]
+    def amounts(self) -> dict[bytes, tuple[Fraction, Fraction]]:
+        """What each account says is promised and was spent, by its key."""
+        rows = self._rows("accounts", key=bytes, promise=Fraction, spent=Fraction)
+        return {key: (promise, spent) for key, promise, spent in rows}
 
     def statements(self, counted: Counted) -> tuple[tuple[Statement, ...], Counted]:
         """Every account, and what was added up, for the next time to go on from; refuse what does not agree."""
         counted = self._count(counted)
-        opened, promises = self._tables(counted), [Promise(*row) for row in self._rows(PROMISES, *PROMISE)]
+        opened = [*self._tables(counted)]
+        lines = self._rows("promises", account=int, moment=str, process=int, epsilon=Fraction, reason=str)
+        promises = [Promise(*line) for line in lines]
         held = []
-        for number, people, neighbours, key, promise, spent in self._rows(ACCOUNTS, *ACCOUNT):
-            under = tuple(each for each in opened if each.account == number)
+        cells = {"number": int, "people": str, "neighbours": str, "key": bytes, "promise": Fraction, "spent": Fraction}
+        for number, people, neighbours, key, promise, spent in self._rows("accounts", **cells):
+            facts = {"neighbours": neighbours, "people": people or None}
+            under = tuple(evolve(each, facts=evolve(each.facts, **facts)) for each in opened if each.account == number)
             most = {each.facts.rows_per_person for each in under if each.facts.rows_per_person is not None}
             about_rows = sum((each.spent for each in under if each.facts.rows_per_person is None), Fraction(0))
             about = tuple(sorted(most)) if most or people else None
@@ -218,7 +203,8 @@ class Book:
             held.append(Statement(number, key, account, under, made))
         if not held or min(len({each.key for each in held}), len({each.account.people for each in held})) < len(held):
             raise _damaged("no account, or one twice")
-        strays = {each.account for each in promises} - {each.number for each in held}
+        lines_of = {each.account for each in promises} | {each.account for each in opened}
+        strays = lines_of - {each.number for each in held}
         if strays or counted.totals.keys() - {each.number for each in opened}:
             raise _damaged("lines of no account")
         return tuple(held), counted
@@ -226,16 +212,21 @@ class Book:
     def reservations(self, of: Statement) -> tuple[Reservation, ...]:
         """Every reservation of an account, in order."""
         own = {each.number for each in of.tables}
-        lines = (Reservation(*row) for row in self._rows(RESERVATIONS, *RESERVATION))
+        cells = {"number": int, "of_table": int, "moment": str, "process": int, "site": str, "epsilon": Fraction}
+        lines = (Reservation(*line) for line in self._rows("reservations", **cells))
         return tuple(line for line in lines if line.table in own)
 
     def begin(self, promise: Fraction, table: TableFacts, reason: str) -> None:
         """Write a new account, and the promise that it begins with."""
-        for statement in TABLES.split(";\n") if self.is_new else ():
+        for statement in TABLES.split(";") if self.is_new else ():
             self.connection.execute(statement)
-        number = self._write(
-            "INSERT INTO accounts (people, neighbours, key, promise, spent) VALUES (?, ?, ?, ?, '0')",
-            *(table.people or "", table.neighbours, secrets.token_bytes(KEY_BYTES), str(promise)),
+        number = self._add(
+            "accounts",
+            people=table.people or "",
+            neighbours=table.neighbours,
+            key=secrets.token_bytes(KEY_BYTES),
+            promise=str(promise),
+            spent="0",
         )
         self.note(number, promise, reason)
         if table.columns:
@@ -243,65 +234,63 @@ class Book:
 
     def join(self, held: Statement, account: Account, table: TableFacts) -> int:
         """Write down a table that is opened under an account, and the account's people; return the table's number."""
-        self._write("UPDATE accounts SET people = ? WHERE number = ?", account.people or "", held.number)
+        self.connection.execute("UPDATE accounts SET people = ? WHERE number = ?", (account.people or "", held.number))
         facts = evolve(table, people=held.account.people, name=_writable(table.name))
         for each in held.tables:
             if each.facts == facts:
                 return each.number
             if each.facts == evolve(facts, name="") and not each.spent:  # the vault was made before there were data
-                self._write("UPDATE tables SET name = ? WHERE number = ?", facts.name, each.number)
+                self.connection.execute("UPDATE tables SET name = ? WHERE number = ?", (facts.name, each.number))
                 return each.number
         return self._add_table(held.number, facts)
 
     def charge(self, held: Statement, table: int, after: Account, site: str) -> None:
         """Write a reservation, and the account as it is after it."""
-        self._write(
-            "INSERT INTO reservations (of_table, moment, process, site, epsilon) VALUES (?, ?, ?, ?, ?)",
-            *(table, _now(), os.getpid(), _writable(site), str(after.spent - held.account.spent)),
-        )
-        self._write("UPDATE accounts SET spent = ? WHERE number = ?", str(after.spent), held.number)
+        amount = str(after.spent - held.account.spent)
+        self._add("reservations", **_line(), of_table=table, site=_writable(site), epsilon=amount)
+        self.connection.execute("UPDATE accounts SET spent = ? WHERE number = ?", (str(after.spent), held.number))
 
     def note(self, account: int, promise: Fraction, reason: str) -> None:
         """Write an account's promise and why it is larger, or the same one with what is to be known of another."""
-        self._write(
-            "INSERT INTO promises (account, moment, process, epsilon, reason) VALUES (?, ?, ?, ?, ?)",
-            *(account, _now(), os.getpid(), str(promise), _writable(reason)),
-        )
-        self._write("UPDATE accounts SET promise = ? WHERE number = ?", str(promise), account)
+        self._add("promises", **_line(), account=account, epsilon=str(promise), reason=_writable(reason))
+        self.connection.execute("UPDATE accounts SET promise = ? WHERE number = ?", (str(promise), account))
 
     def _add_table(self, account: int, table: TableFacts) -> int:
-        return self._write(
-            "INSERT INTO tables (account, name, columns, person, rows_per_person) VALUES (?, ?, ?, ?, ?)",
-            *(account, _writable(table.name), json.dumps(table.columns)),
-            *(table.person or "", table.rows_per_person or 0),
+        return self._add(
+            "tables",
+            account=account,
+            name=_writable(table.name),
+            columns=json.dumps(table.columns),
+            person=table.person or "",
+            rows_per_person=table.rows_per_person or 0,
         )
 
-    def _write(self, statement: str, *values: Any) -> int:
-        return int(self.connection.execute(statement, values).lastrowid or 0)
+    def _add(self, table: str, **cells: Any) -> int:
+        names, marks = ", ".join(cells), ", ".join("?" * len(cells))
+        self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(cells.values()))  # noqa: S608 - our names
+        ((number,),) = self.connection.execute("SELECT last_insert_rowid()")
+        return int(number)
 
-    def _rows(self, statement: str, *kinds: type, after: tuple[int, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield rows whose cells are of these kinds: an amount, or names, is read off a text."""
-        for row in self.connection.execute(statement, after):
-            yield tuple(map(_cell, kinds, row))
+    def _rows(self, table: str, after: int = 0, /, **cells: type) -> Iterator[tuple[Any, ...]]:
+        """Yield a table's rows, with cells of these kinds: an amount, or names, is read off a text."""
+        statement = f"SELECT {', '.join(cells)} FROM {table} WHERE number > ? ORDER BY number"  # noqa: S608 - our names
+        for row in self.connection.execute(statement, (after,)):
+            yield tuple(map(_cell, cells.values(), row))
 
     def _count(self, counted: Counted) -> Counted:
         last, totals = counted.last, dict(counted.totals)
-        for number, table, amount in self._rows(NEW_RESERVATIONS, int, int, Fraction, after=(last,)):
+        for number, table, amount in self._rows("reservations", last, number=int, of_table=int, epsilon=Fraction):
             if amount < 0:
                 raise _damaged("a reservation that gives budget back")
             last, totals[table] = number, totals.get(table, Fraction(0)) + amount
         return Counted(last, totals)
 
-    def _tables(self, counted: Counted) -> list[OpenedTable]:
-        return [
-            OpenedTable(
-                number,
-                account,
-                TableFacts(columns, neighbours, person or None, most or None, people or None, name),
-                counted.totals.get(number, Fraction(0)),
-            )
-            for number, account, columns, neighbours, person, most, people, name in self._rows(OPENED, *OPENED_TABLE)
-        ]
+    def _tables(self, counted: Counted) -> Iterator[OpenedTable]:
+        """Yield every table; its neighbours and people are its account's."""
+        cells = {"number": int, "account": int, "name": str, "columns": tuple, "person": str, "rows_per_person": int}
+        for number, account, name, columns, person, most in self._rows("tables", **cells):
+            facts = TableFacts(columns, person=person or None, rows_per_person=most or None, name=name)
+            yield OpenedTable(number, account, facts, counted.totals.get(number, Fraction(0)))
 
 
 def _check_account(account: Account, under: Iterable[OpenedTable], made: Sequence[Fraction]) -> None:
@@ -323,28 +312,9 @@ def _check_account(account: Account, under: Iterable[OpenedTable], made: Sequenc
         )
 
 
-def _form(connection: sqlite3.Connection) -> frozenset[tuple[str | None, ...]]:
-    """The tables and indices of a file, by the words that they were made with."""
-    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchmany(MOST_TABLES)
-    return frozenset(
-        (kind, name, table, None if made is None else " ".join(_cell(str, made).split()))
-        for kind, name, table, made in rows
-    )
-
-
-@cache
-def _made_form() -> frozenset[tuple[str | None, ...]]:
-    connection = sqlite3.connect(":memory:")
-    try:
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-        return _form(connection)
-    finally:
-        connection.close()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _line() -> dict[str, Any]:
+    """What every line of a book has: when it was written, and by which process."""
+    return {"moment": datetime.now(UTC).isoformat(timespec="seconds"), "process": os.getpid()}
 
 
 def _writable(text: str) -> str:
@@ -368,18 +338,6 @@ def _cell(kind: type, value: object) -> Any:
 
 def _damaged(what: str) -> VaultError:
     return VaultError(f"the vault holds {what}", why="it was damaged", fix="restore it from a copy")
-
-
-def checked_reason(reason: object, what: str) -> str:
-    """A reason for promising the people in the data less than they were; refuse what is none."""
-    if isinstance(reason, str) and reason.strip() and len(reason) <= MOST_REASON and reason.isprintable():
-        return reason
-    raise VaultError(
-        f"there is no reason for {what}",
-        why="a promise was given to the people in the data, and whoever looks at the vault is told why it grew; "
-        f"a reason is one line of at most {MOST_REASON} characters",
-        fix='say why: "a second survey year was agreed to"',
-    )
 
 
 @frozen(eq=False)
@@ -537,7 +495,10 @@ class FileVault:
     def promised(self, key: bytes) -> Fraction:
         """An account's promise as it is now, as whoever raises it leaves it."""
         with reading(self.path) as connection:
-            return Book(connection).promise(key)
+            amounts = Book(connection).amounts()
+        if key not in amounts:
+            raise gone(self.path)
+        return amounts[key][0]
 
     def note(self, text: str, *, key: bytes | None, once: bool) -> None:
         """Keep a text with an account's promises, or with all there are; perhaps only once, if it comes again."""
@@ -551,14 +512,14 @@ class FileVault:
     def _look(self, book: Book) -> tuple[Statement, ...]:
         """Every account, if the file is still the one that was opened, and has forgotten nothing."""
         book.check_form()
-        spent = book.spent()
+        amounts = book.amounts()
         for key, least in self._least.items():
-            if key not in spent:
+            if key not in amounts:
                 raise gone(self.path)
-            if spent[key] < least:
+            if (missed := least - amounts[key][1]) > 0:
                 raise VaultError(
                     f"{self.path} says less was spent than it said before",
-                    why=f"it is an older copy, and epsilon {show_amount(least - spent[key])} is missing from it",
+                    why=f"it is an older copy, and epsilon {show_amount(missed)} is missing from it",
                     fix="put the newer one back",
                 )
         held, self._counted = book.statements(self._counted if self._least else Counted())
@@ -592,15 +553,12 @@ class FileVault:
         """Make an account, and the file if there is none; no data are needed. Without columns, any table has it."""
         with writing(self.path, create=True) as connection:
             book = Book(connection)
-            if not book.is_new:
-                held = self._look(book)
-                if table.people is None or (old := self._of_table(held, table)) is not None:
-                    people = None if table.people is None else old.account.people
-                    raise VaultError(
-                        f"there is a vault {self.path} already",
-                        why="a second promise would be a second budget",
-                        fix=f"jostle vault show {shlex.quote(self.name)}, or {self.raising(people)}",
-                    )
+            if not book.is_new and (table.people is None or self._of_table(self._look(book), table) is not None):
+                raise VaultError(
+                    f"there is a vault {self.path} already",
+                    why="a second promise would be a second budget",
+                    fix=f"jostle vault show {shlex.quote(self.name)}, or {self.raising(table.people)}",
+                )
             book.begin(promise, table, "made before the table was opened")
         return Account.made(promise, table)
 
