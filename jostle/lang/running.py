@@ -24,7 +24,7 @@ from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.registry import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
-from jostle.privacy.opening import Where, at_vault, check_account, rehearse
+from jostle.privacy.opening import Where, at_vault, rehearse
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
@@ -78,9 +78,7 @@ def run_program(
     """
     requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     private = None if data is None else PrivateData.at(data, schema)
-    account = at_vault(vault, second_promise, forgotten=vault is None)
-    if private is not None:
-        check_account(private.path, private.facts, account)
+    account = at_vault(vault) if private is None else private.account(vault, second_promise)
     # The private file is known before others are looked at: none of its names is public.
     files = named(public)
     program = load_source(read_source(path), say=say, files=files)
@@ -96,7 +94,7 @@ def run_program(
         with forcing:
             return Outcome(str(path), name, program.run(name), private=False)
     records = Trace(trace, whole=True)
-    budget = requested or Fraction(1) if private is None else _share(requested, vault, private)
+    budget = requested or Fraction(1) if private is None else _share(requested, account.path, private)
     promised = budget if private is None else requested
     subject = _example(program, target) if private is None else _private(private, account)
     _check_schema(program, name, subject.schema)
@@ -132,7 +130,7 @@ def run_program(
         loss,
         budget,
         records.records,
-        None if private is None else _spending(budget, probe, vault, private),
+        None if private is None else _spending(budget, probe, account.path, private),
         problem,
         () if problem is None else all_bought(bought, records),
     )

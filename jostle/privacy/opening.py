@@ -1,13 +1,14 @@
 """Open a table: as private, with a promise, or as public, for a rehearsal.
 
 *Which account pays* is decided in one place, for `protect`, `jostle run` and estimators alike. It is the one of the
-population that the table declares, whatever its columns. Else it is the one that the table has: of what was opened in
-this process from where it came from (see `RowOrigin`) or with equal rows (see `Fingerprint`), and of a file the vault
-beside it. So opening a table twice does not give it two budgets, nor do two tables about the same people. Another
-account beside that of the table or of its people is a second promise, and refused unless it is asked for with a reason,
-which is kept in both. This helps the data's owner not to lose count: it is the one place where rows are compared, what
-is compared with are tables of their own, and nobody else opens any. It is no guard against an owner who changes the
-data between two openings; and across processes, a file is known by the vault beside it alone.
+population that the table declares, whatever its columns: one that was opened in this process, or that a vault in the
+file's folder has. Else it is the one that the table has: of what was opened in this process from where it came from
+(see `RowOrigin`) or with equal rows (see `Fingerprint`), and of a file the vault beside it. So opening a table twice
+does not give it two budgets, nor do two tables about the same people. Another account beside that of the table or of
+its people is a second promise, and refused unless it is asked for with a reason, which is kept in both. This helps the
+data's owner not to lose count: it is the one place where rows are compared, what is compared with are tables of their
+own, and nobody else opens any. It is no guard against an owner who changes the data between two openings; and across
+processes, a file is known by the vaults beside it alone.
 
 *What is public* is asked of `check_public` alone, and goes by where rows came from. An Option holds no table, and is
 refused to open one as private: it could make one up, and be told that there are such rows.
@@ -42,7 +43,7 @@ from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault
 from jostle.tables.engines import RowSource
 from jostle.tables.hashes import Fingerprint, fingerprint
-from jostle.tables.origins import RowOrigin, check_public, take_as_private, vault_beside
+from jostle.tables.origins import VAULT_ENDING, RowOrigin, check_public, take_as_private, vault_beside
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -57,6 +58,7 @@ __all__ = [
     "raw",
     "recognise",
     "rehearse",
+    "vault_of_people",
 ]
 
 
@@ -124,7 +126,8 @@ def make_registry() -> Registry:
         """The account that pays, and those that the table and its people have."""
         found = [account for each in known_by for account in known.get(each, [])]
         has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
-        others = _of_people(opened.values(), table)
+        beside = (KnownAccount(named(path), table.people) for path in _vaults_for(origin, table))
+        others = _apart([*_of_people(opened.values(), table), *beside])
         apart = [each for each in has if not any(each.is_that(other) for other in others)]
         asked = (
             _asked(where, table, apart, others, named)
@@ -213,6 +216,15 @@ def _only(accounts: Sequence[KnownAccount]) -> KnownAccount | None:
 
 def _of_people(accounts: Iterable[KnownAccount], table: TableFacts) -> list[KnownAccount]:
     return [each for each in accounts if table.people is not None and each.people == table.people]
+
+
+def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
+    """The vaults in a file's folder that have an account for a table's people."""
+    if origin.file is None or table.people is None:
+        return []
+    return [
+        path for path in sorted(origin.file.parent.glob(f"*{VAULT_ENDING}")) if FileVault(path).is_for(table.people)
+    ]
 
 
 def _check_one(asked: KnownAccount, has: Sequence[KnownAccount]) -> None:
@@ -340,17 +352,21 @@ def at_vault(vault: str | Path | None, second_promise: str | None = None, *, for
     return Where(None if vault is None else given_path(vault, VaultError), second=second, forgotten=forgotten)
 
 
-def check_account(data: Path, table: TableFacts, where: Where) -> None:
-    """Refuse a second promise about a file that nobody gave a reason for, before anything is read.
+def vault_of_people(data: Path, table: TableFacts, vault: Path | None) -> Path | None:
+    """The vault for a file's people, where *vault* would be made beside that file for it alone: one in its folder."""
+    if vault is None or table.people is None or vault.exists() or vault != vault_beside(data):
+        return vault
+    if there := _vaults_for(RowOrigin.of(data), table):
+        return there[0]
+    raise BudgetError(
+        f"the promise for {shown(table.people)} would be kept beside {data} alone",
+        why="all tables of one population share a promise, and others would not find it there",
+        fix="--vault FILE, one for all tables about these people",
+    )
 
-    And a new vault beside one file for people that other files may be about as well.
-    """
-    if table.people is not None and where.path == vault_beside(data) and not where.path.exists():
-        raise BudgetError(
-            f"the promise for {shown(table.people)} would be kept beside {data} alone",
-            why="all tables of one population share a promise, and others would not find it there",
-            fix="--vault FILE, one for all tables about these people",
-        )
+
+def check_account(data: Path, table: TableFacts, where: Where) -> None:
+    """Refuse a second promise about a file or its people that nobody gave a reason for, before anything is read."""
     _registry.check(RowOrigin.of(data), table, where)
 
 

@@ -27,7 +27,7 @@ import shlex
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
@@ -43,8 +43,6 @@ from jostle.privacy.process import this_process
 from jostle.privacy.vault_file import copied, gone, missing, reading, tables, writing
 from jostle.tables.schema import Neighbours
 
-MOST_TABLES = 100
-"""A vault has fewer."""
 KEY_BYTES = 32
 
 TABLES = """
@@ -169,8 +167,8 @@ class Book:
 
     def check_form(self) -> None:
         """Refuse other tables than Jostle makes, word by word: a trigger or a default would write something else."""
-        rows = self.connection.execute("SELECT sql FROM sqlite_master").fetchmany(MOST_TABLES)
-        if sorted(" ".join(str(made).split()) for (made,) in rows) != FORM:
+        made = self.connection.execute("SELECT sql FROM sqlite_master")
+        if sorted(" ".join(str(statement).split()) for (statement,) in made) != FORM:
             raise VaultError(
                 "the vault holds tables that this Jostle does not make",
                 why="it was damaged, or another version made it, which counted something else",
@@ -180,18 +178,18 @@ class Book:
 
     def amounts(self) -> dict[bytes, tuple[Fraction, Fraction]]:
         """What each account says is promised and was spent, by its key."""
-        rows = self._rows("accounts", key=bytes, promise=Fraction, spent=Fraction)
+        rows = self.rows("accounts", key=bytes, promise=Fraction, spent=Fraction)
         return {key: (promise, spent) for key, promise, spent in rows}
 
     def statements(self, counted: Counted) -> tuple[tuple[Statement, ...], Counted]:
         """Every account, and what was added up, for the next time to go on from; refuse what does not agree."""
         counted = self._count(counted)
         opened = [*self._tables(counted)]
-        lines = self._rows("promises", account=int, moment=str, process=int, epsilon=Fraction, reason=str)
+        lines = self.rows("promises", account=int, moment=str, process=int, epsilon=Fraction, reason=str)
         promises = [Promise(*line) for line in lines]
         held = []
         cells = {"number": int, "people": str, "neighbours": str, "key": bytes, "promise": Fraction, "spent": Fraction}
-        for number, people, neighbours, key, promise, spent in self._rows("accounts", **cells):
+        for number, people, neighbours, key, promise, spent in self.rows("accounts", **cells):
             facts = {"neighbours": neighbours, "people": people or None}
             under = tuple(evolve(each, facts=evolve(each.facts, **facts)) for each in opened if each.account == number)
             most = {each.facts.rows_per_person for each in under if each.facts.rows_per_person is not None}
@@ -213,7 +211,7 @@ class Book:
         """Every reservation of an account, in order."""
         own = {each.number for each in of.tables}
         cells = {"number": int, "of_table": int, "moment": str, "process": int, "site": str, "epsilon": Fraction}
-        lines = (Reservation(*line) for line in self._rows("reservations", **cells))
+        lines = (Reservation(*line) for line in self.rows("reservations", **cells))
         return tuple(line for line in lines if line.table in own)
 
     def begin(self, promise: Fraction, table: TableFacts, reason: str) -> None:
@@ -271,7 +269,7 @@ class Book:
         ((number,),) = self.connection.execute("SELECT last_insert_rowid()")
         return int(number)
 
-    def _rows(self, table: str, after: int = 0, /, **cells: type) -> Iterator[tuple[Any, ...]]:
+    def rows(self, table: str, after: int = 0, /, **cells: type) -> Iterator[tuple[Any, ...]]:
         """Yield a table's rows, with cells of these kinds: an amount, or names, is read off a text."""
         statement = f"SELECT {', '.join(cells)} FROM {table} WHERE number > ? ORDER BY number"  # noqa: S608 - our names
         for row in self.connection.execute(statement, (after,)):
@@ -279,7 +277,7 @@ class Book:
 
     def _count(self, counted: Counted) -> Counted:
         last, totals = counted.last, dict(counted.totals)
-        for number, table, amount in self._rows("reservations", last, number=int, of_table=int, epsilon=Fraction):
+        for number, table, amount in self.rows("reservations", last, number=int, of_table=int, epsilon=Fraction):
             if amount < 0:
                 raise _damaged("a reservation that gives budget back")
             last, totals[table] = number, totals.get(table, Fraction(0)) + amount
@@ -288,7 +286,7 @@ class Book:
     def _tables(self, counted: Counted) -> Iterator[OpenedTable]:
         """Yield every table; its neighbours and people are its account's."""
         cells = {"number": int, "account": int, "name": str, "columns": tuple, "person": str, "rows_per_person": int}
-        for number, account, name, columns, person, most in self._rows("tables", **cells):
+        for number, account, name, columns, person, most in self.rows("tables", **cells):
             facts = TableFacts(columns, person=person or None, rows_per_person=most or None, name=name)
             yield OpenedTable(number, account, facts, counted.totals.get(number, Fraction(0)))
 
@@ -411,16 +409,14 @@ class MemoryVault:
 
     def promised(self, key: bytes) -> Fraction:  # noqa: ARG002 - there is one
         """The promise, which stays as it is."""
-        with self._lock:
-            return Fraction(0) if self._account is None else self._account.promise
+        return Fraction(0) if self._account is None else self._account.promise
 
     def note(self, text: str, *, key: bytes | None, once: bool) -> None:
         """Keep nothing: nobody could be shown it."""
 
     def account_of(self, table: TableFacts) -> Account | None:  # noqa: ARG002 - there is one
         """Promise and spending; None where nothing was promised yet."""
-        with self._lock:
-            return self._account
+        return self._account
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.
@@ -591,6 +587,12 @@ class FileVault:
         """Promise and spending of the only account."""
         with self._read() as (_, held):
             return self._one(held, None).account
+
+    def is_for(self, people: str) -> bool:
+        """Whether it has an account for a population; one that cannot be read has none."""
+        with suppress(VaultError), reading(self.path) as connection:
+            return (people,) in Book(connection).rows("accounts", people=str)
+        return False
 
     def account_of(self, table: TableFacts) -> Account | None:
         """Promise and spending of the account that a table is charged to; None where nothing was promised yet."""
