@@ -509,7 +509,7 @@ class FileVault:
         """Every account, if the file is still the one that was opened, and has forgotten nothing."""
         book.check_form()
         amounts = book.amounts()
-        for key, least in self._least.items():
+        for key, least in tuple(self._least.items()):  # other threads may open more meanwhile
             if key not in amounts:
                 raise gone(self.path)
             if (missed := least - amounts[key][1]) > 0:

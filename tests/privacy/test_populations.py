@@ -315,6 +315,17 @@ def test_a_link_beside_the_data_leads_to_the_vault_of_their_people(
     assert jostle.protect(read).left == Fraction("0.75")
 
 
+def test_parts_of_tables_about_the_same_people_share_their_promise() -> None:
+    """As folds do, of which each is other rows."""
+    assert opening.account_of_parts(None, VISITS) is None
+    for frame, schema in ((PEOPLE, PATIENTS), (STAYS[:3], VISITS), (STAYS[3:], VISITS)):
+        recognised = opening.recognise(Table.from_frame(frame, schema))
+        recognised.open_part(at_first="0.5").count("0.1")
+    account = opening.account_of_parts(None, PATIENTS)
+    assert account is not None
+    assert (account.people, account.promise, account.spent) == ("ward 7", Fraction("0.5"), 3 * TENTH)
+
+
 # The owner
 
 
