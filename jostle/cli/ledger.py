@@ -10,7 +10,7 @@ import typer
 from jostle.cli.saying import Json, headline, say_json, table
 
 if TYPE_CHECKING:
-    from jostle.privacy.vault import Promise, Statement
+    from jostle.privacy.vault import AccountStatement, Promise
 
 
 app = typer.Typer(help="What was spent.", no_args_is_help=True, add_completion=False)
@@ -45,7 +45,7 @@ def show(
             )
 
 
-def say_account(path: Path, statement: Statement) -> None:
+def say_account(path: Path, statement: AccountStatement) -> None:
     """Say what is promised in one account, about whom, and what is spent and left."""
     from jostle.privacy.amounts import show_amount  # noqa: PLC0415
 
@@ -58,7 +58,7 @@ def say_account(path: Path, statement: Statement) -> None:
         headline(f"epsilon {show_amount(account.about_rows)} of it was spent about rows, and covers no persons")
 
 
-def account_data(statement: Statement) -> dict[str, Any]:
+def account_data(statement: AccountStatement) -> dict[str, Any]:
     """The same as plain data, with the promises and the tables."""
     account = statement.account
     return {
@@ -92,7 +92,7 @@ def _promise_data(promise: Promise) -> dict[str, Any]:
     }
 
 
-def _as_data(statement: Statement) -> dict[str, Any]:
+def _as_data(statement: AccountStatement) -> dict[str, Any]:
     names = {each.number: each.name for each in statement.tables}
     return account_data(statement) | {
         "reservations": [

@@ -88,7 +88,7 @@ class KnownAccount:
     def is_that(self, other: KnownAccount) -> bool:
         """Whether both may be the same account."""
         if self.key is not None and other.key is not None:
-            return self.key == other.key
+            return self is other
         return self.vault is other.vault and (self.people == other.people or None in {self.people, other.people})
 
 
@@ -111,7 +111,7 @@ def make_registry() -> Registry:
     """A registry that knows no table."""
     salt = secrets.token_bytes(32)
     known: dict[object, list[KnownAccount]] = {}
-    opened: dict[bytes, KnownAccount] = {}
+    opened: dict[tuple[Vault, bytes], KnownAccount] = {}
     files: dict[Path, FileVault] = {}
     kept: list[tuple[frozenset[str], KnownAccount]] = []
     lock = threading.Lock()
@@ -122,8 +122,8 @@ def make_registry() -> Registry:
 
     def choose(
         origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
-    ) -> tuple[KnownAccount, list[KnownAccount]]:
-        """The account that pays, and those that the table and its people have."""
+    ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
+        """The account that pays, those that the table has if one is not its people's, and its people's."""
         found = [account for each in known_by for account in known.get(each, [])]
         has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
         beside = (KnownAccount(named(path), table.people) for path in _vaults_for(origin, table))
@@ -135,25 +135,26 @@ def make_registry() -> Registry:
             or the_only(kept, table, where.alike)
             or KnownAccount(MemoryVault(), table.people)
         )
-        if where.second is None:
-            _check_one(asked, has if apart else ())
-            _check_one(asked, others)
-        return asked, _apart([*has, *others])
+        own = has if apart else []
+        _check_one(where, asked, own, others)
+        return asked, own, others
 
     def open_account(
         marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
     ) -> TableAccount:
         with lock:
             known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
-            asked, has = choose(origin, known_by, table, where)
+            asked, own, others = choose(origin, known_by, table, where)
+            has = _apart([*own, *others])
             same = [each for each in has if asked.is_that(each)]
             if same:  # also where nothing is left of it
                 _remember(known, known_by, same[0])
             people = table.people or (same[0] if len(same) == 1 else asked).people
             # Another that cannot be opened is not remembered.
             paying = asked.vault.open(requested, evolve(table, people=people), where.second)
-            account = opened.setdefault(paying.key, KnownAccount(asked.vault, key=paying.key))
+            account = opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
             account.people = paying.table.people
+            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
             _note(paying, [each for each in has if not each.is_that(account)], where.second)
             _remember(known, known_by, account)
             if (frozenset(table.columns), account) not in kept:
@@ -227,9 +228,10 @@ def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
     ]
 
 
-def _check_one(asked: KnownAccount, has: Sequence[KnownAccount]) -> None:
-    """Refuse to let a table be paid for by another account than it, or its people, have."""
-    if not has or any(asked.is_that(each) for each in has):
+def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount]) -> None:
+    """Without a reason, refuse another account than the table has, and another than its people have."""
+    has = next((each for each in groups if each and not any(asked.is_that(one) for one in each)), None)
+    if has is None or where.second is not None:
         return
     whose = "" if has[0].people is None else f" for {shown(has[0].people)}"
     raise BudgetError(

@@ -122,7 +122,7 @@ class OpenedTable:
 
 
 @frozen
-class Statement:
+class AccountStatement:
     """What a vault says of one account."""
 
     number: int
@@ -181,7 +181,7 @@ class Book:
         rows = self.rows("accounts", key=bytes, promise=Fraction, spent=Fraction)
         return {key: (promise, spent) for key, promise, spent in rows}
 
-    def statements(self, counted: Counted) -> tuple[tuple[Statement, ...], Counted]:
+    def statements(self, counted: Counted) -> tuple[tuple[AccountStatement, ...], Counted]:
         """Every account, and what was added up, for the next time to go on from; refuse what does not agree."""
         counted = self._count(counted)
         opened = [*self._tables(counted)]
@@ -198,7 +198,7 @@ class Book:
             account = Account(promise, spent, neighbours, people or None, about, about_rows)
             made = tuple(each for each in promises if each.account == number)
             _check_account(account, under, [each.epsilon for each in made])
-            held.append(Statement(number, key, account, under, made))
+            held.append(AccountStatement(number, key, account, under, made))
         if not held or min(len({each.key for each in held}), len({each.account.people for each in held})) < len(held):
             raise _damaged("no account, or one twice")
         lines_of = {each.account for each in promises} | {each.account for each in opened}
@@ -207,7 +207,7 @@ class Book:
             raise _damaged("lines of no account")
         return tuple(held), counted
 
-    def reservations(self, of: Statement) -> tuple[Reservation, ...]:
+    def reservations(self, of: AccountStatement) -> tuple[Reservation, ...]:
         """Every reservation of an account, in order."""
         own = {each.number for each in of.tables}
         cells = {"number": int, "of_table": int, "moment": str, "process": int, "site": str, "epsilon": Fraction}
@@ -230,7 +230,7 @@ class Book:
         if table.columns:
             self._add_table(number, table)
 
-    def join(self, held: Statement, account: Account, table: TableFacts) -> int:
+    def join(self, held: AccountStatement, account: Account, table: TableFacts) -> int:
         """Write down a table that is opened under an account, and the account's people; return the table's number."""
         self.connection.execute("UPDATE accounts SET people = ? WHERE number = ?", (account.people or "", held.number))
         facts = evolve(table, people=held.account.people, name=_writable(table.name))
@@ -242,7 +242,7 @@ class Book:
                 return each.number
         return self._add_table(held.number, facts)
 
-    def charge(self, held: Statement, table: int, after: Account, site: str) -> None:
+    def charge(self, held: AccountStatement, table: int, after: Account, site: str) -> None:
         """Write a reservation, and the account as it is after it."""
         amount = str(after.spent - held.account.spent)
         self._add("reservations", **_line(), of_table=table, site=_writable(site), epsilon=amount)
@@ -505,7 +505,7 @@ class FileVault:
                 if key in {None, held.key} and not told:
                     book.note(held.number, held.account.promise, text)
 
-    def _look(self, book: Book) -> tuple[Statement, ...]:
+    def _look(self, book: Book) -> tuple[AccountStatement, ...]:
         """Every account, if the file is still the one that was opened, and has forgotten nothing."""
         book.check_form()
         amounts = book.amounts()
@@ -521,7 +521,7 @@ class FileVault:
         held, self._counted = book.statements(self._counted if self._least else Counted())
         return held
 
-    def _of_table(self, held: Iterable[Statement], table: TableFacts) -> Statement | None:
+    def _of_table(self, held: Iterable[AccountStatement], table: TableFacts) -> AccountStatement | None:
         """The account that a table is charged to; None for one that is not made yet."""
         names = set(table.columns)
         likely = [each for each in held if not (names and each.tables and names.isdisjoint(each.columns))]
@@ -574,12 +574,12 @@ class FileVault:
         """Write a copy as the vault is at one moment, whoever spends from it meanwhile; return the copy's path."""
         return copied(self.path, Path(target).resolve())
 
-    def statements(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[AccountStatement, ...]:
         """All that it says of each account, at one moment."""
         with self._read() as (book, held):
             return tuple(evolve(each, reservations=book.reservations(each)) for each in held)
 
-    def statement(self, people: str | None = None) -> Statement:
+    def statement(self, people: str | None = None) -> AccountStatement:
         """All that it says of the account for *people*, or of the only one."""
         return self._one(self.statements(), people)
 
@@ -601,13 +601,13 @@ class FileVault:
             return None if own is None else own.account
 
     @contextmanager
-    def _read(self) -> Iterator[tuple[Book, tuple[Statement, ...]]]:
+    def _read(self) -> Iterator[tuple[Book, tuple[AccountStatement, ...]]]:
         with reading(self.path) as connection:
             book = Book(connection)
             book.check_form()
             yield book, book.statements(Counted())[0]
 
-    def _one(self, held: Sequence[Statement], people: str | None) -> Statement:
+    def _one(self, held: Sequence[AccountStatement], people: str | None) -> AccountStatement:
         """The account for *people*, or the only one."""
         found = [each for each in held if people in {None, each.account.people}]
         if len(found) == 1:

@@ -14,6 +14,7 @@ from small_tables import SCHEMA
 
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
+from jostle.tables.schema import Neighbours
 
 Run = Callable[..., Done]
 COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
@@ -148,7 +149,11 @@ def test_a_refused_run_leaves_the_folder_as_it_was(run: Run, tmp_path: Path, why
 
 
 def with_vault(
-    promise: str, spent: str, columns: tuple[str, ...] = SCHEMA.names, neighbours: str = "add_remove", text: str = COUNT
+    promise: str,
+    spent: str,
+    columns: tuple[str, ...] = SCHEMA.names,
+    neighbours: Neighbours = "add_remove",
+    text: str = COUNT,
 ) -> None:
     """Make a vault beside the rows, and a program."""
     put(text)()

@@ -21,7 +21,7 @@ from jostle.privacy.account import Account, TableFacts, about
 from jostle.privacy.vault import FileVault, MemoryVault
 
 TENTH = Fraction(1, 10)
-WARD = {"person": "pid", "people": "ward 7"}
+WARD: dict[str, Any] = {"person": "pid", "people": "ward 7"}
 PATIENTS = Schema({"age": Numeric(0, 100, bins=5)}, **WARD, rows_per_person=1)
 VISITS = Schema({"diagnosis": Categorical(["a", "b"]), "days": Numeric(0, 50, bins=5)}, **WARD)
 ROWS = Schema({"diagnosis": Categorical(["a", "b"])})
@@ -144,11 +144,11 @@ def test_processes_that_make_accounts_at_once_agree_on_one_for_each_population_a
         paid = [each.communicate("spend\n", timeout=LIMIT)[0].count("paid") for each in spenders]
     held = {each.account.people: each for each in FileVault(path).statements()}
     assert held.keys() == {"ward 7", "ward 8"}
-    for people, each in held.items():
+    for people, statement in held.items():
         own = [number for number, (whose, *_) in enumerate(tables) if whose == people]
-        assert {keys[number] for number in own} == {each.key.hex()}
-        assert sum(paid[number] for number in own) == len(each.reservations) == 40
-        assert each.account.spent == each.account.promise == 1
+        assert {keys[number] for number in own} == {statement.key.hex()}
+        assert sum(paid[number] for number in own) == len(statement.reservations) == 40
+        assert statement.account.spent == statement.account.promise == 1
 
 
 def test_a_key_is_made_with_the_account_and_never_drawn_again(path: Path) -> None:
@@ -300,6 +300,30 @@ def test_rows_with_an_account_of_their_own_join_a_population_with_a_reason(path:
     db.count("0.25")
     assert FileVault(path).account().spent == Fraction("0.25")
     assert FileVault(path).statement().promises[-1].reason.startswith("a second promise, beside that in this process")
+
+
+def test_a_copy_of_a_vault_is_another_promise(path: Path) -> None:
+    opened(PEOPLE, PATIENTS, epsilon=1, vault=path)
+    copy = FileVault(path).backup(path.with_name("copy"))
+    with pytest.raises(BudgetError, match="already kept in"):
+        opened(PEOPLE, PATIENTS, vault=copy)
+    opened(PEOPLE, PATIENTS, vault=copy, second_promise="to see what becomes of it")
+    for vault in (path, copy):
+        assert "to see what becomes of it" in FileVault(vault).statement().promises[-1].reason
+
+
+def test_an_account_of_its_own_in_the_vault_of_its_people_is_another_promise(path: Path) -> None:
+    """And so it is where another process made theirs, and under other names of columns."""
+    opened(STAYS, ROWS, epsilon=1, vault=path).count("0.5")
+    FileVault(path).create(Fraction(1), facts("ward 7", ("age",)))
+    with pytest.raises(BudgetError, match=f"already kept in {path}"):
+        opened(STAYS, VISITS, vault=path)
+    assert FileVault(path).statement("ward 7").account.spent == 0
+    renamed = Schema({"kind": Categorical(["a", "b"])}, person="pid", people="ward 9")
+    with pytest.raises(BudgetError, match=f"already kept in {path}"):
+        opened(STAYS.rename(columns={"diagnosis": "kind"})[["pid", "kind"]], renamed, epsilon=1, vault=path)
+    opened(STAYS, VISITS, vault=path, second_promise="whose rows they are was found out since").count("0.25")
+    assert FileVault(path).statement("ward 7").account.spent == Fraction("0.25")
 
 
 def test_a_link_beside_the_data_leads_to_the_vault_of_their_people(

@@ -140,7 +140,7 @@ def test_one_that_everybody_may_read_or_write_is_refused_with_the_way_out(path: 
     for attempt in (
         lambda: payer.pay(TENTH, "here"),
         vault.account,
-        lambda: FileVault(path).open(None, TableFacts(("a",), "x")),
+        lambda: FileVault(path).open(None, TableFacts(("x",))),
     ):
         with pytest.raises(VaultError, match="everybody on this machine") as refusal:
             attempt()
