@@ -11,7 +11,8 @@ from attrs import evolve, frozen
 
 from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
-from jostle.privacy.opening import Recognised, recognise
+from jostle.privacy.account import TableFacts
+from jostle.privacy.opening import Recognised, Where, at_vault, check_account, recognise, vault_of_people
 from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.schema import Schema
@@ -50,6 +51,18 @@ class PrivateData:
                 fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
             )
         return cls(path, Schema.read(schema).with_persons(**(persons or {})))
+
+    @property
+    def facts(self) -> TableFacts:
+        """What a vault is told of them; nothing of a grid before it is read."""
+        return TableFacts() if self.declared is None else TableFacts.of(self.declared, self.path.name)
+
+    def account(self, vault: Path | None, second_promise: str | None) -> Where:
+        """Where their budget is kept; refuse a second promise that nobody gave a reason for, before they are read."""
+        vault = vault_of_people(self.path, self.facts, vault)
+        where = at_vault(vault, second_promise, forgotten=vault is None)
+        check_account(self.path, self.facts, where)
+        return where
 
     @cached_property
     def table(self) -> Table:

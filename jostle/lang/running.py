@@ -24,7 +24,7 @@ from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.registry import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
-from jostle.privacy.opening import Where, at_vault, check_account, rehearse
+from jostle.privacy.opening import Where, at_vault, rehearse
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
@@ -80,9 +80,7 @@ def run_program(
     """
     requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
     private = None if data is None else PrivateData.at(data, schema, persons)
-    account = at_vault(vault, second_promise, forgotten=vault is None)
-    if data is not None:
-        check_account(data, account)
+    account = at_vault(vault) if private is None else private.account(vault, second_promise)
     # The private file is known before others are looked at: none of its names is public.
     files = named(public)
     program = load_source(read_source(path), say=say, files=files)
@@ -98,7 +96,7 @@ def run_program(
         with forcing:
             return Outcome(str(path), name, program.run(name), private=False)
     records = Trace(trace, whole=True)
-    budget = _share(requested, vault) if private is not None else requested or Fraction(1)
+    budget = requested or Fraction(1) if private is None else _share(requested, account.path, private)
     promised = budget if private is None else requested
     subject = _example(program, target) if private is None else _private(private, account)
     _check_schema(program, name, subject.schema)
@@ -134,32 +132,33 @@ def run_program(
         loss,
         budget,
         records.records,
-        None if private is None else _spending(budget, probe, vault),
+        None if private is None else _spending(budget, probe, account.path, private),
         problem,
         () if problem is None else all_bought(bought, records),
     )
 
 
-def _share(requested: Fraction | None, vault: Path | None) -> Fraction:
+def _share(requested: Fraction | None, vault: Path | None, private: PrivateData) -> Fraction:
     """The budget that a run on private data may spend, as its vault has it before it is opened, or refuse."""
-    if vault is None or not vault.exists():
-        if requested is None:
-            raise JostleError(
-                "no epsilon is promised",
-                why="a table is only opened with a bound on what its answers may give away",
-                fix="--epsilon 1",
-            )
-        return requested
-    keeper = FileVault(vault)
-    return keeper.account().share(requested, keeper.name, keeper.raising)
+    keeper = FileVault(vault) if vault is not None and vault.exists() else None
+    account = None if keeper is None else keeper.account_of(private.facts)
+    if keeper is not None and account is not None:
+        return account.share(requested, keeper.name, keeper.raising(account.people))
+    if requested is None:
+        raise JostleError(
+            "no epsilon is promised",
+            why="a table is only opened with a bound on what its answers may give away",
+            fix="--epsilon 1",
+        )
+    return requested
 
 
-def _spending(given: Fraction, probe: Probe, vault: Path | None) -> Spending:
+def _spending(given: Fraction, probe: Probe, vault: Path | None, private: PrivateData) -> Spending:
     """The spendings of a run; a vault that cannot be read any more is no reason to show nothing."""
     if vault is None:
         return Spending(given, probe.spent)
     try:
-        return Spending(given, probe.spent, str(vault), FileVault(vault).account())
+        return Spending(given, probe.spent, str(vault), FileVault(vault).account_of(private.facts))
     except JostleError:
         return Spending(given, probe.spent, str(vault))
 

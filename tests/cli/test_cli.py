@@ -96,7 +96,7 @@ def test_ledger_and_trace_show_what_a_run_spent(
         db.count("0.4", site="again")
 
     assert run(monkeypatch, "ledger", "show", "--vault", str(vault), "--json") == 0
-    account = json.loads(capsys.readouterr().out)
+    (account,) = json.loads(capsys.readouterr().out)["accounts"]
     assert (account["promise"], account["spent"], account["left"]) == ("1/2", "1/5", "3/10")
     assert [line["site"] for line in account["reservations"]] == ["people"]
 

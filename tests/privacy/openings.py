@@ -41,7 +41,7 @@ from jostle.privacy.door import admit
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.room import Room
-from jostle.privacy.vault import FileVault, MemoryVault
+from jostle.privacy.vault import FileVault, MemoryVault, TableAccount
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import MemorySource, Partial
 from jostle.tables.kernel_list import KERNELS
@@ -160,7 +160,21 @@ class Found(NamedTuple):
     thing: object
 
 
-INSIDE = (Room, Block, MemorySource, FileSource, Trouble, Table, Ledger, FileVault, MemoryVault, Noise, Chain, Chains)
+INSIDE = (
+    Room,
+    Block,
+    MemorySource,
+    FileSource,
+    Trouble,
+    Table,
+    Ledger,
+    FileVault,
+    MemoryVault,
+    TableAccount,
+    Noise,
+    Chain,
+    Chains,
+)
 ROWS = (np.ndarray, pd.DataFrame, pd.Series, pa.Table, pa.ChunkedArray, pa.Array, pa.Buffer)
 PLAIN = frozenset({str, bytes, int, float, bool, NoneType, Fraction})
 """What millions of are met, and what leads nowhere."""

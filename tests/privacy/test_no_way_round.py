@@ -37,7 +37,7 @@ from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.tuning import TriedClassifiers
 from jostle.privacy import noise, selection
-from jostle.privacy.account import Account
+from jostle.privacy.account import Account, TableFacts
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES, Total, cells
 from jostle.privacy.feature_scores import FeatureScore
@@ -311,8 +311,7 @@ def test_forking() -> None:
 def test_a_fork_that_has_the_number_of_the_process() -> None:
     """Numbers come again once a process has ended, and are 1 for the first process of each namespace."""
     db, number = protected(), os.getpid()
-    memory = MemoryVault()
-    memory.open(Fraction(1), "add_remove", ("age",))
+    memory = MemoryVault().open(Fraction(1), TableFacts(("age",)))
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
