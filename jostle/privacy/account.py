@@ -14,7 +14,21 @@ from attrs import evolve, frozen
 from jostle.errors import BudgetError, VaultError
 from jostle.privacy.amounts import left_of, recorded, show_amount, too_long
 
-__all__ = ["Account", "no_promise"]
+__all__ = ["Account", "about", "no_promise"]
+
+
+def about(rows_each: tuple[int, ...] | None) -> str:
+    """Whom a promise is about, in words: rows, or persons of whom each has so many rows in a table.
+
+    >>> about(None), about((16,))
+    ('about rows', 'about persons (at most 16 rows each)')
+    """
+    if rows_each is None:
+        return "about rows"
+    if not rows_each:
+        return "about persons"
+    numbers, rows = " or ".join(f"{each:,}" for each in rows_each), "row" if rows_each == (1,) else "rows"
+    return f"about persons (at most {numbers} {rows} each{', by table' * (len(rows_each) > 1)})"
 
 
 @frozen
