@@ -243,7 +243,7 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
-    pieces = tuple(frame[list(schema.sources)].to_delayed())
+    pieces = tuple(frame[list(schema.counted_of(frame.columns))].to_delayed())
     return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
 
 

@@ -284,7 +284,7 @@ class FileSource:
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
         self._check_unchanged()
-        names = self.schema.sources
+        names = self.schema.sources if census is None else self.schema.counted_of(header(self.path))
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = [
             name

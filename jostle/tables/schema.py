@@ -172,7 +172,7 @@ class Schema:
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
     identifiers: tuple[str, ...] = field(default=(), converter=_listed)
-    """Columns that are declared as identifiers: nothing reads them, and whoever asks about one is told so."""
+    """Columns that are declared as identifiers: no question reads them, and whoever asks about one is told so."""
     person: str | None = None
     """The column of the data that says whose row it is, which is no column here: privacy is of persons then."""
     rows_per_person: int | None = field(default=None, converter=_whole)
@@ -320,6 +320,15 @@ class Schema:
         """The names of the columns of data that are read, that of texts with features and that of persons included."""
         texts = () if self.features is None else (self.features.column,)
         return (*self.names, *texts, *self.whose)
+
+    def counted_of(self, there: Iterable[object]) -> tuple[str, ...]:
+        """Sources, and the columns of identifiers that are there: what a census for the owner goes by.
+
+        Args:
+            there: the names of the columns of some data.
+        """
+        known, names = self.sources, list(there)
+        return (*known, *(name for name in self.identifiers if names.count(name) == 1 and name not in known))
 
     @property
     def whose(self) -> tuple[str, ...]:

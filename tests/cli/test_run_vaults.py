@@ -54,7 +54,7 @@ def test_all_that_is_said_of_a_run_says_that_it_is_about_persons(run: Run, tmp_p
     schema.write("rows.toml")
     whom = "about persons (at most 3 rows each)"
 
-    assert "answer spends at most 50% of epsilon per person\n" in run("check", "half.jst", "--schema", "rows.toml").out
+    assert "answer spends at most 1/2 of epsilon per person\n" in run("check", "half.jst", "--schema", "rows.toml").out
     done = run("run", "half.jst", *ROWS, "--epsilon", "1", "--report", "run.html", "--trace", "run.jsonl")
     assert done.status == 0
     assert f"a promise {whom}: at most ε = 1 under add_remove" in " ".join(done.out.split())
