@@ -416,18 +416,19 @@ class Schema:
             raise SchemaError("the text of a schema is given where a path is wanted", fix="Schema.from_toml(text)")
         return cls.from_toml(SCHEMA.at(path).text())
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, notes: str = "") -> None:
         """Write the schema to a TOML file.
 
         Args:
             path: a file, which is made or written anew.
+            notes: lines of comments that stand above it.
 
         Raises:
             SchemaError: the file cannot be written.
         """
         place = given_path(path, SchemaError)
         try:
-            place.write_text(self.to_toml(), encoding="utf-8")
+            place.write_text(notes + self.to_toml(), encoding="utf-8")
         except OSError as mistake:
             raise SchemaError(
                 f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"
