@@ -34,7 +34,7 @@ def infer(  # noqa: PLR0917 - a command's options
     # At the head of the file, where a person may be declared by taking a mark away.
     notes = "".join(f"# {visible(str(each.message))}\n" for each in told)
     for each in told:
-        echo(f"note: {each.message}", err=True)
+        echo(f"warning: {each.message}", err=True)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
         schema.write(out, notes)
