@@ -37,7 +37,8 @@ def infer(  # noqa: PLR0917 - a command's options
         echo(f"warning: {each.message}", err=True)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
-        schema.write(out, notes)
+        schema.write(out)
+        out.write_text(notes + out.read_text("utf-8"), encoding="utf-8")
         say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)
     else:
         text = notes + schema.to_toml()

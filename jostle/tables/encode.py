@@ -9,7 +9,7 @@ is told when it is opened, by `Table.notes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from typing import Any, TypeAlias, TypeVar
 
@@ -104,6 +104,12 @@ class Census:
             self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
         for name, repeats in more.repeats.items():
             self.repeats[name] = self.repeats.get(name, Repeats()).merged(repeats)
+
+
+def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
+    """The columns that a census for the owner goes by: sources, and those of identifiers that the data have."""
+    known, names = schema.sources, list(there)
+    return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
 
 
 def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block
-from jostle.tables.encode import Cells, Census, encode_block
+from jostle.tables.encode import Cells, Census, counted_columns, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.schema import Schema
@@ -119,7 +119,7 @@ def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None
 
 def _wanted(columns: Columns, schema: Schema, census: Census | None) -> tuple[str, ...]:
     """The columns that are read: for a census, of those of identifiers as well what there is."""
-    return schema.sources if census is None else schema.counted_of(columns.names)
+    return schema.sources if census is None else counted_columns(schema, columns.names)
 
 
 def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:

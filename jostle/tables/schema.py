@@ -321,15 +321,6 @@ class Schema:
         texts = () if self.features is None else (self.features.column,)
         return (*self.names, *texts, *self.whose)
 
-    def counted_of(self, there: Iterable[object]) -> tuple[str, ...]:
-        """Sources, and the columns of identifiers that are there: what a census for the owner goes by.
-
-        Args:
-            there: the names of the columns of some data.
-        """
-        known, names = self.sources, list(there)
-        return (*known, *(name for name in self.identifiers if names.count(name) == 1 and name not in known))
-
     @property
     def whose(self) -> tuple[str, ...]:
         """The name of the column of persons, if there is one."""
@@ -416,19 +407,18 @@ class Schema:
             raise SchemaError("the text of a schema is given where a path is wanted", fix="Schema.from_toml(text)")
         return cls.from_toml(SCHEMA.at(path).text())
 
-    def write(self, path: str | Path, notes: str = "") -> None:
+    def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file.
 
         Args:
             path: a file, which is made or written anew.
-            notes: lines of comments that stand above it.
 
         Raises:
             SchemaError: the file cannot be written.
         """
         place = given_path(path, SchemaError)
         try:
-            place.write_text(notes + self.to_toml(), encoding="utf-8")
+            place.write_text(self.to_toml(), encoding="utf-8")
         except OSError as mistake:
             raise SchemaError(
                 f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"

@@ -49,7 +49,9 @@ def test_schema_infer_proposes_the_person_in_a_line_whose_mark_can_be_taken_away
     public, out = tmp_path / "visits.csv", tmp_path / "visits.toml"
     public.write_text("patient_id,ward\n" + "".join(f"p{n // 3},{'AB'[n % 2]}\n" for n in range(60)))
     assert run(monkeypatch, "schema", "infer", str(public), "--out", str(out)) == 0
-    proposal = 'person = "patient_id"  # one value stands in 3 rows: if it says whose each row is, this protects persons'
+    proposal = (
+        'person = "patient_id"  # one value stands in 3 rows: if it says whose each row is, this protects persons'
+    )
     assert f"warning: {proposal}\n" in capsys.readouterr().err
     text = out.read_text("utf-8")
     assert text.startswith(f"# {proposal}\n")
