@@ -155,12 +155,13 @@ def _share(requested: Fraction | None, vault: Path | None, private: PrivateData)
 
 def _spending(given: Fraction, probe: Probe, vault: Path | None, private: PrivateData) -> Spending:
     """The spendings of a run; a vault that cannot be read any more is no reason to show nothing."""
+    rows = probe.schema.rows_per_person
     if vault is None:
-        return Spending(given, probe.spent)
+        return Spending(given, probe.spent, rows_per_person=rows)
     try:
-        return Spending(given, probe.spent, str(vault), FileVault(vault).account_of(private.facts))
+        return Spending(given, probe.spent, str(vault), FileVault(vault).account_of(private.facts), rows)
     except JostleError:
-        return Spending(given, probe.spent, str(vault))
+        return Spending(given, probe.spent, str(vault), rows_per_person=rows)
 
 
 def own_code(program: Program) -> Iterator[Trusted]:

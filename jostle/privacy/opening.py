@@ -333,7 +333,7 @@ class Recognised:
         noise = Noise(tables=DrawingTables.apart())
         source = bound(self._source, keeper.key)
         room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
-        return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
+        return _opened(room, _record(schema, promise, keeper.name, private=True))
 
 
 def recognise(table: Table) -> Recognised:
@@ -453,7 +453,7 @@ def rehearse(
     noise = Noise(SeededBits(int(given)))
     rows = bound(source, PUBLIC_KEY)
     room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
-    return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
+    return _opened(room, _record(schema, promise, None, private=False))
 
 
 def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction, ...], ...]:
@@ -475,6 +475,11 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
 
 def _probe_on(room: Room) -> Probe:
     return Probe(admit(room))
+
+
+def _record(schema: Schema, promise: Fraction | None, vault: str | None, *, private: bool) -> Opened:
+    facts = (schema.neighbours, private, promise, vault, schema.names, schema.rows, schema.rows_per_person)
+    return Opened(*facts)
 
 
 def _opened(room: Room, record: Opened) -> Probe:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
 from jostle.privacy import statistics
+from jostle.privacy.account import about
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key, ask, look, schema_of
@@ -511,7 +512,10 @@ class Probe:
     def __repr__(self) -> str:
         facts = look(self._key)
         budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
-        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent under {facts.schema.neighbours}>"
+        # What an Option is handed counts rows, of which each person has one there or more.
+        most = facts.schema.rows_per_person
+        whom = about((most,) if most is not None and facts.unit == most else None)
+        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {facts.schema.neighbours}>"
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError(

@@ -16,7 +16,7 @@ from jostle.errors import TableError
 from jostle.files.content import FileState
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
-from jostle.tables.encode import Census
+from jostle.tables.encode import Census, counted_columns
 from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.hashes import RowHashes
@@ -243,7 +243,7 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
-    pieces = tuple(frame[list(schema.sources)].to_delayed())
+    pieces = tuple(frame[list(counted_columns(schema, frame.columns))].to_delayed())
     return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
 
 

@@ -9,7 +9,7 @@ is told when it is opened, by `Table.notes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
-from jostle.tables.persons import NOBODY, whose_rows
+from jostle.tables.persons import NOBODY, Repeats, whose_rows
 from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
@@ -81,6 +81,8 @@ class Census:
     """Lines of a CSV file; those that are not whole are no rows."""
     cells: dict[str, CellCensus] = field(factory=dict)
     """By column."""
+    repeats: dict[str, Repeats] = field(factory=dict)
+    """By column of identifiers, of those that the data have."""
     alone: tuple[int, int] = (0, 0)
     """Of a table that was joined with another, how many persons are in this one alone, and how many in the other."""
     unmatched: tuple[tuple[str, int], ...] = ()
@@ -106,6 +108,14 @@ class Census:
             self.lines = (self.lines or 0) + more.lines
         for name, found in more.cells.items():
             self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        for name, repeats in more.repeats.items():
+            self.repeats[name] = self.repeats.get(name, Repeats()).merged(repeats)
+
+
+def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
+    """The columns that a census for the owner goes by: sources, and those of identifiers that the data have."""
+    known, names = schema.sources, list(there)
+    return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
 
 
 def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:
@@ -149,6 +159,18 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
     for name, found in census.cells.items():
         yield from _column_notes(name, schema[name], found, census.rows)
+    for name, repeats in census.repeats.items():
+        yield from _repeated(name, repeats.most, schema)
+
+
+def _repeated(name: str, most: int, schema: Schema) -> Iterator[str]:
+    if most > 1 and schema.person is None:
+        yield (
+            f"one value of {name!r} stands in {most:,} rows: rows are protected, not who they are about; "
+            f"person={name!r} in the schema protects those"
+        )
+    elif most > 1 and name != schema.person:
+        yield f"one value of {name!r} stands in {most:,} rows: who {schema.person!r} names is protected, and no other"
 
 
 def _without_match(census: Census) -> Iterator[str]:
@@ -257,6 +279,8 @@ def encode_block(
     if census is not None:
         census.rows += length
         census.dropped += length - int(np.count_nonzero(keep))
+        repeats = {name: Repeats.of(columns[name]) for name in schema.identifiers if name in columns}
+        census.add(Census(repeats=repeats))
     if bits is None and schema.features is not None:
         texts = schema.features.column
         bits = schema.features.bits_of(texts_of(columns[texts]))

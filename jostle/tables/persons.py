@@ -329,6 +329,44 @@ def marks_of(names: pa.Array) -> Hashes:
     return mixed(running[ends[1:] - ends[0]] - running[ends[:-1] - ends[0]])
 
 
+MOST_COUNTED = 1 << 16
+COUNTED_AT_ONCE = 1 << 18
+"""Cells."""
+
+
+@frozen(eq=False)
+class Repeats:
+    """How often values stand in a column: all of them, or of more than MOST_COUNTED those with the smallest hashes.
+
+    A value that there is no room for has so many before it from then on, so that the others are counted whole.
+    """
+
+    marks: Hashes = field(factory=lambda: np.empty(0, dtype=np.uint64))
+    counts: NDArray[np.int64] = field(factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, values: pa.Array | pa.ChunkedArray | list[object]) -> Repeats:
+        """Those of a column's cells; empty ones are left out."""
+        found = cls()
+        for start in range(0, len(values), COUNTED_AT_ONCE):
+            whose = whose_rows(values[start : start + COUNTED_AT_ONCE])
+            counts = np.bincount(whose.codes[whose.codes != NOBODY], minlength=len(whose.names))
+            found = found.merged(cls(marks_of(whose.names)[counts > 0], counts[counts > 0]))
+        return found
+
+    def merged(self, other: Repeats) -> Repeats:
+        """Those of the cells of both."""
+        marks, places = np.unique(np.concatenate([self.marks, other.marks]), return_inverse=True)
+        counts = np.zeros(len(marks), dtype=np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
+        return Repeats(marks[:MOST_COUNTED], counts[:MOST_COUNTED])
+
+    @property
+    def most(self) -> int:
+        """In how many rows one of them stands."""
+        return int(self.counts.max(initial=0))
+
+
 def _lane(key: bytes) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
 

@@ -38,7 +38,7 @@ from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, pa
 from jostle.progress import Stage, stage
 from jostle.tables.block import Block, Codes, Where, Whose
 from jostle.tables.columns import Categorical
-from jostle.tables.encode import Census, encode_block
+from jostle.tables.encode import Census, counted_columns, encode_block
 from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, merge, tally_blocks
 from jostle.tables.features import Bits
 from jostle.tables.frames import Memory, check_columns, guarded
@@ -284,7 +284,7 @@ class FileSource:
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
         self._check_unchanged()
-        names = self.schema.sources
+        names = self.schema.sources if census is None else counted_columns(self.schema, header(self.path))
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = [
             name

@@ -173,7 +173,7 @@ class Schema:
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
     identifiers: tuple[str, ...] = field(default=(), converter=_listed)
-    """Columns that are declared as identifiers: nothing reads them, and whoever asks about one is told so."""
+    """Columns that are declared as identifiers: no question reads them, and whoever asks about one is told so."""
     person: str | None = None
     """The column of the data that says whose row it is, which is no column here: privacy is of persons then."""
     rows_per_person: int | None = field(default=None, converter=_whole)

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from run_here import Done, ran, write_rows
+from small_tables import SCHEMA
 
 from jostle import Categorical, Numeric, Schema
 from jostle.cli.run import vault_of
 from jostle.errors import ChoiceError
 from jostle.privacy.vault import FileVault
+from jostle.tables.schema import Schema
 
 Run = Callable[..., Done]
 HALF = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
@@ -42,9 +44,25 @@ def spent(vault: str = "rows.csv.vault") -> tuple[Fraction, int]:
 def test_a_run_makes_a_vault_beside_the_data_and_says_so(run: Run, tmp_path: Path) -> None:
     done = run("run", "half.jst", *ROWS, "--epsilon", "1")
     assert done.status == 0
-    assert f"epsilon 0.5 was spent; 0.5 of the promised 1 is left in {tmp_path / 'rows.csv.vault'}\n" in done.out
+    left = f"0.5 of the promised 1 is left in {tmp_path / 'rows.csv.vault'}"
+    assert f"epsilon 0.5 was spent, about rows; {left}\n" in done.out
     assert stat.S_IMODE((tmp_path / "rows.csv.vault").stat().st_mode) == 0o600
     assert spent() == (Fraction(1, 2), 1)
+
+
+def test_all_that_is_said_of_a_run_says_that_it_is_about_persons(run: Run, tmp_path: Path) -> None:
+    schema = Schema(SCHEMA.columns[1:], person=SCHEMA.names[0], rows_per_person=3)
+    schema.write("rows.toml")
+    whom = "about persons (at most 3 rows each)"
+
+    assert "answer spends at most 1/2 of epsilon per person\n" in run("check", "half.jst", "--schema", "rows.toml").out
+    done = run("run", "half.jst", *ROWS, "--epsilon", "1", "--report", "run.html", "--trace", "run.jsonl")
+    assert done.status == 0
+    assert f"a promise {whom}: at most ε = 1 under add_remove" in " ".join(done.out.split())
+    assert f"epsilon 0.5 was spent, {whom}; 0.5 of the promised 1 is left" in done.out
+    assert f"ε = 1 {whom} under add_remove" in Path("run.html").read_text("utf-8")
+    assert f"a promise {whom}: " in " ".join(run("trace", "show", "run.jsonl").out.split())
+    assert json.loads(run("run", "half.jst", *ROWS, "--json").out)["rows_per_person"] == 3
 
 
 def test_the_next_run_has_what_is_left(run: Run, tmp_path: Path) -> None:
@@ -54,7 +72,7 @@ def test_the_next_run_has_what_is_left(run: Run, tmp_path: Path) -> None:
         assert facts["vault"] == str(tmp_path / "rows.csv.vault")
         assert facts["spent"] == left  # half of what there was
     done = run("run", "half.jst", *ROWS, "--epsilon", "1")
-    assert "epsilon 0.0625 was spent of 0.125 that could be; 0.0625 of the promised 1 is left" in done.out
+    assert "epsilon 0.0625 was spent of 0.125 that could be, about rows; 0.0625 of the promised 1 is left" in done.out
     assert run("run", "half.jst", *ROWS).status == 0  # of what is left, whatever was promised
     assert run("run", "half.jst", *ROWS, "--epsilon", "0.001").status == 0
     assert spent()[0] == Fraction(31, 32) + Fraction(1, 2000)

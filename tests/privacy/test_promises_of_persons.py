@@ -246,7 +246,8 @@ def test_amounts_are_those_of_whoever_reads_them() -> None:
     """A user counts persons, an Option rows, and an account persons again; a program of a user's counts as the user."""
     frame = {"who": [1, 1, 1, 2], "a": ["0", "1", "0", "1"], "x": [1, 2, 1, 0]}
     schema = evolve(SCHEMA, person="who", rows_per_person=4)
-    seen = []
+    seen: list[Any] = []
+    shown: list[str] = []
 
     @jostle.option(task="classification")
     def of_persons_option(db: jostle.Probe, *, epsilon: Fraction) -> Any:
@@ -254,6 +255,7 @@ def test_amounts_are_those_of_whoever_reads_them() -> None:
         seen.append((epsilon, db.promise, db.unit))
         model = jostle.options.get("NaiveBayes")(db, epsilon=epsilon)
         seen.append((db.spent, db.left, model.epsilon))
+        shown.append(repr(db))
         return model
 
     trace = jostle.Trace()
@@ -263,6 +265,8 @@ def test_amounts_are_those_of_whoever_reads_them() -> None:
     assert seen == [(quarter, quarter, 1), (quarter, 0, quarter)]
     assert model.epsilon == 1
     assert (db.promise, db.spent, db.left, db.unit) == (2, 1, 1, 4)
+    assert shown == ["<Probe: epsilon 0.25 of 0.25 spent about rows under add_remove>"]
+    assert repr(db) == "<Probe: epsilon 1 of 2 spent about persons (at most 4 rows each) under add_remove>"
     assert [charge.epsilon for charge in db.charges] == [1]
     charged = [record for record in trace.records if type(record).__name__ == "Charged"]
     assert {record.epsilon for record in charged} == {1}
