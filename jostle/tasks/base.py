@@ -103,6 +103,8 @@ class Task(Generic[Answer]):
     """What is asked beside the table, by name, and of which type; all of it can be left out."""
     questions: Callable[[Schema], tuple[Any, ...]]
     """What is asked of a table where nobody says."""
+    written: Callable[[Schema, str], tuple[Any, ...]] | None = None
+    """What a text of a rehearsal's spec asks of a table; None where there is nothing to be said."""
     read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
     """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
     of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
@@ -138,6 +140,10 @@ class Task(Generic[Answer]):
     """Write an answer to a file, as its ending says."""
     endings: tuple[str, ...] = ()
     """What may be the ending of such a file; any may where none is said."""
+
+    def asked_in(self, schema: Schema, text: str | None) -> tuple[Any, ...]:
+        """What was asked of a table in a rehearsal."""
+        return self.questions(schema) if text is None or self.written is None else self.written(schema, text)
 
     @property
     def handed(self) -> tuple[str, ...]:

@@ -170,14 +170,14 @@ class ChoiceMaker(Option[Answer]):
         asked = self.task.read(db.schema, questions)
 
         def run(probe: Probe, budget: Fraction) -> Answer:
-            choosing = self.choose(probe, budget, trained)
+            choosing = self.choose(probe, budget, trained, asked)
             option = self.among[choosing.chosen]
             self.note(probe, choosing)
             return option(probe, *asked, epsilon=choosing.left, **named)
 
         return self.perform(db, epsilon, run, site=site or self.label)
 
-    def choose(self, db: Probe, budget: Fraction, trained: Trained) -> Choosing:
+    def choose(self, db: Probe, budget: Fraction, trained: Trained, asked: tuple[Any, ...] = ()) -> Choosing:
         """Buy what is looked at, and return which Option to run; *db* has at least the budget."""
         schema = db.schema
         trained = trained.for_schema(schema)
@@ -185,7 +185,8 @@ class ChoiceMaker(Option[Answer]):
         listed = distinct(looked_at, schema)
         each = trained.share * budget / len(listed) if listed else Fraction(0)
         market = Purchases(db, each, listed)
-        view = View(schema, float(budget), market, db.rows)
+        judge = self.task.other(self.judge)
+        view = View(schema, float(budget), market, db.rows, asked=asked or None, judged_by=judge)
         seen = [value if np.isfinite(value) else 0.0 for value in (metafeature(view) for metafeature in looked_at)]
         prediction = trained.predict(seen)
         left = budget - each * len(market.bought)

@@ -153,6 +153,19 @@ GRIDS = (
     "RefinedTree",
 )
 
+ASKED_GRIDS = (
+    "RefinedTree",
+    "ShrunkTree",
+    "Identity",
+    "Uniform",
+    "UniformGrid",
+    "AdaptiveGrid",
+    "HierarchicalB",
+    "Privelet",
+    "GreedyH",
+)
+"""Those that are rehearsed on questions of all kinds and sizes: fast enough on many cells."""
+
 RIGHT = ("PooledTree", "Mohammed(depth=1)", "NaiveBayes", "Mohammed(depth=2)", "Majority", "MarginalRegression")
 """To predict as many rows right as can be; few Options, and different ones: each more gives learners noise to fit."""
 RANKING = (
