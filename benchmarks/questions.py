@@ -78,7 +78,7 @@ def main() -> int:
         options=[get(name) for name in ASKED_GRIDS],
         epsilons=EPSILONS,
         repeats=given.repeats,
-        metafeatures=RANGES.metafeatures,
+        metafeatures=RANGES.rehearsal.metafeatures,
     )
     rehearse_all(jobs, plan, History.open(given.history))
     return 0

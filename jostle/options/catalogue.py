@@ -1,5 +1,7 @@
 """The built-in Options; importing this registers them all."""
 
+# ruff: noqa: F401 - imported for what importing does
+
 from jostle.options.classification import (
     greedy_trees,
     jostled_tree,
@@ -14,26 +16,3 @@ from jostle.options.evaluation import pri_roc
 from jostle.options.publishing import one_grid, privbayes, projected_histogram
 from jostle.options.ranges import cells, grids, hierarchies, mwem, partitions, refined_tree, wavelets
 from jostle.options.selection import selectors
-
-__all__ = [
-    "cells",
-    "greedy_trees",
-    "grids",
-    "hierarchies",
-    "jostled_tree",
-    "linear_models",
-    "mwem",
-    "naive_bayes",
-    "one_grid",
-    "partitions",
-    "pooled_tree",
-    "pri_roc",
-    "privbayes",
-    "projected_histogram",
-    "published_tree",
-    "random_trees",
-    "refined_tree",
-    "selectors",
-    "tuning",
-    "wavelets",
-]

@@ -102,7 +102,7 @@ class Cases:
     def floor(self) -> float:
         """Below which losses do not count as different."""
         own = None if self.judge is None else self.task.judge(self.judge).floor
-        return self.task.floor if own is None else own
+        return self.task.rehearsal.floor if own is None else own
 
     @property
     def mean(self) -> Floats:
@@ -169,7 +169,7 @@ class Cases:
         inputs = np.empty((draws, len(self), len(metafeatures)))
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
-            schema, asked = stall.schema, self.task.asked_in(stall.schema, instance.asks)
+            schema, asked = stall.schema, self.task.question.asked_in(stall.schema, instance.asks)
             bought = len(stall.distinct([*metafeatures, *beside]))
             for budget, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None
@@ -303,7 +303,7 @@ def _aligned(
 
 def _floor(task: Task[Any], judge: str | None) -> float:
     own = None if judge is None else task.judge(judge).floor
-    return task.floor if own is None else own
+    return task.rehearsal.floor if own is None else own
 
 
 def _failures(history: History, gathered: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:
