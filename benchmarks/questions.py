@@ -2,8 +2,8 @@
 
     python benchmarks/questions.py FOLDER HISTORY.jsonl [--role learn] [--count 120 120 60] [--repeats 2]
 
-FOLDER is the one that `benchmarks/roles.py` reads. Each question is of one database of the role: a line, a map, or three
-columns of numbers of a table. Which kinds, domains and records are for learning and which for judging alone stands in
+FOLDER is the one that `benchmarks/roles.py` reads. Each question is of one database of the role: a line, a map, or
+three columns of numbers of a table. Which kinds, domains and records are for learning and which for judging alone stands in
 jostle/corpora/questions.json. What HISTORY has is not run again, so more questions may be asked of it later.
 `benchmarks/ship_makers.py HISTORY.jsonl --only ranges` makes the maker.
 """

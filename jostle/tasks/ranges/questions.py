@@ -1,8 +1,8 @@
 """What is asked of grids: kinds of workloads, how they are written in a word or three, and what is public of them.
 
-Which Option does best depends on the question as much as on the records: single cells want noise on cells, prefixes want
-a hierarchy, a handful of boxes wants next to nothing else. So makers rehearse many kinds, and look at facts of what is
-asked, which are free.
+Which Option does best depends on the question as much as on the records: single cells want noise on cells, prefixes
+want a hierarchy, a handful of boxes wants next to nothing else. So makers rehearse many kinds, and look at facts of
+what is asked, which are free.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class RangeQuestion:
         return f"{self.kind} {self.count} {self.seed}"
 
     def workload(self, sides: Sequence[int]) -> Workload:
-        """The queries on a grid of these sides; they are drawn from numpy's seeded generators, as all of them are public."""
+        """The queries on a grid of these sides; as they are public, numpy's seeded generators draw them."""
         return KINDS[self.kind](tuple(sides), self.count, np.random.default_rng(self.seed))
 
 

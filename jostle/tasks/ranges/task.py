@@ -323,7 +323,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             read=_read,
             of=_of,
             suits=_suits,
-            suited="a schema of one or two columns of numbers, no label",
+            suited="a schema of columns of numbers, no label",
         ),
         rehearsal=Rehearsal(
             database=PublicGrid,
