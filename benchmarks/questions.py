@@ -3,27 +3,38 @@
     python benchmarks/questions.py FOLDER HISTORY.jsonl [--role learn] [--count 120 120 60] [--repeats 2]
 
 FOLDER is the one that `benchmarks/roles.py` reads. Each question is of one database of the role: a line, a map, or
-three columns of numbers of a table. Which kinds, domains and records are for learning and which for judging alone stands in
-jostle/corpora/questions.json. What HISTORY has is not run again, so more questions may be asked of it later.
+three columns of numbers of a table. Which kinds, domains and records are for learning and which for judging alone
+stands in jostle/corpora/questions.json. What HISTORY has is not run again, so more questions may be asked of it later.
 `benchmarks/ship_makers.py HISTORY.jsonl --only ranges` makes the maker.
+
+    python benchmarks/questions.py FOLDER OUT.csv --role judge --measure ranges [--count 40 40 20] [--repeats 8]
+
+writes how Options and a maker do, a row a run, as a measure of choosing reads it: databases are called by their slice,
+which is the axes, the kind, the decade of cells and that of records times epsilon.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import math
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from math import prod
 from pathlib import Path
 
+from joblib import Parallel, delayed
 from roles import asked_of
 
+from jostle import pretrained
 from jostle.choice.learning.history import History
-from jostle.choice.learning.rehearse import Plan, rehearse_all
+from jostle.choice.learning.rehearse import Plan, rehearse_all, seed_of
 from jostle.choice.makers.shipped import ASKED_GRIDS
 from jostle.corpora.databases import PublicGrid
 from jostle.corpora.parts import GridSpec
 from jostle.options import get
+from jostle.privacy.opening import rehearse
 from jostle.tasks import RANGES
 from jostle.tasks.ranges.questions import RangeQuestion, question_roles, spread
 
@@ -59,6 +70,25 @@ def sides(whole: tuple[int, ...], cells: float, aspect: float) -> tuple[float, .
     return tuple(min(max(2.0, side), float(most)) for side, most in zip(wanted[:axes], whole, strict=True))
 
 
+def measured(database: PublicGrid, spec: GridSpec, makers: list[str], trials: int) -> list[list[object]]:
+    """Return the rows of all trials of one question."""
+    ways = {**{name: get(name) for name in ASKED_GRIDS}, **{name: pretrained(name) for name in makers}}
+    instance = RANGES.rehearsal.instance(database, spec)
+    kind, _, number = str(spec.asks).split()
+    rows: list[list[object]] = []
+    for epsilon in EPSILONS:
+        signal = math.log10(instance.rows * Fraction(epsilon))
+        sides = "x".join(map(str, spec.shape or ()))
+        name = f"{database.axes}-D {kind} {sides} 10^{signal:.1f} {number}"
+        for trial in range(trials):
+            for way, option in ways.items():
+                seed = seed_of(instance.key, way, epsilon, 100 + trial)
+                db = rehearse(instance.table, epsilon=epsilon, seed=seed)
+                answer = option(db, *instance.questions, epsilon=Fraction(epsilon))
+                rows.append([database.group, name, epsilon, trial, way, instance.loss(answer)])
+    return rows
+
+
 def main() -> int:
     """Rehearse."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -67,6 +97,7 @@ def main() -> int:
     parser.add_argument("--role", default="learn")
     parser.add_argument("--count", type=int, nargs=3, default=(120, 120, 60), help="Questions of 1, 2 and 3 axes.")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--measure", nargs="*", help="Makers to be measured beside the Options.")
     given = parser.parse_args()
     jobs = [
         job
@@ -74,6 +105,16 @@ def main() -> int:
         for job in (questions(asked_of(given.folder, axes, given.role), count, given.role) if count else ())
     ]
     jobs.sort(key=lambda job: prod(job[1].shape or ()) > 2**14)  # the long ones last
+    if given.measure is not None:
+        rows = Parallel(n_jobs=-1, return_as="generator", verbose=1)(
+            delayed(measured)(*job, given.measure, given.repeats) for job in jobs
+        )
+        with given.history.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["group", "database", "epsilon", "trial", "way", "loss"])
+            for found in rows:
+                writer.writerows(found)
+        return 0
     plan = Plan(
         options=[get(name) for name in ASKED_GRIDS],
         epsilons=EPSILONS,

@@ -114,6 +114,8 @@ class Question(Generic[Answer]):
     """What a text of a rehearsal's spec asks of a table; None where there is nothing to be said."""
     read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
     """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
+    told: Callable[[tuple[Any, ...]], str] = lambda asked: ""  # noqa: ARG005
+    """What is asked, in a few words for traces; nothing where there is nothing to say."""
     of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
     """An answer that knows what public facts there are of the table that was asked."""
     suits: Callable[[Schema], bool]

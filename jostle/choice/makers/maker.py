@@ -192,11 +192,12 @@ class ChoiceMaker(Option[Answer]):
         left = budget - each * len(market.bought)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
         chosen = next((place for place in runs if not self.among[place].hopeless(schema, left, db.rows)), runs[0])
+        why = trained.why(values, looked_at, chosen, prediction)
         return Choosing(
             chosen=chosen,
             seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, values, strict=True)),
             prediction=prediction,
-            why=trained.why(values, looked_at, chosen, prediction),
+            why=f"asked: {told}; {why}" if (told := self.task.question.told(asked)) else why,
             left=left,
             usual={metafeature.name: ends for metafeature, ends in zip(looked_at, trained.usual, strict=True)},
         )

@@ -203,7 +203,7 @@ def in_words(facts: WorkloadFacts, sides: Sequence[int]) -> str:
     if facts.log_queries < np.log10(50):
         return "a few ranges"
     if facts.whole >= 0.5 and len(sides) > 1:
-        return "ranges of one axis at a time" if facts.log_length > 0 else "values of one axis at a time"
+        return "ranges of one axis at a time"
     if facts.edges > 0.9:
         return "ranges that start or end with an axis"
     return "short ranges" if facts.log_volume < -1.5 * len(sides) else "ranges"

@@ -21,7 +21,7 @@ from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.instances import GridInstance, grid_instance, mean_relative, scaled_l1, scaled_l2
-from jostle.tasks.ranges.questions import RangeQuestion, WorkloadFacts, facts_of
+from jostle.tasks.ranges.questions import RangeQuestion, WorkloadFacts, facts_of, in_words
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
@@ -297,6 +297,11 @@ def _text(estimate: Estimate | SparseEstimate) -> str:
     return f"an estimate of {sides} cells, {estimate.total:.6g} records in all; the first cells: {first} ..."
 
 
+def _told(asked: tuple[Any, ...]) -> str:
+    workload = next((each for each in asked if isinstance(each, Workload)), None)
+    return "" if workload is None else in_words(facts_of(workload), workload.shape)
+
+
 def _of(schema: Schema, estimate: Estimate | SparseEstimate) -> Estimate | SparseEstimate:
     known = isinstance(estimate, Estimate | SparseEstimate) and estimate.shape == grid_shape(schema)
     return evolve(estimate, schema=schema) if known else estimate
@@ -319,6 +324,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             told_by=("over", "*_range"),
             beside={"queries": Workload},
             usual=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
+            told=_told,
             written=lambda schema, text: (RangeQuestion.of(text).workload(grid_shape(schema)),),
             read=_read,
             of=_of,
