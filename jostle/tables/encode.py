@@ -140,13 +140,7 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
     if not census.rows:
         yield "the table has no rows"
     elif census.dropped:
-        empty = {name: found.dropped for name, found in census.cells.items()}
-        if census.nobody and schema.person is not None:
-            empty[schema.person] = census.nobody
-        by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
-        rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
-        every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
-        yield f"{rows if kept else every} left out: empty or not declared is {by}"
+        yield _left_out(census, kept, schema)
     yield from _without_numbers(census, schema)
     if schema.rows is not None and schema.rows != kept:
         yield f"the schema says that there are {_many(schema.rows, 'row')}, and there {_are(kept)} {kept:,}"
@@ -161,6 +155,16 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield from _column_notes(name, schema[name], found, census.rows)
     for name, repeats in census.repeats.items():
         yield from _repeated(name, repeats.most, schema)
+
+
+def _left_out(census: Census, kept: int, schema: Schema) -> str:
+    empty = {name: found.dropped for name, found in census.cells.items()}
+    if census.nobody and schema.person is not None:
+        empty[schema.person] = census.nobody
+    by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
+    rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
+    every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
+    return f"{rows if kept else every} left out: empty or not declared is {by}"
 
 
 def _repeated(name: str, most: int, schema: Schema) -> Iterator[str]:

@@ -153,12 +153,7 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
     if len(texts) > MOST_CODED and not is_label:
         if dates := _dates(texts, bins, policy):
             return dates
-        named = NAMES.search(_in_words(name)) is not None and (numbers is None or _are_whole(numbers))
-        repeats = Repeats.of(values).most if named or (numbers is None and len(texts) > MOST_VALUES) else None
-        if named and repeats is not None and repeats > 1:
-            said = f"one value stands in {repeats:,} rows: if it says whose each row is, this protects persons"
-            warnings.warn(f"person = {written(name)}  # {said}", stacklevel=4)
-        if repeats == 1 or named:
+        if _identifies(name, values, texts, numbers):
             return Identifier()
     if numbers is not None and len(texts) > MOST_CODED and not is_label and not _are_codes(name, texts, numbers):
         finite = numbers[np.isfinite(numbers)]
@@ -178,6 +173,18 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
         )
         return Categorical(declared or ["?"], outside="other", missing=policy)
     return Categorical(declared or ["?"], missing=policy)
+
+
+def _identifies(name: str, values: Cells, texts: set[str], numbers: NDArray[np.float64] | None) -> bool:
+    """Whether a column tells rows, or whose they are, from one another; where values repeat, a person is proposed."""
+    named = NAMES.search(_in_words(name)) is not None and (numbers is None or _are_whole(numbers))
+    if not named and (numbers is not None or len(texts) <= MOST_VALUES):
+        return False
+    repeats = Repeats.of(values).most
+    if named and repeats > 1:
+        said = f"one value stands in {repeats:,} rows: if it says whose each row is, this protects persons"
+        warnings.warn(f"person = {written(name)}  # {said}", stacklevel=5)
+    return named or repeats == 1
 
 
 def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool:

@@ -19,7 +19,6 @@ from jostle import Categorical, Numeric, Schema
 from jostle.cli.run import vault_of
 from jostle.errors import ChoiceError
 from jostle.privacy.vault import FileVault
-from jostle.tables.schema import Schema
 
 Run = Callable[..., Done]
 HALF = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"

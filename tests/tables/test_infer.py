@@ -246,7 +246,7 @@ def test_what_is_called_an_identifier_becomes_one_and_is_proposed_as_the_person_
     proposal = 'person = "patientId"  # one value stands in 3 rows: if it says whose each row is, this protects persons'
     frame.to_csv(tmp_path / "t.csv", index=False)
     for given_ in (frame, tmp_path / "t.csv"):
-        with pytest.warns(UserWarning) as told:
+        with pytest.warns(UserWarning, match="person") as told:
             schema = infer(given_)
         assert [str(each.message) for each in told] == [proposal]
         assert (schema.names, schema.identifiers, schema.person) == (("b",), ("visit_id", "patientId"), None)
