@@ -228,14 +228,16 @@ def _cost_words(cost: dict[str, Any]) -> str:
             lines += f"| {name} | {seconds:.2f} | {ratios[0]:.2f} | {busy:.2f} | {ratios[1]:.2f} | {after:,.0f} |\n"
     return f"""## Cost
 
-{cost["rows"]:,} rows of {cost["rows"] // 10:,} persons, in any order, in one Parquet file with {len(VISITS)} columns beside the
-person: read, counted, and one histogram, by `jostle.rehearse`. At most {REQUIRED_RATIO} times the seconds without persons were asked for.
+{cost["rows"]:,} rows of {cost["rows"] // 10:,} persons, in any order, in one Parquet file with
+{len(VISITS)} columns beside the person: read, counted, and one histogram, by `jostle.rehearse`. At most {REQUIRED_RATIO}
+times the seconds without persons were asked for.
 
 | how | seconds | to rows | busy, s | to rows | most memory, MB |
 |---|---:|---:|---:|---:|---:|
 {lines}
-*Busy* are the processors, of all threads together. A fresh process each time; medians of {TURNS}, in turn. Memory is the
-greatest resident size, of which {middle("memory", 0, "before"):.0f} MB are there before the file is read. Measured on {cost["date"]};
+*Busy* are the processors, of all threads together. A fresh process each time; medians of {TURNS}, in turn. Memory
+is the greatest resident size, of which {middle("memory", 0, "before"):.0f} MB are there before the file is read.
+Measured on {cost["date"]};
 {cost["machine"]}.
 """
 
@@ -250,8 +252,9 @@ def _accuracy_words(lines: list[dict[str, Any]]) -> str:
     parts = [
         f"""## Accuracy
 
-How far answers are off what is true of *all* rows, at ε = {EPSILON} for a person, on average over {OF_OURS * lines[0]["trials"]} runs of Jostle
-and {lines[0]["trials"]} of OpenDP: noise, and the rows that are left out. Of a histogram it is the sum over its cells. OpenDP 0.16 makes the same promise
+How far answers are off what is true of *all* rows, at ε = {EPSILON} for a person, on average over
+{OF_OURS * lines[0]["trials"]} runs of Jostle and {lines[0]["trials"]} of OpenDP: noise, and the rows that are left out.
+Of a histogram it is the sum over its cells. OpenDP 0.16 makes the same promise
 (`unit_of(contributions=1, identifier=...)`, `truncate_per_group(m)`, pure ε) and has the same bounds of numbers and
 the same list of values. Its mean also needs a public bound on the number of rows (`max_length`), for which it was told
 twice as many as there are; Jostle needs none.
@@ -275,9 +278,10 @@ twice as many as there are; Jostle needs none.
         parts.append("")
     whole, noise = (_ratios(both, kind) for kind in ("", " noise"))
     parts.append(
-        f"Jostle's error over OpenDP's, geometric mean over tables and m: {whole}. Where rows that are left out are most of\n"
-        "it, nothing else can be seen in that. Noise alone, how far answers are off their own middle, Jostle's over\n"
-        f"OpenDP's: {noise}."
+        f"Jostle's error over OpenDP's, geometric mean over tables and m: {whole}.\n"
+        "Where rows that are left out are most of it, nothing else can be seen in that. How far answers are off "
+        f"their own\nmiddle, Jostle's over OpenDP's: {noise}.\n"
+        "OpenDP draws the rows that stay anew each time, which is in its means and histograms; Jostle's stay the same."
     )
     if refused := sorted({each["refused"] for each in lines if "refused" in each}):
         parts.append(f"\nWhere OpenDP refused, it said: {'; '.join(refused)}.")
