@@ -190,6 +190,9 @@ CASES: dict[COMMAND, Words] = {
         ["--schema", schema_of(at), "--rows", "9", "--loss", EVIL],
         ["--schema", schema_of(at), "--rows", "9", "--plot", f"{EVIL}/none.png"],
         ["--schema", EVIL, "--rows", "9"],
+        ["--rows-per-person", EVIL, "--rows", "9", "--cells", "9"],
+        ["--rows-per-person", f"{EVIL}.csv", "--rows", "9", "--schema", schema_of(at)],
+        ["--rows-per-person", f"geometric {EVIL}", "--rows", "9", "--cells", "9"],
     ],
     ("example",): lambda at: [
         ["--schema", schema_of(at), "--rows", "3", "--out", str(at / f"{HIDDEN}\n.csv")],
