@@ -33,7 +33,7 @@ from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import RowOrigin, check_public, read_public
-from jostle.tables.persons import Repeats
+from jostle.tables.persons import NOBODY, Repeats, distinct, whose_rows
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     EMPTY,
@@ -119,6 +119,25 @@ def infer_public(
         else:
             columns[name] = column
     return Schema(columns, label=label, features=features, inferred_from=origin)
+
+
+def rows_of_persons(path: Path, person: str) -> NDArray[np.int64]:
+    """How many rows each person has in a file that anybody may see; rows of nobody are left out.
+
+    Raises:
+        PrivateDataError: the file is private.
+        SchemaError: it has no such column.
+        TableError: it cannot be read.
+    """
+    content = read_public(path)
+    names = readers.header(content)
+    if person not in names:
+        raise SchemaError(
+            f"there is no column {shown(person)} of persons in {path}", fix=f"one of {', '.join(map(repr, names[:20]))}"
+        )
+    cells = readers.read_columns(content, (person,)).get(person, [])
+    codes = distinct(whose_rows(cells)).codes
+    return np.bincount(codes[codes != NOBODY]).astype(np.int64)
 
 
 def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
