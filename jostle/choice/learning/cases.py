@@ -169,7 +169,8 @@ class Cases:
         inputs = np.empty((draws, len(self), len(metafeatures)))
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
-            schema, asked = stall.schema, self.task.question.asked_in(stall.schema, instance.asks)
+            schema = stall.schema
+            asked = None if instance.asks is None else self.task.question.asked_in(schema, instance.asks)
             bought = len(stall.distinct([*metafeatures, *beside]))
             for budget, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None

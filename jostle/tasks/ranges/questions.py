@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import field, frozen, validators
@@ -156,6 +157,12 @@ class RangeQuestion:
         return KINDS[self.kind](tuple(sides), self.count, np.random.default_rng(self.seed))
 
 
+@lru_cache(maxsize=1024)
+def workload_of(text: str, sides: Sides) -> Workload:
+    """The queries that a text asks of a grid of these sides."""
+    return RangeQuestion.of(text).workload(sides)
+
+
 @frozen
 class WorkloadFacts:
     """What is public of a workload, in numbers that are alike for grids of any size."""
@@ -174,9 +181,15 @@ class WorkloadFacts:
     """The share of sides that are whole axes."""
 
 
-@lru_cache(maxsize=8)
 def facts_of(workload: Boxes) -> WorkloadFacts:
-    """What is public of a workload."""
+    """What is public of a workload; worked out once, and known as long as the workload is there."""
+    known = _facts.get(workload)
+    if known is None:
+        known = _facts[workload] = _worked_out(workload)
+    return known
+
+
+def _worked_out(workload: Boxes) -> WorkloadFacts:
     some = workload.sample(MOST_LOOKED_AT)
     lengths = (some.high - some.low).astype(np.float64)
     shares = lengths / np.array(some.shape)
@@ -190,6 +203,9 @@ def facts_of(workload: Boxes) -> WorkloadFacts:
         edges=float(at_edge.sum() / max(1, (~whole).sum())),
         whole=float(whole.mean()),
     )
+
+
+_facts: WeakKeyDictionary[Boxes, WorkloadFacts] = WeakKeyDictionary()
 
 
 def in_words(facts: WorkloadFacts, sides: Sequence[int]) -> str:

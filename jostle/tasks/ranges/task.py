@@ -21,7 +21,7 @@ from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.instances import GridInstance, grid_instance, mean_relative, scaled_l1, scaled_l2
-from jostle.tasks.ranges.questions import RangeQuestion, WorkloadFacts, facts_of, in_words
+from jostle.tasks.ranges.questions import WorkloadFacts, facts_of, in_words, workload_of
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
@@ -325,7 +325,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             beside={"queries": Workload},
             usual=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
             told=_told,
-            written=lambda schema, text: (RangeQuestion.of(text).workload(grid_shape(schema)),),
+            written=lambda schema, text: (workload_of(text, grid_shape(schema)),),
             read=_read,
             of=_of,
             suits=_suits,
