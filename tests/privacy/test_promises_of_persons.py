@@ -37,6 +37,7 @@ Bag = tuple[int, ...]
 BAGS: tuple[Bag, ...] = tuple(bag for size in range(4) for bag in combinations_with_replacement(range(2), size))
 """The rows of a person: up to three, each of one of two kinds."""
 TABLES = tuple(product(BAGS, repeat=3))
+KINDS: list[type] = sorted(KERNELS, key=lambda kind: kind.__name__)
 KEY = b"any"
 
 
@@ -103,7 +104,7 @@ def kernels(kind: type, schema: Schema) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))
-@pytest.mark.parametrize("kind", sorted(KERNELS, key=lambda kind: kind.__name__), ids=lambda kind: str(kind.__name__))
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
 def test_no_person_changes_a_kernel_by_more_than_so_many_rows(kind: type, relation: Neighbours) -> None:
     """In the whole table and in a part of it; what counts persons is changed by 1 by a person, not by m."""
     for most, base in product((1, 2), (tiny(relation), tiny_numbers(relation))):
