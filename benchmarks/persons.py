@@ -165,7 +165,8 @@ def accuracy(folder: Path, trials: int) -> list[dict[str, Any]]:
     """How far answers are off, by table, bound, question and library."""
     found: list[dict[str, Any]] = []
     for name, about, frame, schema in tables(folder):
-        cells, (low, high) = schema["c"].size, (schema["x"].low, schema["x"].high)
+        numbers: Any = schema["x"]
+        cells, (low, high) = schema["c"].size, (numbers.low, numbers.high)
         truth: dict[str, Any] = {
             "count": len(frame),
             "mean": frame["x"].mean(),
@@ -217,7 +218,7 @@ def page(found: dict[str, Any]) -> str:
 
 def _cost_words(cost: dict[str, Any]) -> str:
     def middle(how: str, most: int, what: str) -> float:
-        return median(each[what] for each in cost[f"{how} {most}"])
+        return float(median(each[what] for each in cost[f"{how} {most}"]))
 
     lines = ""
     for how, title in (("memory", "in memory"), ("streamed", "streamed")):

@@ -21,9 +21,10 @@ def answers(request: dict[str, Any], rows: pl.LazyFrame, most: int, question: st
     trials = request["trials"]
     largest = 2 * request["rows"]
     keys = pl.LazyFrame({"c": range(request["cells"])}, schema={"c": pl.Int64})
+    numbers: Any = pl.col("x").fill_null(0)  # OpenDP adds `dp` to it
     asked: dict[str, Callable[[Any], Any]] = {
         "count": lambda query: query.select(dp.len(signed=True)),
-        "mean": lambda query: query.select(pl.col("x").fill_null(0).dp.mean((request["low"], request["high"]))),
+        "mean": lambda query: query.select(numbers.dp.mean((request["low"], request["high"]))),
         "histogram": lambda query: query.group_by("c").agg(dp.len(signed=True)).with_keys(keys),
     }
     try:

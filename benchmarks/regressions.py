@@ -76,7 +76,9 @@ def tables(folder: Path, role: str) -> Iterator[str]:
 
 def measured(folder: Path, name: str, trial: int, kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
     """Measure all ways on one part of a table."""
-    instance: Any = CLASSIFICATION.instance(database_of(folder / "tabular", name), TableSpec(seed=2000 + trial))
+    instance: Any = CLASSIFICATION.rehearsal.instance(
+        database_of(folder / "tabular", name), TableSpec(seed=2000 + trial)
+    )
 
     def losses(chances: NDArray[np.float64]) -> Facts:
         return {"error": error(instance.labels, chances), "auc": one_less_auc(instance.labels, chances)}

@@ -15,7 +15,7 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -83,6 +83,7 @@ def asked_of(folder: Path, axes: int, role: str) -> list[PublicGrid]:
 
 def cube_of(path: Path) -> PublicGrid | None:
     """Return the grid of the three columns of numbers of a table that have most values; None where there are none."""
+    table: Any
     (table,) = public(path)
     numbers = [name for name in table.attributes if pa.types.is_floating(table.columns[name].type)]
     values = {name: pc.count_distinct(table.columns[name]).as_py() for name in numbers}

@@ -200,7 +200,8 @@ def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expre
     if query.value is not None:
         raise Stop("J504", f"`persons` of `{query.value.text}`", "persons are counted", "persons()")
     found: Any = _tallied(groups)
-    return evolve(found, persons=True)  # a tally, of any groups
+    counted: Expression = evolve(found, persons=True)  # a tally, of any groups
+    return counted
 
 
 def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:

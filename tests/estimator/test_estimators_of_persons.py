@@ -28,10 +28,14 @@ def test_a_fit_and_its_scores_are_of_persons() -> None:
     clf = PrivateClassifier("NaiveBayes", epsilon=100, schema=SCHEMA, promise=1000, person="who")
     X, y = frame[["who", "wet"]], frame["ill"]
     assert clf.fit(X, y).predict(pd.DataFrame({"wet": [0, 1]})).tolist() == [0, 1]
-    assert clf.account().spent == clf.model_.epsilon == 100
+    account = clf.account()
+    assert account is not None
+    assert account.spent == clf.model_.epsilon == 100
     scores = cross_val_score(clf, X, y, groups=X["who"], cv=PrivateFolds(3))
     assert scores.min() > 0.9
-    assert clf.account().spent == 100 + 3 * Fraction(125)
+    account = clf.account()
+    assert account is not None
+    assert account.spent == 100 + 3 * Fraction(125)
 
 
 def test_no_fold_splits_a_person() -> None:

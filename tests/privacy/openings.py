@@ -43,7 +43,7 @@ from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.room import Room
 from jostle.privacy.vault import FileVault, MemoryVault, TableAccount
 from jostle.tables.block import Block, Where
-from jostle.tables.engines import MemorySource, Partial
+from jostle.tables.engines import Folded, MemorySource, Partial
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.readers import FileSource
@@ -145,6 +145,14 @@ class Trouble:
         if isinstance(kernel, SparseKernel):
             return SparseTally(self.rows[:0], self.rows[:0])
         return np.full(kernel.cells(self.schema), 0 if type(kernel) in KERNELS else self.number, dtype=np.int64)
+
+    def fold(self, fold: Folded) -> Folded:
+        """Only the owner of rows is told of them."""
+        raise AssertionError
+
+    def bounded(self, key: bytes) -> Trouble:
+        """All rows: they are of no persons."""
+        return self
 
 
 def troubled(trouble: Callable[[str], object], *, private: bool = True) -> Probe:

@@ -31,11 +31,13 @@ from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import SparseTally
 from jostle.tables.persons import PersonCount, whose_rows
 from jostle.tables.schema import Neighbours, Schema
+from jostle.trace.records import Charged
 
 Bag = tuple[int, ...]
 BAGS: tuple[Bag, ...] = tuple(bag for size in range(4) for bag in combinations_with_replacement(range(2), size))
 """The rows of a person: up to three, each of one of two kinds."""
 TABLES = tuple(product(BAGS, repeat=3))
+KINDS: list[type] = sorted(KERNELS, key=lambda kind: kind.__name__)
 KEY = b"any"
 
 
@@ -102,7 +104,7 @@ def kernels(kind: type, schema: Schema) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))
-@pytest.mark.parametrize("kind", sorted(KERNELS, key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
 def test_no_person_changes_a_kernel_by_more_than_so_many_rows(kind: type, relation: Neighbours) -> None:
     """In the whole table and in a part of it; what counts persons is changed by 1 by a person, not by m."""
     for most, base in product((1, 2), (tiny(relation), tiny_numbers(relation))):
@@ -151,7 +153,8 @@ def in_expressions(db: Any) -> None:
     db.release(persons().where("a", "1"), "1/5")
     db.release(persons() + rows(), "1/5")
     db.release(persons().where("a", "0") + persons().where("a", "1"), "1/5")
-    db.release_cells(evolve(cells("a"), persons=True), "1/5")
+    by_group: Any = cells("a")
+    db.release_cells(evolve(by_group, persons=True), "1/5")
 
 
 ASKED: dict[str, Callable[[Any], Any]] = {
@@ -264,12 +267,14 @@ def test_amounts_are_those_of_whoever_reads_them() -> None:
     quarter = Fraction(1, 4)
     assert seen == [(quarter, quarter, 1), (quarter, 0, quarter)]
     assert model.epsilon == 1
-    assert (db.promise, db.spent, db.left, db.unit) == (2, 1, 1, 4)
+    told: Any = (db.promise, db.spent, db.left, db.unit)
+    assert told == (2, 1, 1, 4)
     assert shown == ["<Probe: epsilon 0.25 of 0.25 spent about rows under add_remove>"]
     assert repr(db) == "<Probe: epsilon 1 of 2 spent about persons (at most 4 rows each) under add_remove>"
     assert [charge.epsilon for charge in db.charges] == [1]
-    charged = [record for record in trace.records if type(record).__name__ == "Charged"]
+    charged = [record for record in trace.records if isinstance(record, Charged)]
     assert {record.epsilon for record in charged} == {1}
     with pytest.raises(jostle.errors.BudgetError, match="asks for epsilon 3, but 1 is left") as refusal:
         db.count(3)
-    assert (refusal.value.requested, refusal.value.left, refusal.value.promise) == (3, 1, 2)
+    told = (refusal.value.requested, refusal.value.left, refusal.value.promise)
+    assert told == (3, 1, 2)

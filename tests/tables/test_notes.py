@@ -56,7 +56,7 @@ def test_labels_that_are_all_missing() -> None:
 
 
 def test_some_rows_left_out_and_by_what() -> None:
-    policies = {"age": {"missing": "drop"}, "ill": {"outside": "drop", "missing": "drop"}}
+    policies: dict[str, dict[str, Any]] = {"age": {"missing": "drop"}, "ill": {"outside": "drop", "missing": "drop"}}
     columns = {name: evolve(column, **policies.get(name, {})) for name, column in SCHEMA.columns}
     schema = Schema(columns, label="ill")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,10 +35,11 @@ def rows(count: int = 2000, persons: int = 200) -> pd.DataFrame:
 
 def held(table: jostle.Table, key: bytes = KEY) -> list[int]:
     """How many rows are held of each kind."""
-    return np.asarray(table._source.bounded(key).tally(Counts.of("a", "x"), ())).tolist()
+    found: list[int] = np.asarray(table._source.bounded(key).tally(Counts.of("a", "x"), ())).tolist()
+    return found
 
 
-SPELLINGS = [
+SPELLINGS: list[list[Any]] = [
     [1, 1.0, "1", "01", "1.0", "1e0", " 1 ", "+1", True, "true", np.int8(1), np.float32(1), "0x1", b"1"],
     ["9007199254740993", 9007199254740993, "9007199254740993.0", "9007199254740993000e-3"],
     ["9007199254740992", 2**53, float(2**53)],

@@ -121,7 +121,7 @@ KINDS: Mapping[str, Callable[[Sides, int, np.random.Generator], Workload]] = Map
 """Kinds of workloads by name, each of so many queries where they are drawn; "few" are ranges of which there are few."""
 
 
-def _kind(_: object, __: object, kind: object) -> None:
+def _kind(_: object, __: object, kind: str) -> None:
     if kind not in KINDS:
         raise CorpusError(f"there are no questions of the kind {shown(kind)}", fix=f"one of {', '.join(KINDS)}")
 
