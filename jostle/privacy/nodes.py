@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from jostle.errors import ExpressionError
 from jostle.given import given_as
@@ -423,6 +423,11 @@ class Tally(Expression):
         """The same by coarser columns."""
         given_as(groups, Mapping, "a mapping from columns to groups", fix='{"age": 2}', error=ExpressionError)
         return evolve(self, coarse=(*self.coarse, *groups.items()))
+
+    def __repr__(self) -> str:
+        """As of any value, without `persons` where rows are counted: what was read off databases is known by it."""
+        shown = (part for part in fields(Tally) if part.repr and (part.name != "persons" or self.persons))
+        return f"Tally({', '.join(f'{part.name}={getattr(self, part.name)!r}' for part in shown)})"
 
     def layer(self, schema: Schema) -> Layer:
         """The layer that is tallied, in codes."""
