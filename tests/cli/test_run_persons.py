@@ -37,12 +37,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_persons_are_named_beside_the_schema(run: Run) -> None:
-    done = run("run", "count.jst", *ROWS, *PERSONS)
+    done = run("run", "count.jst", *ROWS, *PERSONS, "--vault", "ward.vault")
     assert done.status == 0, done.err
     assert json.loads(done.out)["answer"] == [3, 2, 2, 5]
     assert "3 rows of 1 person are beyond 2, and left out" in done.err
     assert "'who' in 1" in done.err
-    assert FileVault("visits.csv.vault").account().spent == Fraction(4000)
+    assert FileVault("ward.vault").account().spent == Fraction(4000)
 
 
 def test_a_price_is_of_persons(run: Run) -> None:
