@@ -230,7 +230,7 @@ def _cost_words(cost: dict[str, Any]) -> str:
     return f"""## Cost
 
 {cost["rows"]:,} rows of {cost["rows"] // 10:,} persons, in any order, in one Parquet file with
-{len(VISITS)} columns beside the person: read, counted, and one histogram, by `jostle.rehearse`. At most
+{len(VISITS)} columns beside the person. They are read and counted, and one histogram is made, by `jostle.rehearse`. At most
 {REQUIRED_RATIO} times the seconds without persons were asked for.
 
 | how | seconds | to rows | busy, s | to rows | most memory, MB |
@@ -257,8 +257,8 @@ How far answers are off what is true of *all* rows, at ε = {EPSILON} for a pers
 {OF_OURS * lines[0]["trials"]} runs of Jostle and {lines[0]["trials"]} of OpenDP: noise, and the rows that are left out.
 Of a histogram it is the sum over its cells. OpenDP 0.16 makes the same promise
 (`unit_of(contributions=1, identifier=...)`, `truncate_per_group(m)`, pure ε) and has the same bounds of numbers and
-the same list of values. Its mean also needs a public bound on the number of rows (`max_length`), for which it was told
-twice as many as there are; Jostle needs none.
+the same list of values. Its mean also needs a public bound on the number of rows (`max_length`). It was told
+twice as many as there are. Jostle needs none.
 
 {said}"""
     ]
