@@ -285,7 +285,8 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
     wanted = what if isinstance(what, str) and what in SHIPPED else None
     task = SHIPPED[wanted].task if wanted is not None else _task(what, schema)
     if task is not None:
-        name = _home(schema, task, wanted)
+        # Advice on ranges is on random ones, by the number of axes, whichever maker is asked about.
+        name = _home(schema, task, None if wanted in task.also else wanted)
         return [name, *ADVISED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)
