@@ -230,8 +230,8 @@ def _cost_words(cost: dict[str, Any]) -> str:
     return f"""## Cost
 
 {cost["rows"]:,} rows of {cost["rows"] // 10:,} persons, in any order, in one Parquet file with
-{len(VISITS)} columns beside the person. They are read and counted, and one histogram is made, by `jostle.rehearse`. At most
-{REQUIRED_RATIO} times the seconds without persons were asked for.
+{len(VISITS)} columns beside the person. They are read and counted, and one histogram is made, by
+`jostle.rehearse`. At most {REQUIRED_RATIO} times the seconds without persons were asked for.
 
 | how | seconds | to rows | busy, s | to rows | most memory, MB |
 |---|---:|---:|---:|---:|---:|

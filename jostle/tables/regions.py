@@ -108,9 +108,15 @@ class Regions(LevelKernel):
             place += len(starts)
 
 
-def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions:
+MOST_HELD = 2**24
+"""Cells of a grid whose order is held as an array."""
+
+
+def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions | Box:
     """The kernel of one cell that counts the rows with a value in all of some columns."""
     blanks = tuple(sorted(may_be_blank(schema, names)))
+    if schema.size(*blanks) > MOST_HELD:
+        return Box(blanks, [0] * len(blanks), [schema[name].size for name in blanks])
     return Regions(blanks, np.arange(schema.size(*blanks)), (np.zeros(1, dtype=np.int64),)) if blanks else Counts.of()
 
 

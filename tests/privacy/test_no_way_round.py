@@ -231,7 +231,9 @@ def test_opening_with_a_vault_what_was_opened_without(tmp_path: Path) -> None:
 def test_opening_what_was_opened_as_two_tables_by_its_data_and_by_its_rows() -> None:
     frame = pd.DataFrame({"a": ["x", "y", "x", "z"], "l": ["n", "y", "n", "n"]})
     column = Categorical(["x", "y", "z"])
-    both, one = (Schema({"a": column, "l": Categorical(labels)}, label="l") for labels in (["n", "y"], ["n"]))
+    both, one = (
+        Schema({"a": column, "l": Categorical(labels, outside="drop")}, label="l") for labels in (["n", "y"], ["n"])
+    )
     jostle.protect(Table.from_frame(frame, both), epsilon=1)
     jostle.protect(Table.from_frame(frame[frame["l"] == "n"].reset_index(drop=True), one), epsilon=1)
 

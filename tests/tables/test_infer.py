@@ -229,7 +229,7 @@ def test_files_that_give_no_schema(tmp_path: Path) -> None:
 def test_dates_are_dates_from_the_first_to_the_last() -> None:
     days = pd.date_range("2024-01-30", periods=40)
     for values in (days, days.strftime("%Y-%m-%d"), days.strftime("%Y/%m/%d"), [*map(str, days), None]):
-        missing = "value" if len(values) > 40 else "outside"
+        missing = "value" if len(values) > 40 else "blank"
         assert column(list(values)) == Dates("2024-01-30", "2024-03-09", missing=missing)  # type: ignore[arg-type]  # one of two
     hours = pd.date_range("2024-01-30", periods=40, freq="h")
     assert column(list(hours)) == Dates("2024-01-30", "2024-01-31 15:00:00", unit="second")
