@@ -56,7 +56,7 @@ SPELLINGS: list[list[Any]] = [
     ["P01"],
     [0.1, "0.1", ".1"],
     ["inf", float("inf"), "1e9999999999999999999"],
-    [None, "", float("nan"), "NaN", "NA", "null", np.datetime64("NaT"), pd.NA],
+    [None, "", float("nan"), "NaN", "NA", "null", np.datetime64("NaT", "s"), pd.NA],
 ]
 
 

@@ -37,7 +37,7 @@ from jostle.privacy.evidence import MOST_KEPT, Look, noise_variance, together
 from jostle.privacy.mechanisms import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
-from jostle.tables.regions import Box, Regions, rows_with
+from jostle.tables.regions import Regions, rows_with
 from jostle.tables.schema import Schema, declared_rows
 from jostle.tasks.ranges.boxes import Asked
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
@@ -194,7 +194,7 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
     schema, kernel = db.schema, rows_with(db.schema.names, db.schema)
     if (declared := declared_rows(schema, schema.names)) is not None:
         return GridTotal(declared, 0.0, Fraction(0))
-    (known,) = (None,) if isinstance(kernel, Box) else db.known(kernel)
+    (known,) = db.known(kernel)
     if known is None or db.rows is None or always:
         (noisy,) = db.measure(kernel, epsilon, site="total").tolist()
         variance, cost = noise_variance(1 / epsilon), epsilon
@@ -208,8 +208,7 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
 def known_levels(db: Probe, tree: Tree) -> tuple[Look | None, ...]:
     """What was known beforehand of a tree's nodes, level by level: each answer stands at one level alone."""
     nothing = (None,) * len(tree.starts)
-    kernel = rows_with(db.schema.names, db.schema)
-    if isinstance(kernel, Box) or db.known(kernel) == (None,):
+    if db.known(rows_with(db.schema.names, db.schema)) == (None,):
         return nothing  # whatever is known, tells the total
     levels = tuple(starts for starts in tree.starts if len(starts) <= MOST_KEPT)
     looks = db.known(Regions(db.schema.names, tree.order, levels))
