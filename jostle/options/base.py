@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from attrs import Attribute, evolve, fields, frozen
+from attrs import Attribute, evolve, fields, frozen, has
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -198,7 +198,7 @@ class Option(ABC, Generic[Answer]):
             )
         self._check_answer(answer, spent * unit)
         made: Any = answer
-        if unit != 1 and isinstance(getattr(made, "epsilon", None), Fraction):
+        if unit != 1 and has(type(made)) and isinstance(getattr(made, "epsilon", None), Fraction):
             answer = evolve(made, epsilon=made.epsilon * unit)  # what it says that it cost, is read by who asked
         known: Answer = self.task.question.of(schema, answer)
         if (stated := _stated(known)) is not None:
