@@ -1,12 +1,14 @@
 """What it costs to bound the rows of a person, and how far off answers about persons are, beside OpenDP's.
 
-    python benchmarks/persons.py [--only cost accuracy] [--rows 10000000] [--trials 10] [--data FOLDER]
+    python benchmarks/persons.py [--only cost accuracy looks] [--rows 10000000] [--trials 10] [--data FOLDER]
 
 *Cost*: the same Parquet file read with a person and without one, and asked for a count and a histogram, by a fresh
 process each time. *Accuracy*: a count, a mean and a histogram of tables with several rows a person, for several bounds
 on these rows, by Jostle and by OpenDP (`unit_of(contributions=1, identifier=...)`, `truncate_per_group(m)`), which runs
-in an environment of its own. What was measured is kept in docs/benchmarks/persons.json, from which
-docs/benchmarks/persons.md is written. FOLDER is the one that `benchmarks/roles.py` reads.
+in an environment of its own. *Looks*: how far counts of a grid are off where as many rows of a person are read as the
+schema says, as a bought look says, and as would have been best. What was measured is kept in
+docs/benchmarks/persons.json, from which docs/benchmarks/persons.md is written. FOLDER is the one that
+`benchmarks/roles.py` reads.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,6 +35,7 @@ from tally import machine
 
 import jostle
 from jostle import Categorical, Numeric, Schema, Table
+from jostle.options.rows_of_persons import with_fewer_rows
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "persons.md"
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -58,6 +62,10 @@ PERSONS = 5_000
 OF_OURS = 20
 """How many times we run for each run of OpenDP, which takes longer."""
 CELLS = 20
+GRID = (10, 20)
+LOOK_MOST = 64
+LOOK_EPSILONS = ("0.1", "1", "10")
+PARTS = ("cost", "accuracy", "looks")
 QUESTIONS = ("count", "mean", "histogram")
 
 
@@ -195,6 +203,33 @@ def accuracy(folder: Path, trials: int) -> list[dict[str, Any]]:
     return found
 
 
+def looks(folder: Path, trials: int) -> list[dict[str, Any]]:
+    """How far grids are off and models are wrong with a look, beside the bound as declared and the best one."""
+    found: list[dict[str, Any]] = []
+    for name, about, frame, _ in tables(folder):
+        if name == "climbs":
+            continue  # which has no more columns
+        truth = np.histogramdd(frame[["x", "c"]].to_numpy(), bins=GRID, range=[(0, 101), (0, CELLS)])[0]
+        bins = {"x": Numeric(0, 101, bins=GRID[0]), "c": Numeric(0, CELLS, bins=GRID[1])}
+        for epsilon in LOOK_EPSILONS:
+            off: dict[str, list[float]] = {}
+            for trial in range(trials):
+                for most in (MOST, LOOK_MOST):
+                    table = Table.from_frame(frame, Schema(bins).with_persons("who", most))
+                    db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
+                    probe, rest = with_fewer_rows(db, Fraction(epsilon), truth.size, "grid")
+                    answer = np.asarray(probe.histogram("x", "c", epsilon=rest))
+                    off.setdefault(f"look, {most} declared", []).append(float(np.abs(answer - truth).sum()))
+                    for bound in [1 << power for power in range(most.bit_length())]:
+                        db = jostle.rehearse(table, epsilon=epsilon, seed=trial)
+                        answer = np.asarray(db.bounded(bound, epsilon).histogram("x", "c", epsilon=epsilon))
+                        off.setdefault(f"{bound}", []).append(float(np.abs(answer - truth).sum()))
+            means = {way: float(np.mean(each)) for way, each in off.items()}
+            found.append({"table": name, "about": about, "epsilon": epsilon, "cells": truth.size, "off": means})
+            print(json.dumps(found[-1]), flush=True)
+    return found
+
+
 def _off(answers: Any, truth: Any) -> float:
     """The mean of how far answers are off; of a histogram, of the sum over its cells."""
     off = np.abs(np.asarray(answers, dtype=float) - truth)
@@ -213,6 +248,8 @@ def page(found: dict[str, Any]) -> str:
         parts.append(_cost_words(cost))
     if lines := found.get("accuracy"):
         parts.append(_accuracy_words(lines))
+    if lines := found.get("looks"):
+        parts.append(_looks_words(lines))
     return "\n".join(parts)
 
 
@@ -289,6 +326,26 @@ twice as many as there are. Jostle needs none.
     return "\n".join(parts) + "\n"
 
 
+def _looks_words(lines: list[dict[str, Any]]) -> str:
+    rows = ""
+    for each in lines:
+        off = each["off"]
+        best = min((way for way in off if way.isdecimal()), key=lambda way: off[way])
+        ratios = " | ".join(
+            f"{off[f'look, {most} declared'] / off[best]:.2f} | {off[f'{most}'] / off[best]:.2f}"
+            for most in (MOST, LOOK_MOST)
+        )
+        rows += f"| {each['table']} | {each['epsilon']} | {best} | {ratios} |\n"
+    return f"""## A look at how many rows persons have
+
+How far {lines[0]["cells"]} counts of a grid are off in sum, beside the best number of rows of a person, which nobody
+knows beforehand. With a look, 5% of ε buys a noisy histogram of rows per person, which decides.
+
+| table | ε | best m | {MOST} declared: look | all {MOST} | {LOOK_MOST} declared: look | all {LOOK_MOST} |
+|---|---|---:|---:|---:|---:|---:|
+{rows}"""
+
+
 def _number(off: float) -> str:
     return f"{off:,.0f}" if off >= 100 else f"{off:.3g}"
 
@@ -308,7 +365,7 @@ def _ratios(lines: list[dict[str, Any]], kind: str) -> str:
 def main() -> int:
     """Measure, keep it, and write the page."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--only", nargs="*", choices=["cost", "accuracy"], default=["cost", "accuracy"])
+    words.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
     words.add_argument("--rows", type=int, default=10**7)
     words.add_argument("--trials", type=int, default=10, help="runs of OpenDP, and a twentieth of ours")
     words.add_argument("--data", type=Path, default=DATA, help="a folder of public tables")
@@ -317,11 +374,11 @@ def main() -> int:
     warnings.filterwarnings("ignore", category=UserWarning)
     results = options.page.with_suffix(".json")
     for part in options.only:
-        measured = (
-            cost(options.rows)
-            if part == "cost"
-            else [{**each, "trials": options.trials} for each in accuracy(options.data, options.trials)]
-        )
+        measured: Any = {
+            "cost": lambda: cost(options.rows),
+            "accuracy": lambda: [{**each, "trials": options.trials} for each in accuracy(options.data, options.trials)],
+            "looks": lambda: looks(options.data, options.trials),
+        }[part]()
         found = json.loads(results.read_text("utf-8")) if results.exists() else {}
         results.write_text(json.dumps({**found, part: measured}, indent=1) + "\n", encoding="utf-8")
     options.page.write_text(page(json.loads(results.read_text("utf-8"))), encoding="utf-8")

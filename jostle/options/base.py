@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from attrs import Attribute, evolve, fields, frozen, has
 
 from jostle.errors import AnswerError, OptionError, described
+from jostle.options.rows_of_persons import with_fewer_rows
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, least, price
 from jostle.privacy.evidence import Look
@@ -145,6 +146,8 @@ class Option(ABC, Generic[Answer]):
     ) -> Answer:
         """Run inside an allotment of *epsilon*, and check afterwards that it spent what it declared.
 
+        Where persons have several rows, a share of it may buy how many of these are best read.
+
         Args:
             db: the table.
             epsilon: what it costs, as it is written: 0.1, "1/3".
@@ -157,10 +160,11 @@ class Option(ABC, Generic[Answer]):
         """
         asked = epsilon_amount(epsilon)
         check_probe(db, self.name)
+        if reason := self.refuses(db.schema):
+            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
+        db, asked, looked = self._on_rows(db, asked, site or self.name)
         schema, unit = db.schema, db.unit if self.of_rows else 1
         budget = asked / unit
-        if reason := self.refuses(schema):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         # What an Option says itself of its budget, it is asked where it is called.
         if reason := Option.hopeless(self, schema, asked / db.unit, None):
             raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
@@ -198,12 +202,18 @@ class Option(ABC, Generic[Answer]):
             )
         self._check_answer(answer, spent * unit)
         made: Any = answer
-        if unit != 1 and has(type(made)) and isinstance(getattr(made, "epsilon", None), Fraction):
-            answer = evolve(made, epsilon=made.epsilon * unit)  # what it says that it cost, is read by who asked
+        if (unit != 1 or looked) and has(type(made)) and isinstance(getattr(made, "epsilon", None), Fraction):
+            answer = evolve(made, epsilon=made.epsilon * unit + looked)  # as whoever asked counts
         known: Answer = self.task.question.of(schema, answer)
         if (stated := _stated(known)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
         return known
+
+    def _on_rows(self, db: Probe, asked: Fraction, site: str) -> tuple[Probe, Fraction, Fraction]:
+        """The table, what may be spent of it, and what a look cost that left fewer rows of a person to be read."""
+        counts = self.task.question.counts(db.schema) if self.of_rows and db.unit > 1 and not db.divided else 0
+        db, rest = with_fewer_rows(db, asked, counts, site) if counts else (db, asked)
+        return db, rest, asked - rest
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""

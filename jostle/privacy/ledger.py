@@ -239,14 +239,19 @@ class Ledger:
         budget = self.charge(Allotment(epsilon), site)
         return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, unit=self.unit)
 
-    def earmark(self, epsilon: Fraction, site: str, opening: Callable[[], object]) -> Ledger:
+    def earmark(
+        self, epsilon: Fraction, site: str, opening: Callable[[], object], *, unit: int | None = None
+    ) -> Ledger:
         """As `allot`, but *opening*, which charges it here, is done once something is to be paid out of it.
 
-        So whatever is refused before costs nothing. Nothing is held back for it meanwhile.
+        So whatever is refused before costs nothing. Nothing is held back for it meanwhile. Where fewer rows of a person
+        are read than here, they are a *unit* of their own, and an amount of a row is as many times larger.
         """
         with self._turn.taken():
             self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
-        return Ledger(epsilon, self.neighbours, most_bits=INSIDE_BITS, opening=opening, unit=self.unit)
+        unit = self.unit if unit is None else unit
+        budget = epsilon * Fraction(self.unit, unit)
+        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, opening=opening, unit=unit)
 
     def open(self) -> None:
         """Pay for what was earmarked, if that was not done."""

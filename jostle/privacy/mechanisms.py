@@ -30,7 +30,7 @@ from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import OfPersons
 from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
 
@@ -84,7 +84,7 @@ def sensitivity(kernel: Kernel, schema: Schema) -> int | Fraction:
     What counts a person once changes by a share of that for each row a person may have.
     """
     most = kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
-    return Fraction(most, schema.rows_per_person or 1) if type(kernel) is PersonCount and kernel.once else most
+    return Fraction(most, schema.rows_per_person or 1) if isinstance(kernel, OfPersons) and kernel.once else most
 
 
 @frozen

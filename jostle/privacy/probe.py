@@ -80,6 +80,11 @@ class Probe:
         return look(self._key).unit
 
     @property
+    def divided(self) -> bool:
+        """Whether it is a part of the table, or in one, where a person may be in several."""
+        return look(self._key).divided
+
+    @property
     def promise(self) -> Fraction | None:
         """The budget fixed beforehand; None for a part, which spends from that of the whole."""
         return look(self._key).promise
@@ -148,8 +153,7 @@ class Probe:
         return self._persons(epsilon, site, self.schema.rows_per_person or 0)
 
     def _persons(self, epsilon: Amount, site: str, more_than: int) -> MeasuredCount:
-        divided = look(self._key).divided
-        return statistics.persons(self, epsilon, site, more_than=more_than, once=not divided)
+        return statistics.persons(self, epsilon, site, more_than=more_than, once=not self.divided)
 
     @called_as('db.sum("age", epsilon=0.1)', why=PRICE)
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
@@ -347,7 +351,7 @@ class Probe:
         probe = self
         for column, codes in expression.layer(self.schema).where:
             probe = Probe(probe._ask("narrowed", column, codes))
-        kernel = PersonCount(once=not look(probe._key).divided)
+        kernel = PersonCount(once=not probe.divided)
         return probe.measure(kernel, epsilon, site=site).astype(np.float64).reshape(())
 
     @called_as('db.commonest("region", 0.1)', why=PRICE)
@@ -434,6 +438,19 @@ class Probe:
     def settle(self) -> None:
         """End what was reserved: what was not spent is free again, and this probe spends no more."""
         self._ask("settle")
+
+    @called_as('db.bounded(4, "1/2")', why=PRICE)
+    def bounded(self, rows: int, epsilon: Amount, *, site: str = "bounded") -> Probe:
+        """A probe on the same persons, of each of whom at most so many rows are read, with a budget as `earmark` gives.
+
+        Noise is as much less as there are fewer rows of a person.
+
+        Args:
+            rows: the most rows of a person, no more than the schema says.
+            epsilon: the new budget, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return Probe(self._ask("bounded", rows, epsilon_amount(epsilon), site))
 
     def only(self, *columns: str) -> Probe:
         """A probe on the same rows and budget whose schema has these columns and the label, and no others.

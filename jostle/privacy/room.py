@@ -32,10 +32,10 @@ from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, truth, whole, wholes
-from jostle.tables.hashes import Portion, PortionSource
+from jostle.tables.hashes import Portion, PortionSource, with_fewer
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import OfPersons
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
@@ -70,6 +70,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "reserve": (positive, text),
         "settle": (),
         "hand": (positive, text, truth, truth),
+        "bounded": (whole, positive, text),
         "narrowed": (name, wholes),
         "split": (name,),
         "portions": (whole,),
@@ -218,11 +219,11 @@ class Room:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
-        if type(kernel) is PersonCount and kernel.once and self.divided:
+        if isinstance(kernel, OfPersons) and kernel.once and self.divided:
             raise ProbeError(
                 "persons are counted once in a part of the table",
                 why="a person may be in several parts, which are charged as if nobody were",
-                fix="PersonCount(once=False), as db.persons(epsilon) asks there",
+                fix=f"{type(kernel).__name__}(once=False), as db.persons(epsilon) asks there",
             )
         kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon)
@@ -340,15 +341,41 @@ class Room:
         ledger = self._spend(lambda: self.ledger.allot(epsilon, site), site, "Allotment", epsilon)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
-    def earmark(self, epsilon: Fraction, site: str) -> Room:
+    def earmark(self, epsilon: Fraction, site: str, unit: int | None = None) -> Room:
         """A room as `allot` gives, whose budget is spent here, at once and whole, with the first charge inside."""
         site = self.site(site)
 
         def opening() -> None:
             self._spend(lambda: self.ledger.charge(Allotment(epsilon), site), site, Allotment.__name__, epsilon)
 
-        ledger = self._or_note(lambda: self.ledger.earmark(epsilon, site, opening), site)
+        ledger = self._or_note(lambda: self.ledger.earmark(epsilon, site, opening, unit=unit), site)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
+
+    def bounded(self, rows: int, epsilon: Fraction, site: str) -> Room:
+        """A room on the same persons, of each of whom fewer rows are read, with a budget as `earmark` sets it aside.
+
+        Which are read of a person is a function of those that are held. So an amount that is of a row here and there is
+        one of at most so many rows of a person there. Nothing that was released of more rows is known of them. In a
+        part there is none: rows of one person may be in several parts, as many in each.
+        """
+        most = self.persons_rows
+        if self.schema.person is None or self.unit != most:
+            raise ProbeError(
+                "fewer rows of a person are asked for where nobody counts persons",
+                fix="a table whose schema has person=..., and a probe that no Option was handed",
+            )
+        if self.divided:
+            raise ProbeError(
+                "fewer rows of a person are asked for in a part of the table",
+                why="a person may be in several parts, which are charged as if nobody were",
+                fix="db.bounded(...) of the whole table, and parts of that",
+            )
+        if not 1 <= rows <= most:
+            raise ProbeError(f"{rows:,} rows of a person are asked for, of {most:,} that are held", fix="db.bounded(1)")
+        room = self.earmark(epsilon, site, rows)
+        source = with_fewer(self.source, evolve(self.schema, rows_per_person=rows))
+        room = evolve(room, source=source, unit=rows, before=(), chains=Chains())
+        return evolve(room, public=room._told())  # noqa: SLF001 - another room
 
     def open(self) -> None:
         """Spend what was earmarked, if nothing was asked that did."""

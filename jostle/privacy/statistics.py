@@ -98,7 +98,7 @@ def _counted(db: Asks, kernel: DenseKernel, epsilon: Amount, site: str) -> Measu
 
 def persons(db: Asks, epsilon: Amount, site: str, *, more_than: int, once: bool) -> MeasuredCount:
     """How many persons there are, of those with more than so many rows."""
-    return _counted(db, PersonCount(more_than, once), epsilon, site)
+    return _counted(db, PersonCount(more_than=more_than, once=once), epsilon, site)
 
 
 def number_sum(db: Asks, column: str, epsilon: Amount, site: str) -> MeasuredNumber:

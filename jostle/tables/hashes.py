@@ -12,12 +12,13 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Where
-from jostle.tables.engines import Partial, RowSource
+from jostle.tables.engines import MemorySource, Partial, RowSource
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.persons import PUBLIC_KEY, FewerRows
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
 
@@ -101,6 +102,8 @@ class Portion:
     key: int
     place: int
     of: int
+    of_persons = False
+    """Rows are dealt out one by one, or person by person by their marks."""
 
     def within(self, block: Block) -> Block:
         """The rows of a block that are in it."""
@@ -116,10 +119,10 @@ class Portion:
 
 @frozen(eq=False, repr=False)
 class PortionSource:
-    """The rows of another source that are in one portion."""
+    """The rows of another source that are in one portion, or of which fewer of each person are read."""
 
     rows: RowSource
-    portion: Portion
+    portion: Portion | FewerRows
 
     @property
     def schema(self) -> Schema:
@@ -136,10 +139,13 @@ class PortionSource:
         self.rows.ready()
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
-        """The kernel's tally of the portion's rows that meet the conditions."""
+        """The kernel's tally of those rows that meet the conditions.
+
+        Conditions come last: were they first, as many rows of a person would be read for each of them.
+        """
         if isinstance(kernel, SparseKernel):
-            return self.rows.tally(_SparseWithin(kernel, self.portion), where)
-        return self.rows.tally(_Within(kernel, self.portion), where)
+            return self.rows.tally(_SparseWithin(kernel, self.portion, where), ())
+        return self.rows.tally(_Within(kernel, self.portion, where), ())
 
 
 @frozen
@@ -147,12 +153,13 @@ class _Within(DenseKernel):
     """A kernel that looks at the rows of a portion alone."""
 
     kernel: DenseKernel
-    portion: Portion
+    portion: Portion | FewerRows
+    where: Where
 
     @property
     def of_persons(self) -> bool:
         """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons
+        return self.kernel.of_persons or self.portion.of_persons
 
     def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
@@ -168,7 +175,7 @@ class _Within(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the portion's rows of the block to *totals*."""
-        self.kernel.add(self.portion.within(block), schema, totals)
+        self.kernel.add(self.portion.within(block).where(self.where), schema, totals)
 
 
 @frozen
@@ -176,7 +183,13 @@ class _SparseWithin(SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
     kernel: SparseKernel
-    portion: Portion
+    portion: Portion | FewerRows
+    where: Where
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once."""
+        return self.kernel.of_persons or self.portion.of_persons
 
     def cells(self, schema: Schema) -> int:
         """Number of cells, occupied or not."""
@@ -192,4 +205,11 @@ class _SparseWithin(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The occupied cells of the portion's rows of the block."""
-        return self.kernel.tally(self.portion.within(block), schema)
+        return self.kernel.tally(self.portion.within(block).where(self.where), schema)
+
+
+def with_fewer(source: RowSource, schema: Schema) -> RowSource:
+    """The rows of a bounded source of which fewer of each person are read, as many as a schema says."""
+    if isinstance(source, MemorySource):
+        return evolve(source, schema=schema).bounded(PUBLIC_KEY)
+    return PortionSource(source, FewerRows(schema))

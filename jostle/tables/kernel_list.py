@@ -6,7 +6,7 @@ from jostle.tables.closed import Closed
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import PersonBands, PersonCount
 from jostle.tables.pools import GridCounts, Refinements, Stack
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
@@ -33,6 +33,7 @@ KERNELS = Closed(
         Marks,
         Moments,
         NumberSum,
+        PersonBands,
         PersonCount,
         Products,
         Ranks,

@@ -216,19 +216,25 @@ def check_persons(whose: Whose | None, schema: Schema) -> Whose:
 
 
 def bounded(block: Block, schema: Schema, key: bytes) -> Block:
-    """The rows that are held, of a block with all rows of its persons: at most so many of each person."""
-    whose, most = distinct(check_persons(block.whose, schema)), schema.rows_per_person or ROWS_PER_PERSON
-    read = np.bincount(whose.codes, minlength=len(whose.names)).astype(np.int64)
-    marks = marks_of(whose.names)
-    facts = Whose(whose.codes, pa.array([], pa.large_string()), marks, read)
-    block = evolve(block, columns=dict(block.columns), whose=facts)
-    if not np.any(read > most):
+    """The rows that are held, of a block with all rows of its persons: at most so many of each person.
+
+    Of a block that is bounded already, they are fewer. They are a function of what was held of each person alone.
+    """
+    whose, most = check_persons(block.whose, schema), schema.rows_per_person or ROWS_PER_PERSON
+    if whose.marks is None or whose.read is None:
+        whose = distinct(whose)
+        read = np.bincount(whose.codes, minlength=len(whose.names)).astype(np.int64)
+        whose = Whose(whose.codes, pa.array([], pa.large_string()), marks_of(whose.names), read)
+        block = evolve(block, columns=dict(block.columns), whose=whose)
+    marks: Any = whose.marks
+    here = np.bincount(whose.codes, minlength=len(marks))
+    if not np.any(here > most):
         return block
-    many = np.flatnonzero((read > most)[whose.codes])
+    many = np.flatnonzero((here > most)[whose.codes])
     keep = np.ones(block.length, dtype=np.bool_)
     keep[many] = False
-    ranks = np.cumsum(read > most) - 1
-    codes = facts.codes[many]
+    ranks = np.cumsum(here > most) - 1
+    codes = whose.codes[many]
     keep[many[_smallest(block.rows(many), ranks[codes], mixed(marks + _lane(key))[codes], most)]] = True
     return block.rows(np.flatnonzero(keep))
 
@@ -372,15 +378,13 @@ def _lane(key: bytes) -> np.uint64:
 
 
 @frozen
-class PersonCount(DenseKernel):
-    """How many persons there are, of those with more than so many rows; each counts once, however many are asked about.
+class OfPersons(DenseKernel):
+    """What counts persons, each once, however many of their rows are asked about.
 
     A row more or less changes it by 1 at most, and so do all rows of a person together.
     """
 
-    more_than: int = field(default=0, converter=whole, validator=Within(0, MOST_RECORDS))
-    """Rows that were read of a person, held or not."""
-    once: bool = field(default=True, converter=truth)
+    once: bool = field(default=True, converter=truth, kw_only=True)
     """Whether noise is as for a person; in a part it is as for each of a person's rows, which are in several parts."""
 
     @property
@@ -389,7 +393,7 @@ class PersonCount(DenseKernel):
         return True
 
     def cells(self, schema: Schema) -> int:
-        """One."""
+        """One, where the schema declares persons."""
         if schema.person is None:
             raise SchemaError(
                 "the schema declares no person, so nobody counts them",
@@ -401,7 +405,15 @@ class PersonCount(DenseKernel):
         """1: a row is of one person."""
         return 1
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+
+@frozen
+class PersonCount(OfPersons):
+    """How many persons there are, of those with more than so many rows."""
+
+    more_than: int = field(default=0, converter=whole, validator=Within(0, MOST_RECORDS))
+    """Rows that were read of a person, held or not."""
+
+    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """1: one person more, and one less, or either."""
         return 1
 
@@ -409,6 +421,44 @@ class PersonCount(DenseKernel):
         """Add the block's persons to *totals*."""
         read, codes = _read(block, schema)
         totals[0] += np.count_nonzero(read[np.unique(codes)] > self.more_than)
+
+
+@frozen
+class PersonBands(OfPersons):
+    """How many persons have 1 row, 2, 3 or 4, 5 to 8, and so on by twice as many; the last band has all with more."""
+
+    def cells(self, schema: Schema) -> int:
+        """As many as lead up to the most rows of a person that are held."""
+        return super().cells(schema) + len(band_ends(schema.rows_per_person or ROWS_PER_PERSON)) - 1
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's persons to *totals*."""
+        read, codes = _read(block, schema)
+        ends = band_ends(schema.rows_per_person or ROWS_PER_PERSON)
+        bands = np.searchsorted(ends[:-1], read[np.unique(codes)])
+        totals += np.bincount(bands, minlength=len(ends))
+
+
+def band_ends(most: int) -> NDArray[np.int64]:
+    """The most rows of a person in each band, up to the most that are held.
+
+    >>> band_ends(1).tolist(), band_ends(6).tolist(), band_ends(16).tolist()
+    ([1], [1, 2, 4, 6], [1, 2, 4, 8, 16])
+    """
+    return np.array([*(1 << power for power in range((most - 1).bit_length())), most], dtype=np.int64)
+
+
+@frozen
+class FewerRows:
+    """The rows of a bounded source of which fewer of each person are read."""
+
+    schema: Schema
+    of_persons = True
+    """All rows of a person have to be there at once."""
+
+    def within(self, block: Block) -> Block:
+        """The rows of a block that are read."""
+        return bounded(block, self.schema, PUBLIC_KEY)
 
 
 @frozen

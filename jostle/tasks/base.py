@@ -118,6 +118,8 @@ class Question(Generic[Answer]):
     """What is asked, in a few words for traces; nothing where there is nothing to say."""
     of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
     """An answer that knows what public facts there are of the table that was asked."""
+    counts: Callable[[Schema], int] = lambda schema: 0  # noqa: ARG005
+    """About how many noisy counts an answer rests on, where it is off by what all of these are off; else 0."""
     suits: Callable[[Schema], bool]
     """Whether a table looks as if it were there to be asked this."""
     suited: str = "another schema"

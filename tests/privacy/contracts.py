@@ -50,7 +50,7 @@ from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import OfPersons
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
@@ -139,7 +139,7 @@ def attempt(member: type, seed: str) -> Outcome:
     assert not found, found
     held = 0
     about = getattr(value, "tallied", getattr(value, "score", value))
-    if type(about) is PersonCount:
+    if isinstance(about, OfPersons):
         schemas = tuple(evolve(schema, person="who", rows_per_person=2) for schema in SCHEMAS)
     else:
         schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS

@@ -50,7 +50,7 @@ from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import PersonBands, PersonCount
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -474,6 +474,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Slopes: slopes,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: vars_of(a_routing(chance)),
+    PersonBands: lambda chance: {"once": False},
     PersonCount: lambda chance: {"more_than": chance.randint(0, 3), "once": False},  # once is of persons, not of rows
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},

@@ -51,7 +51,7 @@ from jostle.tables import kernels
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import MOST_RECORDS, Counts, DenseKernel
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import PersonBands, PersonCount
 
 Hold = Callable[..., None]
 ENDS = [2**power + more for power in (7, 8, 10, 15, 16, 20, 22, 24, 30, 31, 32) for more in (-1, 0, 1)]
@@ -178,7 +178,7 @@ def test_grids_of_the_largest_counts_and_scales_move_no_further_apart() -> None:
 
 
 def test_every_kernel_has_cases() -> None:
-    assert set(CASES) == set(KERNELS) - {PersonCount}  # whose cases are those of persons
+    assert set(CASES) == set(KERNELS) - {PersonBands, PersonCount}  # whose cases are those of persons
 
 
 @pytest.mark.parametrize("kind", list(CASES), ids=lambda kind: str(kind.__name__))

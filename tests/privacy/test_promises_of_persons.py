@@ -29,7 +29,7 @@ from jostle.tables.block import code_type
 from jostle.tables.engines import MemorySource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import SparseTally
-from jostle.tables.persons import PersonCount, whose_rows
+from jostle.tables.persons import PersonBands, PersonCount, whose_rows
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Charged
 
@@ -147,6 +147,19 @@ def persons_in_parts(db: Any) -> None:
         part.portions(2)[0].beyond("1/4")
 
 
+def with_fewer_rows(db: Any) -> None:
+    """What is read of a person in parts is of the rows that are read of them in all."""
+    db.measure(PersonBands(), "1/2")
+    fewer = db.bounded(1, "1/2")
+    for part in fewer.parts("a"):
+        part.count("1/8")
+    fewer.where("a", "1").histogram("x", epsilon="1/8")
+    fewer.persons("1/16").refine(epsilon="1/8")
+    for portion in db.portions(2):
+        for part in portion.bounded(1, "1/2").parts("a"):
+            part.count("1/4")
+
+
 def in_expressions(db: Any) -> None:
     """Alone, persons are counted once; by groups, or with other numbers, as often as they have rows."""
     db.release(persons(), "1/5")
@@ -168,6 +181,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "persons": lambda db: (db.persons("1/2"), db.where("a", "1").persons("1/2")),
     "beyond": lambda db: db.beyond(1),
     "persons in parts": persons_in_parts,
+    "fewer rows": with_fewer_rows,
     "expressions": in_expressions,
     "expressions in parts": lambda db: list(map(in_expressions, db.parts("x"))),
 }
@@ -230,6 +244,22 @@ def test_all_answers_together_tell_no_more_of_a_person_than_is_charged(
             assert loss <= spent, f"{most} {first} {second}: {loss}"
             worst = max(worst, loss)
     assert worst > 0
+
+
+def test_fewer_rows_of_a_person_are_read_for_as_much_less_noise() -> None:
+    """An amount buys as many times more of a row; nothing is charged before something is asked, and then all of it."""
+    frame = {"who": [1, 1, 1, 2], "a": ["0", "1", "0", "1"], "x": [1, 2, 1, 0]}
+    db = jostle.rehearse(jostle.Table.from_frame(frame, evolve(SCHEMA, person="who", rows_per_person=2)), epsilon=1000)
+    fewer = db.bounded(1, 400)
+    assert (fewer.unit, fewer.promise, fewer.schema.rows_per_person, db.spent) == (1, 400, 1, 0)
+    assert (fewer.count(100), fewer.count(100).scale, db.spent) == (2, 1 / 100, 400)
+    assert db.measure(PersonBands(), 100).tolist() == [1, 1]
+    with pytest.raises(JostleError, match="in a part of the table"):
+        db.parts("a")[0].bounded(1, 1)
+    with pytest.raises(JostleError, match="3 rows of a person are asked for, of 2 that are held"):
+        db.bounded(3, 1)
+    with pytest.raises(JostleError, match="where nobody counts persons"):
+        jostle.rehearse(jostle.Table.from_frame(frame, SCHEMA)).bounded(1, 1)
 
 
 def test_persons_cost_what_they_are_asked_for_and_count_each_once() -> None:

@@ -65,7 +65,7 @@ from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import PersonBands, PersonCount
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
@@ -216,7 +216,8 @@ DESCENTS = tuple(
 )
 
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
-    PersonCount: (PersonCount(), PersonCount(1, once=False)),
+    PersonBands: (PersonBands(),),
+    PersonCount: (PersonCount(), PersonCount(more_than=1, once=False)),
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
     Marks: (Marks(("colour", "odd", "ill"), 1, 2),),
@@ -362,7 +363,7 @@ def perform(mechanism: Mechanism, db: Probe) -> Any:
 METHODS: dict[str, tuple[Call, ...]] = {
     **{
         name: (operator.attrgetter(name),)
-        for name in ("schema", "neighbours", "promise", "charges", "spent", "left", "unit")
+        for name in ("schema", "neighbours", "promise", "charges", "spent", "left", "unit", "divided")
     },
     "perform": tuple(partial(perform, each) for make in MECHANISM_CASES.values() for each in make()),
     "count": (
@@ -372,6 +373,7 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.count("1e-30"),
         lambda db: db.count(-1),
     ),
+    "bounded": (lambda db: db.bounded(1, 1).count(1), lambda db: db.portions(2)[0].bounded(1, 1).persons(1)),
     "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
     "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
     "hand": (

@@ -20,7 +20,7 @@ from jostle.errors import TableError
 from jostle.tables import dask_source
 from jostle.tables.hashes import fingerprint
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
-from jostle.tables.persons import PersonCount
+from jostle.tables.persons import PersonBands, PersonCount
 
 SCHEMA = Schema(
     {
@@ -267,7 +267,7 @@ def test_a_cluster_holds_the_same_rows_of_persons(
         Table.read(tmp_path / "t.parquet", schema, engine=address(cluster)),
     ]
     here, there = (source_of(table).bounded(b"key") for table in ways)
-    for kernel in (Counts.of("a"), Counts.of("b", "c"), PersonCount(), PersonCount(3)):
+    for kernel in (Counts.of("a"), Counts.of("b", "c"), PersonCount(), PersonCount(more_than=3), PersonBands()):
         assert np.array_equal(np.asarray(here.tally(kernel, ())), np.asarray(there.tally(kernel, ())))
     assert ways[0].notes == ways[1].notes
 

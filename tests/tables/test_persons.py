@@ -13,10 +13,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 from scipy.sparse import csr_array
 
 import jostle
 from jostle.tables import persons, readers
+from jostle.tables.hashes import with_fewer
 from jostle.tables.kernels import Counts
 from jostle.tables.persons import distinct, whose_rows
 
@@ -36,6 +38,13 @@ def rows(count: int = 2000, persons: int = 200) -> pd.DataFrame:
 def held(table: jostle.Table, key: bytes = KEY) -> list[int]:
     """How many rows are held of each kind."""
     found: list[int] = np.asarray(table._source.bounded(key).tally(Counts.of("a", "x"), ())).tolist()
+    return found
+
+
+def fewer_held(table: jostle.Table) -> list[int]:
+    """As many of each kind where at most 2 rows of a person are read of those that are held."""
+    fewer = with_fewer(table._source.bounded(KEY), evolve(SCHEMA, rows_per_person=2))
+    found: list[int] = np.asarray(fewer.tally(Counts.of("a", "x"), ())).tolist()
     return found
 
 
@@ -150,6 +159,9 @@ def test_every_way_in_holds_the_same_rows(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     first, *others = map(held, ways)
     assert sum(first) == frame["who"].value_counts().clip(upper=4).sum()
+    assert all(each == first for each in others)
+    first, *others = map(fewer_held, ways)
+    assert sum(first) == frame["who"].value_counts().clip(upper=2).sum()
     assert all(each == first for each in others)
 
 

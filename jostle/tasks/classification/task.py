@@ -160,6 +160,8 @@ PUBLIC: tuple[Metafeature, ...] = (
     numeric_share,
 )
 """Free."""
+MODEL_COUNTS = 200
+"""About how many counts a model rests on; what is read of persons is worth as much less where these are more."""
 FROM_CLASSES = (log_rows, log_rows_epsilon, log_epsilon_per_count, majority_share, label_entropy)
 BOUGHT: tuple[Metafeature, ...] = (*FROM_CLASSES, best_rule, mean_rule)
 """Bought: the classes' counts, and one number for each of the two rules."""
@@ -207,6 +209,7 @@ CLASSIFICATION: Task[Model] = register(
             answers=(Model,),
             gives="a model or a tree",
             told_by=("label", "attributes"),
+            counts=lambda schema: MODEL_COUNTS,  # noqa: ARG005 - whatever it looks like
             suits=lambda schema: schema.label is not None,
             suited='a schema with a label: Schema(columns, label="...")',
         ),

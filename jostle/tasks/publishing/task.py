@@ -120,6 +120,7 @@ PUBLISHING: Task[Published] = register(
             named="PublisherName",
             answers=(Published,),
             gives="published data",
+            counts=CLASSIFICATION.question.counts,
             suits=CLASSIFICATION.question.suits,
             suited=CLASSIFICATION.question.suited,
         ),

@@ -328,6 +328,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             written=lambda schema, text: (workload_of(text, grid_shape(schema)),),
             read=_read,
             of=_of,
+            counts=lambda schema: math.prod(grid_shape(schema)),
             suits=_suits,
             suited="a schema of columns of numbers, no label",
         ),
