@@ -297,10 +297,12 @@ def evaluate(
     *,
     trials: int,
     workers: int | None = None,
+    of_each_kind: bool = False,
 ) -> Evaluation | LearnedPolicies:
     """How well a maker chooses on databases, or what each label of a program is worth there."""
     if isinstance(wanted, ChoiceMaker):
-        return evaluate_maker(wanted, databases, epsilons, trials=trials, workers=workers)
+        return evaluate_maker(wanted, databases, epsilons, trials=trials, workers=workers, of_each_kind=of_each_kind)
+    _refuse("labelled choices, whose program says what is asked", {"--by slice": of_each_kind})
     return evaluate_policies(wanted, databases, epsilons, trials=trials, workers=workers)
 
 

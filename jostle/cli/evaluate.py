@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,7 +34,7 @@ from jostle.visible import aligned
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from jostle.choice.makers.evaluate import Evaluation
+    from jostle.choice.makers.evaluate import Evaluation, Slice
 
 
 app = typer.Typer(add_completion=False)
@@ -52,6 +52,10 @@ def evaluate(  # noqa: PLR0917 - a command's options
     entry: Entry = None,
     maker: Maker = None,
     public: Public = None,
+    by: Annotated[
+        Literal["slice"] | None,
+        typer.Option(help="Ask questions of every kind, and say by kind and rows times epsilon what was chosen."),
+    ] = None,
     with_: With = None,
     json_: Annotated[
         str | None, typer.Option("--json", metavar="[FILE]", help="Print JSON, or write it to this file.")
@@ -75,7 +79,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
     chosen = load_trainable(program, maker, entry, public or ())
     share = chosen.trained.share if isinstance(chosen, ChoiceMaker) else 0  # learned first, with progress of its own
     try:
-        found = measure(chosen, corpus, epsilon, trials=trials, workers=workers)
+        found = measure(chosen, corpus, epsilon, trials=trials, workers=workers, of_each_kind=by is not None)
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
@@ -96,7 +100,7 @@ def evaluate(  # noqa: PLR0917 - a command's options
         )
     said = _sentences(found, share)
     if json_ is None:
-        _print_evaluation(found, said)
+        _print_evaluation(found, said, by_slice=by is not None)
         return
     _write_json({"program": program, **found.as_data()}, json_, said)
 
@@ -150,11 +154,22 @@ def _sentences(found: Evaluation, spent: Fraction | int) -> str:
     )
 
 
-def _print_evaluation(found: Evaluation, said: str) -> None:
-    numbers = ("maker", "hindsight", f"always {found.single_best}", "regret")
-    table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
+def _print_evaluation(found: Evaluation, said: str, *, by_slice: bool) -> None:
+    single = f"always {found.single_best}"
+    if by_slice:
+        regrets = ("rows · epsilon", "cells", "regret", single)
+        table(("asked", *regrets, "chosen"), map(_slice_row, found.slices), right=regrets)
+    else:
+        numbers = ("maker", "hindsight", single, "regret")
+        table(("database", "epsilon", *numbers, "chosen"), map(_row, found.cells), right=numbers)
     echo_lines(f"\n{_compared(found)}\n")
     headline(said)
+
+
+def _slice_row(found: Slice) -> tuple[str, ...]:
+    chosen = ", ".join(f"{name} {share:.0%}" for name, share in found.chosen[:3])
+    numbers = (f"{10**found.decade:,}", f"{len(found.cells)}", f"{found.regret:.3f}", f"{found.single_regret:.3f}")
+    return (found.asked or "as nobody says", *numbers, chosen)
 
 
 def _row(cell: Any) -> tuple[str, ...]:

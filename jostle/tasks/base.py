@@ -155,6 +155,8 @@ class Rehearsal:
     """The first is the task's own."""
     sure: bool = False
     """Whether answers say how sure they are, which judges that a programmer writes may ask for."""
+    asks: tuple[str, ...] = ()
+    """One question of every kind, as a spec says it; none where all ask the same."""
     free: tuple[Metafeature, ...] = ()
     """Public facts."""
     bought: tuple[Metafeature, ...] = ()

@@ -1,7 +1,8 @@
 """Evaluate makers: how well they choose on databases they have not seen, everything they spend being charged.
 
 On each database and budget every Option runs several times, and so does the maker as a whole: it buys its metafeatures
-and runs what it chose with what is left. A *cell* is one database at one budget.
+and runs what it chose with what is left. A *cell* is one database at one budget, and one question where several kinds
+are asked. A *slice* is all cells of a kind of question and a decade of rows times epsilon.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,10 @@ class Result:
 
     database: str
     epsilon: Fraction
+    asked: str = ""
+    """What was asked, where several questions were."""
+    rows: int
+    """Of the database, in the first trial."""
     losses: Mapping[str, float | None]
     """Of each Option; None for one that never ran."""
     loss: float
@@ -53,10 +59,39 @@ class Result:
     single: float
     """The loss of the Option that was best on average in training."""
     regret: float
+    single_regret: float
+    """Of that Option, always run."""
     failures: tuple[str, ...] = field(default=(), converter=_names)
     """Why, each reason once."""
     failed: Mapping[str, int] = field(factory=dict)
     """How often Options failed, and the maker."""
+
+
+@frozen
+class Slice:
+    """All cells of a kind of question and a decade of rows times epsilon."""
+
+    asked: str
+    decade: int
+    cells: tuple[Result, ...]
+
+    @property
+    def regret(self) -> float:
+        """The mean regret of the maker."""
+        return float(np.mean([cell.regret for cell in self.cells]))
+
+    @property
+    def single_regret(self) -> float:
+        """That of the Option that was best in training, run always."""
+        return float(np.mean([cell.single_regret for cell in self.cells]))
+
+    @property
+    def chosen(self) -> tuple[tuple[str, float], ...]:
+        """What was chosen, and in which share of the runs, the most chosen first."""
+        counted: Counter[str] = Counter()
+        for cell in self.cells:
+            counted.update(cell.chosen)
+        return tuple((name, count / counted.total()) for name, count in counted.most_common())
 
 
 @frozen(kw_only=True)
@@ -74,6 +109,17 @@ class Evaluation:
     """Databases that the maker was trained on: what is found there says little."""
     problems: tuple[str, ...] = field(default=(), converter=_names)
     """Why some files were left out."""
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The cells by what was asked and how much there was to tell from, in order of both."""
+        found: dict[tuple[str, int], list[Result]] = {}
+        for cell in self.cells:
+            decade = math.floor(math.log10(max(1.0, cell.rows * float(cell.epsilon))))
+            found.setdefault((cell.asked, decade), []).append(cell)
+        asked = list(dict.fromkeys(cell.asked for cell in self.cells))
+        keys = sorted(found, key=lambda key: (asked.index(key[0]), key[1]))
+        return tuple(Slice(*key, tuple(found[key])) for key in keys)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -103,6 +149,17 @@ class Evaluation:
             "seen_before": list(self.seen_before),
             "problems": list(self.problems),
             "cells": [_cell_data(cell) for cell in self.cells],
+            "slices": [
+                {
+                    "asked": each.asked,
+                    "rows_epsilon": 10.0**each.decade,
+                    "cells": len(each.cells),
+                    "chosen": dict(each.chosen),
+                    "regret": each.regret,
+                    "single_regret": each.single_regret,
+                }
+                for each in self.slices
+            ],
         }
 
 
@@ -110,6 +167,8 @@ def _cell_data(cell: Result) -> dict[str, Any]:
     return {
         "database": cell.database,
         "epsilon": float(cell.epsilon),
+        "asked": cell.asked,
+        "rows": cell.rows,
         "loss": cell.loss,
         "losses": dict(cell.losses),
         "chosen": dict(cell.chosen),
@@ -132,6 +191,7 @@ class Trial:
     database: PublicDatabase
     maker: ChoiceMaker
     epsilons: tuple[Fraction, ...]
+    asked: str
     number: int
     judge: Judge
 
@@ -139,6 +199,8 @@ class Trial:
 @frozen
 class TrialResult:
     """What one trial showed at one budget; None for what failed."""
+
+    rows: int
 
     losses: tuple[float | None, ...]
     """Of the Options."""
@@ -154,11 +216,13 @@ def evaluate(
     *,
     trials: int = 5,
     workers: int | None = None,
+    of_each_kind: bool = False,
 ) -> Evaluation:
     """How a maker does on databases: on all rows but those held out, or on a grid's own records.
 
-    Each trial holds other rows out, so that which Option is best in hindsight is read off other rows than its loss.
-    Noise comes from seeds, so that the same evaluation gives the same figures.
+    What is asked of a database is what is asked where nobody says, or *of each kind* of question one. Each trial holds
+    other rows out, so that which Option is best in hindsight is read off other rows than its loss. Noise comes from
+    seeds, so that the same evaluation gives the same figures.
     """
     budgets = tuple(dict.fromkeys(epsilon_amount(epsilon) for epsilon in epsilons))
     if trials < 2:
@@ -181,23 +245,31 @@ def evaluate(
         )
     # What it learned goes along; how it learns stays here.
     sent = evolve(maker, known=[trained], trainer=None)
-    parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
-    outcome_of: dict[tuple[str, int], list[TrialResult] | str] = {}
+    asks = (of_each_kind and maker.task.rehearsal.asks) or ("",)
+    parts = [
+        Trial(database, sent, budgets, asked, number, judge)
+        for number in range(trials)
+        for asked in asks
+        for database in kept
+    ]
+    outcome_of: dict[tuple[str, str, int], list[TrialResult] | str] = {}
     with stage(f"evaluating {maker.label}") as said:
         for place, outcome in performed(_attempt, parts, workers=workers):
-            outcome_of[parts[place].database.name, parts[place].number] = outcome
+            part = parts[place]
+            outcome_of[part.database.name, part.asked, part.number] = outcome
             said.at(len(outcome_of), len(parts))
+    judged: dict[str, Any] = {"maker": maker, "trained": trained, "floor": floor}
     group_of = {database.name: database.group for database in kept}
     cells: list[Result] = []
     problems = [*map(str, databases.problems), *apart.values()]
-    for database in kept:
-        outcomes = [outcome_of[database.name, number] for number in range(trials)]
+    for database, asked in product(kept, asks):
+        outcomes = [outcome_of[database.name, asked, number] for number in range(trials)]
         whole = [each for each in outcomes if not isinstance(each, str)]
         if len(whole) < len(outcomes):
             problems.append(next(each for each in outcomes if isinstance(each, str)))
             continue
         for place, epsilon in enumerate(budgets):
-            cell = _cell(database.name, epsilon, [each[place] for each in whole], maker, trained, floor=floor)
+            cell = _cell(database.name, epsilon, asked, [each[place] for each in whole], **judged)
             if cell is None:
                 problems.append(f"no Option runs on {database.name} at epsilon {epsilon}")
             else:
@@ -232,8 +304,11 @@ def _readable(database: PublicDatabase) -> bool:
 
 def _attempt(trial: Trial) -> list[TrialResult] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
+    spec = trial.database.cut(trial.number)
     try:
-        instance = trial.maker.task.rehearsal.instance(trial.database, trial.database.cut(trial.number))
+        instance = trial.maker.task.rehearsal.instance(
+            trial.database, evolve(spec, asks=trial.asked) if trial.asked else spec
+        )
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[TrialResult] = []
@@ -251,7 +326,9 @@ def _attempt(trial: Trial) -> list[TrialResult] | str:
         trace = Trace()
         loss, failure = run_once(trial.maker, instance, epsilon, seed(MAKER), trial.judge, trace=trace)
         failures += [] if failure is None else [f"{MAKER} {failure}"]
-        outcomes.append(TrialResult(tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures)))
+        outcomes.append(
+            TrialResult(instance.rows, tuple(losses), loss, _taken(trace, trial.maker.label), tuple(failures))
+        )
     return outcomes
 
 
@@ -266,10 +343,11 @@ def _taken(trace: Trace, label: str) -> str | None:
 def _cell(
     database: str,
     epsilon: Fraction,
+    asked: str,
     outcomes: Sequence[TrialResult],
+    *,
     maker: ChoiceMaker,
     trained: Trained,
-    *,
     floor: float,
 ) -> Result | None:
     """The result of the trials; what failed counts as worse than all that did not. None if nothing ran."""
@@ -288,15 +366,19 @@ def _cell(
     ran = [not np.isnan(row).all() for row in raw]
     means = losses.mean(axis=1)
     failed = {name: int(np.isnan(row).sum()) for name, row in zip(names, raw, strict=True)} | {MAKER: own.count(None)}
+    single = float(means[trained.single])
     return Result(
         database=database,
         epsilon=epsilon,
+        asked=asked,
+        rows=outcomes[0].rows,
         losses={name: float(mean) if runs else None for name, mean, runs in zip(names, means, ran, strict=True)},
         loss=loss,
         chosen={name: chosen[name] for name in names if chosen[name]},
         hindsight=hindsight,
-        single=float(means[trained.single]),
+        single=single,
         regret=max(loss, least) / max(hindsight, least),
+        single_regret=max(single, least) / max(hindsight, least),
         failures=dict.fromkeys(failure for outcome in outcomes for failure in outcome.failures),
         failed={name: count for name, count in failed.items() if count},
     )

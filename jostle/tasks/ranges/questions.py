@@ -121,6 +121,10 @@ KINDS: Mapping[str, Callable[[Sides, int, np.random.Generator], Workload]] = Map
 """Kinds of workloads by name, each of so many queries where they are drawn; "few" are ranges of which there are few."""
 
 
+ONE_OF_EACH = tuple("few 10 0" if name == "few" else name for name in KINDS)
+"""A question of every kind, as texts that a spec has."""
+
+
 def _kind(_: object, __: object, kind: str) -> None:
     if kind not in KINDS:
         raise CorpusError(f"there are no questions of the kind {shown(kind)}", fix=f"one of {', '.join(KINDS)}")

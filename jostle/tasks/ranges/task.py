@@ -21,7 +21,7 @@ from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.instances import GridInstance, grid_instance, mean_relative, scaled_l1, scaled_l2
-from jostle.tasks.ranges.questions import WorkloadFacts, facts_of, in_words, workload_of
+from jostle.tasks.ranges.questions import ONE_OF_EACH, WorkloadFacts, facts_of, in_words, workload_of
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
@@ -336,6 +336,7 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             database=PublicGrid,
             instance=grid_instance,
             corpus=_corpus,
+            asks=ONE_OF_EACH,
             example=_example,
             judges=(
                 _judge("l2", "the scaled L2 error of range queries", scaled_l2),

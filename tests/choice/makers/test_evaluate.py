@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from small import METAFEATURES, grid, known_by_rows, options, planted, table, tables
 
+from jostle.api import pretrained
 from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.history import History
 from jostle.choice.learning.regret import figures, honest_best
@@ -27,6 +28,7 @@ from jostle.options.functions import function_option
 from jostle.options.registry import get
 from jostle.privacy.probe import Probe
 from jostle.tasks import make_instance
+from jostle.tasks.ranges.questions import ONE_OF_EACH
 
 AMONG = options()
 BUDGETS = ("1/10", "10")
@@ -67,6 +69,23 @@ def test_every_figure_follows_from_runs_that_can_be_done_again() -> None:
     groups = np.array([cell.database for cell in found.cells])
     assert found.figures == figures(*map(np.array, columns), floor=0.01, groups=groups)
     assert found.single_best == "Majority", "as it was in training, whatever is best here"
+
+
+def test_slices_are_the_cells_by_question_and_rows_times_epsilon() -> None:
+    """A question of every kind is asked of grids; of tables, which all are asked the same, there are rows alone."""
+    corpus = Corpus([grid(1), grid(2)])
+    found = evaluate(pretrained("ranges"), corpus, ("1",), trials=2, workers=1, of_each_kind=True)
+    assert {cell.asked for cell in found.cells} == set(ONE_OF_EACH)
+    assert len(found.cells) == 2 * len(ONE_OF_EACH)
+    assert sum(len(each.cells) for each in found.slices) == len(found.cells)
+    for each in found.slices:
+        assert each.regret == pytest.approx(np.mean([cell.regret for cell in each.cells]))
+        assert sum(share for _, share in each.chosen) == pytest.approx(1)
+        signals = [cell.rows * cell.epsilon for cell in each.cells]
+        assert all(10**each.decade <= signal < 10 ** (each.decade + 1) for signal in signals)
+    assert [each["asked"] for each in found.as_data()["slices"]] == [each.asked for each in found.slices]
+    of_tables = evaluate(maker_of(), tables(2), BUDGETS, trials=2, workers=1, of_each_kind=True)
+    assert {each.asked for each in of_tables.slices} == {""}
 
 
 def test_processes_find_the_same() -> None:
