@@ -14,9 +14,11 @@ from jostle.options.evaluation import pri_roc
 from jostle.options.publishing import one_grid, privbayes, projected_histogram
 from jostle.options.ranges import cells, grids, hierarchies, mwem, partitions, refined_tree, wavelets
 from jostle.options.selection import selectors
+from jostle.options.statistics import choosing, quantiles, totals, variances
 
 __all__ = [
     "cells",
+    "choosing",
     "greedy_trees",
     "grids",
     "hierarchies",
@@ -31,9 +33,12 @@ __all__ = [
     "privbayes",
     "projected_histogram",
     "published_tree",
+    "quantiles",
     "random_trees",
     "refined_tree",
     "selectors",
+    "totals",
     "tuning",
+    "variances",
     "wavelets",
 ]

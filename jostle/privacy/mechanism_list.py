@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jostle.errors import ProbeError
 from jostle.privacy.fields import TYPES
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, Pick, PickPartition
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.closed import Closed
@@ -18,6 +18,7 @@ MECHANISMS = Closed(
         AddNoiseAbove,
         AddNoiseByLevel,
         AddNoiseTo,
+        AddNoiseToSpread,
         FindAbove,
         FindNthLargest,
         Pick,

@@ -38,7 +38,7 @@ from jostle.options.classification.tuning import TriedClassifiers
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, PickPartition
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, PickPartition
 from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import FindAbove, FindNthLargest
 from jostle.privacy.release import AddNoiseTo
@@ -68,6 +68,8 @@ LISTS: Mapping[str, Closed] = {
 SCHEMAS = tuple(tiny(relation) for relation in get_args(Neighbours))
 NUMBERS = tuple(tiny_numbers(relation) for relation in get_args(Neighbours))
 """The same with a column of numbers, for what is about numbers."""
+DECLARED = tuple(evolve(schema, rows=2) for schema in NUMBERS if schema.neighbours == "replace_one")
+"""The same with a public number of rows, whatever it is."""
 ONE_CLASS = tuple(evolve(schema, label="c") for schema in SCHEMAS)
 """The same with a label of a single value: there, kernels have the fewest cells."""
 
@@ -79,7 +81,7 @@ def members() -> dict[type, str]:
 
 def holder(member: type) -> Callable[[Any, Schema], None]:
     """Return what holds a member to what it claims."""
-    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, FindNthLargest}:
+    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread, FindNthLargest}:
         return hold_noise
     if member is FindAbove:
         return hold_above
@@ -138,6 +140,7 @@ def attempt(member: type, seed: str) -> Outcome:
     held = 0
     about = getattr(value, "tallied", getattr(value, "score", value))
     schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
+    schemas = DECLARED if member is AddNoiseToSpread else schemas
     for schema in (*schemas, *ONE_CLASS) if known is KERNELS else schemas:
         try:
             check_beforehand(value, schema)

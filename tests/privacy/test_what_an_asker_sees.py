@@ -51,7 +51,15 @@ from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, 
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Mechanism, Pick, PickPartition
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseByLevel,
+    AddNoiseToSpread,
+    Mechanism,
+    Pick,
+    PickPartition,
+)
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
@@ -167,6 +175,7 @@ TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[
     "publishing": (people, tuple(PEOPLE)),
     "evaluation": (scored, tuple(SCORE_PAIRS)),
     "selection": (people, tuple(PEOPLE)),
+    **{statistic: (people, tuple(PEOPLE)) for statistic in ("means", "sums", "variances", "quantiles")},
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
@@ -229,7 +238,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Haar: (Haar(PLANE),),
     Box: (Box(PLANE, (0, 0), (2, 2)),),
     NumberSum: (NumberSum("size"), NumberSum("size", 10**6)),
-    Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100)),
+    Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100), Moments("size", 1, 9, (1, 5))),
     Products: (
         Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
         Products((), (), 1),
@@ -319,6 +328,7 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
     AddNoiseByLevel: lambda: (
         levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
     ),
+    AddNoiseToSpread: lambda: iter((AddNoiseToSpread(Moments("size", 2, 100)),)),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
     FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
     FindNthLargest: lambda: (FindNthLargest(score, 2) for score in SCORE_CASES[FeatureScore]),

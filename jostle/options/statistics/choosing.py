@@ -1,0 +1,106 @@
+"""Which way a probe goes to a statistic: by a rule over free facts, which says so in the trace.
+
+Facts are public: what is asked, the schema, what was released before. The numbers in the rules were set on made-up
+columns (`python benchmarks/statistics.py --tune`); how near to the best way they come on others is on the page that the
+same command writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import frozen
+
+from jostle.options.base import Option
+from jostle.options.statistics.base import known_rows
+from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
+from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, window_of
+from jostle.options.statistics.variances import LEAST_EPSILON, MomentVariance, SpreadVariance
+from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.measured import Measured
+from jostle.privacy.probe import Probe
+from jostle.tables.block import grain_in
+from jostle.tables.kernels import Counts
+from jostle.tasks import MEANS, QUANTILES, SUMS, VARIANCES, Task, task_of
+from jostle.trace.records import Chosen
+
+Facts = Callable[..., float]
+
+
+@frozen
+class Rule:
+    """One of two Options, by whether a free fact reaches a number."""
+
+    fact: str
+    look: Facts
+    """The fact, of a probe, what is asked of it and the budget."""
+    least: float
+    reached: Option[Any]
+    otherwise: Option[Any]
+
+    @property
+    def formula(self) -> str:
+        """The rule, as it is printed."""
+        return f"{self.reached.name} where {self.fact} >= {self.least:g}, else {self.otherwise.name}"
+
+    def chosen(self, fact: float) -> Option[Any]:
+        """The Option for a value of the fact."""
+        return self.reached if fact >= self.least else self.otherwise
+
+
+def spare(db: Probe, column: str, _: Fraction) -> float:
+    """How many times as wide as the bins known to have rows the bounds are; 1 where no bins are known."""
+    (seen,) = db.known(Counts.of(column))
+    grain, window = grain_in(db.schema, column), None
+    if seen is not None:
+        window = window_of(seen, db.schema, column)
+    return 1.0 if window is None else grain.span / (window[1] - window[0])
+
+
+def spare_sum(db: Probe, column: str, _: Fraction) -> float:
+    """How many times as far from 0 as the bins known to have rows the bounds are; 1 where no bins are known."""
+    (seen,) = db.known(Counts.of(column))
+    grain, window = grain_in(db.schema, column), None
+    if seen is not None:
+        window = window_of(seen, db.schema, column)
+    if window is None:
+        return 1.0
+    return float(
+        max(abs(grain.number(0)), abs(grain.number(grain.span)))
+        / max(abs(grain.number(step)) for step in (*window, window[1]))
+    )
+
+
+def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
+    """Number of rows with a number, where it is declared and the budget is not next to nothing; else 0."""
+    return float(known_rows(db.schema, column) or 0) if epsilon >= LEAST_EPSILON else 0.0
+
+
+def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) -> float:  # noqa: ARG001 - what is asked
+    """Number of quantiles."""
+    return float(len(shares))
+
+
+RULES: Mapping[Task[Any], Rule] = {
+    MEANS: Rule("spare", spare, 4, ClippedMean(), BoundedMean()),
+    SUMS: Rule("spare", spare_sum, 4, ClippedSum(), BoundedSum()),
+    VARIANCES: Rule("declared rows", public_rows, 2, SpreadVariance(), MomentVariance()),
+    QUANTILES: Rule("quantiles", how_many, 8, CountedQuantiles(), PickedQuantiles()),
+}
+"""The rule of each statistic."""
+
+
+def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: str) -> Measured:
+    """A statistic by the way that its rule takes, which the trace says with the reason, and what it comes to."""
+    task = task_of(what)
+    read, budget = task.read(db.schema, asked), epsilon_amount(epsilon)
+    rule = RULES[task]
+    fact = rule.look(db, *read, budget)
+    option: Any = rule.chosen(fact)
+    option.check(db.schema, read, budget)
+    db.note_choice(Chosen.one(site, what, option.name, seen={rule.fact: fact}, why=rule.formula))
+    found: Measured = option(db, *read, epsilon=budget, site=site)
+    db.note_answer(found.said, site=site)
+    return found

@@ -1,0 +1,124 @@
+"""Ways to the variance of a column."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from attrs import frozen
+
+from jostle.options.base import option
+from jostle.options.statistics.base import Asked, OfColumn, known_rows
+from jostle.options.statistics.totals import scaled
+from jostle.privacy.events import Event, Laplace
+from jostle.privacy.evidence import SpreadEvidence, VarianceEvidence
+from jostle.privacy.measured import MeasuredNumber
+from jostle.privacy.mechanisms import AddNoise, AddNoiseToSpread, Mechanism, sensitivity
+from jostle.privacy.probe import Probe
+from jostle.tables.block import grain_in
+from jostle.tables.number_kernels import Moments
+from jostle.tables.schema import Schema
+from jostle.tasks.statistics import VARIANCES
+
+LEAST_EPSILON = Fraction(1, 2**10)
+"""With less, noise on the variance itself would be of more units than are drawn."""
+MOST_SPREAD, MOST_CHANGE = 2**30, 2**42
+"""Of rows times what steps are scaled to, and of what a row changes: so that both fit, and noise for it."""
+FINE = 2**15 - 1
+"""Steps are scaled up to this many where that is exact; products of two of them still fit what a row may add."""
+
+
+@frozen(kw_only=True)
+class OneTally(OfColumn):
+    """A way by one question."""
+
+    task = VARIANCES
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+        """One noisy tally."""
+        return Laplace(epsilon)
+
+
+@option
+@frozen(kw_only=True)
+class MomentVariance(OneTally):
+    """Three sums of products that tell number, mean and variance together.
+
+    *Privacy.* One tally with noise (`Moments`): a row adds the squared width to the three sums together.
+    """
+
+    def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
+        """One tally."""
+        return ((AddNoise(self.kernel(schema, *asked)), epsilon),)
+
+    def kernel(self, schema: Schema, column: str) -> Moments:
+        """The sums."""
+        return Moments(column, 2, scaled(grain_in(schema, column).span, FINE))
+
+    def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
+        """The variance."""
+        column, epsilon = asked
+        schema, kernel = db.schema, self.kernel(db.schema, column)
+        grain = grain_in(schema, column)
+        first, second, third = db.measure(kernel, epsilon, site="sums").tolist()
+        return MeasuredNumber(
+            VarianceEvidence(
+                (first, second, third),
+                sensitivity(kernel, schema) / epsilon,
+                kernel.bound(schema),
+                grain.number(grain.span) - grain.number(0),
+                0.0 if kernel.most % grain.span == 0 else 0.5 / kernel.most,
+                epsilon,
+            )
+        )
+
+
+@option
+@frozen(kw_only=True)
+class SpreadVariance(OneTally):
+    """The variance itself, where the number of rows is public: one number, with noise for what one row changes of it.
+
+    *Privacy.* `AddNoiseToSpread`. The three sums of `MomentVariance` change by twice as much when a row becomes
+    another, and their noise tells more where the mean is near a bound.
+    """
+
+    def refuses(self, schema: Schema) -> str | None:
+        """The reason why this cannot run on tables of this schema, or None."""
+        return super().refuses(schema) or (
+            "the number of rows is not declared" if not schema.rows or schema.rows < 2 else None
+        )
+
+    def refuses_column(self, schema: Schema, column: str) -> str | None:
+        """The reason why this says nothing of a column of numbers, or None: public facts."""
+        return None if known_rows(schema, column) else "not every row has a number in the column"
+
+    def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
+        """One number."""
+        return ((self.mechanism(schema, *asked), epsilon),)
+
+    def mechanism(self, schema: Schema, column: str) -> AddNoiseToSpread:
+        """The variance times the square of the number of rows."""
+        rows, span = schema.rows or 1, grain_in(schema, column).span
+        room = max(1, min(MOST_SPREAD // rows, math.isqrt(MOST_CHANGE // rows)))
+        fine = scaled(span, FINE)
+        return AddNoiseToSpread(Moments(column, 2, fine if fine <= room else span if span <= room else room))
+
+    def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
+        """The variance."""
+        column, epsilon = asked
+        schema = db.schema
+        mechanism, grain = self.mechanism(schema, column), grain_in(schema, column)
+        most, rows = mechanism.tallied.most, schema.rows or 1
+        noisy = db.perform(mechanism, epsilon, site="spread")
+        return MeasuredNumber(
+            SpreadEvidence(
+                noisy,
+                rows,
+                mechanism.scale(schema, epsilon),
+                most,
+                grain.number(grain.span) - grain.number(0),
+                0.0 if most % grain.span == 0 else 0.5 / most,
+                epsilon,
+            )
+        )
