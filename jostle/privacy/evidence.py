@@ -28,7 +28,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from, rank_apart, reach
+from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from, most_reach, rank_apart, reach
 from jostle.tables.closed import Closed
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -616,19 +616,23 @@ class QuantileEvidence(Evidence):
     def _ends(self, low_share: float, high_share: float, miss: float) -> Ends:
         low, high = self.ends[0][0], self.ends[-1][1]
         for place in range(1, len(self.counts)):
-            if not self._surplus(place, low_share) < -self._reach(place, low_share, miss):
+            if not self._beyond(-self._surplus(place, low_share), place, low_share, miss):
                 break
             low = self.ends[place][0]
         for place in range(len(self.counts) - 1, 0, -1):
-            if not self._surplus(place, high_share) > self._reach(place, high_share, miss):
+            if not self._beyond(self._surplus(place, high_share), place, high_share, miss):
                 break
             high = self.ends[place - 1][1]
         return float(min(low, self.picked)), float(max(high, self.picked))
 
+    def _beyond(self, surplus: float, place: int, share: float, miss: float) -> bool:
+        """Whether numbers are more than noise makes up; how far it goes is worked out where that is not plain."""
+        weights = [1 - share] * place + [share] * (len(self.counts) - place)
+        scale = float(self.noise)
+        return surplus > 0 and (
+            surplus > scale * most_reach(weights, miss) or surplus > combined_reach(weights, scale, miss)
+        )
+
     def _surplus(self, place: int, share: float) -> float:
         """How many more numbers lie before a place than the share of all."""
         return sum(self.counts[:place]) - share * sum(self.counts)
-
-    def _reach(self, place: int, share: float, miss: float) -> float:
-        weights = [1 - share] * place + [share] * (len(self.counts) - place)
-        return combined_reach(weights, float(self.noise), miss)

@@ -64,6 +64,7 @@ def answered(option: Statistic[Answer], db: Probe, asked: Asked, epsilon: Amount
     schema, budget = db.schema, epsilon_amount(epsilon)
     if option.refuses(schema) is None:
         read = option.task.read(schema, asked or option.task.questions(schema))
+        option.refuse_hopeless(db, budget)
         option.check(schema, read, budget)
         if reason := option.refuses_column(schema, read[0]):
             raise OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)

@@ -1,7 +1,7 @@
 """Which way a probe goes to a statistic: by a rule over free facts, which says so in the trace.
 
 Facts are public: what is asked, the schema, what was released before. The numbers in the rules were set on made-up
-columns (`python benchmarks/statistics.py --tune`); how near to the best way they come on others is on the page that the
+columns (`python benchmarks/column_statistics.py --tune`); how near to the best way they come on others is on the page that the
 same command writes.
 """
 
@@ -31,23 +31,25 @@ Facts = Callable[..., float]
 
 @frozen
 class Rule:
-    """One of two Options, by whether a free fact reaches a number."""
+    """One of several Options, by the numbers that a free fact reaches."""
 
     fact: str
     look: Facts
     """The fact, of a probe, what is asked of it and the budget."""
-    least: float
-    reached: Option[Any]
-    otherwise: Option[Any]
+    first: Option[Any]
+    """Where it reaches none."""
+    bands: tuple[tuple[float, Option[Any]], ...]
+    """Numbers, rising, and the Option from there on."""
 
     @property
     def formula(self) -> str:
         """The rule, as it is printed."""
-        return f"{self.reached.name} where {self.fact} >= {self.least:g}, else {self.otherwise.name}"
+        later = (f"{option.name} where {self.fact} >= {least:g}" for least, option in reversed(self.bands))
+        return f"{', '.join(later)}, else {self.first.name}"
 
     def chosen(self, fact: float) -> Option[Any]:
         """The Option for a value of the fact."""
-        return self.reached if fact >= self.least else self.otherwise
+        return next((option for least, option in reversed(self.bands) if fact >= least), self.first)
 
 
 def spare(db: Probe, column: str, _: Fraction) -> float:
@@ -74,8 +76,8 @@ def spare_sum(db: Probe, column: str, _: Fraction) -> float:
 
 
 def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
-    """Number of rows with a number, where it is declared and the budget is not next to nothing; else 0."""
-    return float(known_rows(db.schema, column) or 0) if epsilon >= LEAST_EPSILON else 0.0
+    """Number of rows with a number times epsilon, where it is declared and epsilon is not next to nothing; else 0."""
+    return float((known_rows(db.schema, column) or 0) * epsilon) if epsilon >= LEAST_EPSILON else 0.0
 
 
 def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) -> float:  # noqa: ARG001 - what is asked
@@ -84,10 +86,15 @@ def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) 
 
 
 RULES: Mapping[Task[Any], Rule] = {
-    MEANS: Rule("spare", spare, 4, ClippedMean(), BoundedMean()),
-    SUMS: Rule("spare", spare_sum, 4, ClippedSum(), BoundedSum()),
-    VARIANCES: Rule("declared rows", public_rows, 2, SpreadVariance(), MomentVariance()),
-    QUANTILES: Rule("quantiles", how_many, 8, CountedQuantiles(), PickedQuantiles()),
+    MEANS: Rule("spare", spare, BoundedMean(), ((4, ClippedMean()),)),
+    SUMS: Rule("spare", spare_sum, BoundedSum(), ((4, ClippedSum()),)),
+    VARIANCES: Rule(
+        "declared rows x epsilon",
+        public_rows,
+        MomentVariance(),
+        ((float(2 * LEAST_EPSILON), SpreadVariance()), (2000, SpreadVariance(look=Fraction(1, 25)))),
+    ),
+    QUANTILES: Rule("quantiles", how_many, PickedQuantiles(), ((10, CountedQuantiles()),)),
 }
 """The rule of each statistic."""
 

@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.options.base import option
 from jostle.options.statistics.base import Asked, OfColumn, known_rows
 from jostle.options.statistics.totals import scaled
-from jostle.privacy.events import Event, Laplace
+from jostle.parameters import share
+from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.evidence import SpreadEvidence, VarianceEvidence
 from jostle.privacy.measured import MeasuredNumber
 from jostle.privacy.mechanisms import AddNoise, AddNoiseToSpread, Mechanism, sensitivity
@@ -30,8 +31,8 @@ FINE = 2**15 - 1
 
 
 @frozen(kw_only=True)
-class OneTally(OfColumn):
-    """A way by one question."""
+class OfVariance(OfColumn):
+    """A way to the variance."""
 
     task = VARIANCES
 
@@ -42,7 +43,7 @@ class OneTally(OfColumn):
 
 @option
 @frozen(kw_only=True)
-class MomentVariance(OneTally):
+class MomentVariance(OfVariance):
     """Three sums of products that tell number, mean and variance together.
 
     *Privacy.* One tally with noise (`Moments`): a row adds the squared width to the three sums together.
@@ -76,12 +77,24 @@ class MomentVariance(OneTally):
 
 @option
 @frozen(kw_only=True)
-class SpreadVariance(OneTally):
+class SpreadVariance(OfVariance):
     """The variance itself, where the number of rows is public: one number, with noise for what one row changes of it.
 
-    *Privacy.* `AddNoiseToSpread`. The three sums of `MomentVariance` change by twice as much when a row becomes
-    another, and their noise tells more where the mean is near a bound.
+    The three sums of `MomentVariance` change by twice as much when a row becomes another. Their noise counts for more
+    than that of the one number where the mean is near a bound, and for less where it is half-way: with a *look*, they
+    are bought first with a part of the budget, and the rest goes to whichever they say has the less noise.
+
+    *Privacy.* `AddNoiseToSpread`; before it, one tally with noise (`Moments`), on whose answer alone hangs what is bought
+    next.
     """
+
+    look: Fraction = share("0", zero=True)
+    """Part of the budget that finds out which of both has the less noise."""
+
+    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
+        """The look, and one number or one tally."""
+        looks = (Laplace(self.look * epsilon),) if self.look else ()
+        return in_turn([*looks, Laplace(epsilon - self.look * epsilon)])
 
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None."""
@@ -94,8 +107,10 @@ class SpreadVariance(OneTally):
         return None if known_rows(schema, column) else "not every row has a number in the column"
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
-        """One number."""
-        return ((self.mechanism(schema, *asked), epsilon),)
+        """The look, and whichever of both is wider."""
+        left, sums = epsilon - self.look * epsilon, AddNoise(MomentVariance().kernel(schema, *asked))
+        looks = ((sums, self.look * epsilon), (sums, left)) if self.look else ()
+        return (*looks, (self.mechanism(schema, *asked), left))
 
     def mechanism(self, schema: Schema, column: str) -> AddNoiseToSpread:
         """The variance times the square of the number of rows."""
@@ -107,18 +122,38 @@ class SpreadVariance(OneTally):
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
         """The variance."""
         column, epsilon = asked
-        schema = db.schema
+        schema, left = db.schema, epsilon - self.look * epsilon
+        if self.look and _sums_are_better(MomentVariance().run(db, column, self.look * epsilon), schema.rows or 1):
+            return spent(MomentVariance().run(db, column, left), epsilon)
         mechanism, grain = self.mechanism(schema, column), grain_in(schema, column)
         most, rows = mechanism.tallied.most, schema.rows or 1
-        noisy = db.perform(mechanism, epsilon, site="spread")
+        noisy = db.perform(mechanism, left, site="spread")
         return MeasuredNumber(
             SpreadEvidence(
                 noisy,
                 rows,
-                mechanism.scale(schema, epsilon),
+                mechanism.scale(schema, left),
                 most,
                 grain.number(grain.span) - grain.number(0),
                 0.0 if most % grain.span == 0 else 0.5 / most,
                 epsilon,
             )
         )
+
+
+def _sums_are_better(seen: MeasuredNumber, rows: int) -> bool:
+    """Whether the noise of three sums, each for two squared widths, moves the variance less than noise for one does.
+
+    With the cells' shares p, the variance is p0 p2 - p1**2 / 4, and what each share moves it by is its derivative.
+    """
+    evidence = seen.evidence
+    if not isinstance(evidence, VarianceEvidence):
+        return False
+    first, mixed, last = (min(1.0, max(0.0, cell / (rows * evidence.most))) for cell in evidence.cells)
+    twice = 2 * max(0.0, first * last - mixed * mixed / 4)
+    return 2 * math.hypot(last - twice, mixed / 2 + twice, first - twice) < 1
+
+
+def spent(answer: MeasuredNumber, epsilon: Fraction) -> MeasuredNumber:
+    """The answer, with what all of it cost."""
+    return MeasuredNumber(evolve(answer.evidence, cost=epsilon))  # type: ignore[misc]  # all kinds are attrs classes
