@@ -381,6 +381,11 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.where("colour", "red").quantile("size", 1, epsilon=1),
         lambda db: db.quantile("size", 2, epsilon=1),
     ),
+    "quantiles": (
+        lambda db: db.quantiles("size", ["1/10", "1/2"], epsilon=1),
+        lambda db: db.quantiles("size", [share / 12 for share in range(1, 12)], epsilon=1),
+        lambda db: db.quantiles("size", [], epsilon=1),
+    ),
     "median": (lambda db: db.median("size", epsilon=1), lambda db: db.median("odd", epsilon=1)),
     "crosstab": (
         lambda db: db.crosstab("colour", "ill", epsilon=1),

@@ -16,7 +16,7 @@ from attrs import frozen
 from jostle.options.base import Option
 from jostle.options.statistics.base import known_rows
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
-from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, window_of
+from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, Window, window_of
 from jostle.options.statistics.variances import LEAST_EPSILON, MomentVariance, SpreadVariance
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.measured import Measured
@@ -52,21 +52,21 @@ class Rule:
         return next((option for least, option in reversed(self.bands) if fact >= least), self.first)
 
 
-def spare(db: Probe, column: str, _: Fraction) -> float:
+def known_window(db: Probe, column: str, epsilon: Fraction) -> Window | None:
+    """The steps that have rows, as far as bins are known; an allotment is told of them, and unused it costs nothing."""
+    (seen,) = db.earmark(epsilon).known(Counts.of(column))
+    return None if seen is None else window_of(seen, db.schema, column)
+
+
+def spare(db: Probe, column: str, epsilon: Fraction) -> float:
     """How many times as wide as the bins known to have rows the bounds are; 1 where no bins are known."""
-    (seen,) = db.known(Counts.of(column))
-    grain, window = grain_in(db.schema, column), None
-    if seen is not None:
-        window = window_of(seen, db.schema, column)
+    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
     return 1.0 if window is None else grain.span / (window[1] - window[0])
 
 
-def spare_sum(db: Probe, column: str, _: Fraction) -> float:
+def spare_sum(db: Probe, column: str, epsilon: Fraction) -> float:
     """How many times as far from 0 as the bins known to have rows the bounds are; 1 where no bins are known."""
-    (seen,) = db.known(Counts.of(column))
-    grain, window = grain_in(db.schema, column), None
-    if seen is not None:
-        window = window_of(seen, db.schema, column)
+    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
     if window is None:
         return 1.0
     return float(

@@ -1,0 +1,123 @@
+"""Ways to a statistic: which is taken and why, what they say, and how often their intervals cover."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import jostle
+from jostle import Numeric, Probe, Schema, Table, Trace
+from jostle.options import get
+from jostle.options.statistics.choosing import RULES
+from jostle.options.statistics.quantiles import agreed, rising
+from jostle.tasks import QUANTILES
+from jostle.trace.records import Chosen
+
+ROWS, TIMES = 2_000, 60
+NUMBERS = np.random.default_rng(4).gamma(2, 20, ROWS).round().clip(0, 10_000)
+MOST_MISSED = 0.1 * TIMES + 4 * math.sqrt(0.09 * TIMES)
+"""Of so many intervals at level 0.9: four standard deviations."""
+
+
+def probe(*, rows: int | None = None, seed: int = 1, trace: Trace | None = None, high: int = 10_000) -> Probe:
+    declared: Any = {} if rows is None else {"neighbours": "replace_one", "rows": rows}
+    schema = Schema({"x": Numeric(0, high, bins=50, unit=1)}, **declared)
+    return jostle.rehearse(
+        Table.from_frame(pd.DataFrame({"x": NUMBERS}), schema), epsilon=10**9, seed=seed, trace=trace
+    )
+
+
+def taken(ask: Any, **facts: Any) -> str:
+    """Return which way was taken."""
+    trace = Trace()
+    ask(probe(trace=trace, **facts))
+    *_, chosen = (record for record in trace.records if isinstance(record, Chosen))
+    assert chosen.why.endswith(f"else {next(rule for rule in RULES.values() if rule.formula == chosen.why).first.name}")
+    return chosen.taken[0][0]
+
+
+def known(db: Probe) -> Any:
+    """Ask for a mean where the bins were bought before."""
+    db.histogram("x", epsilon=1)
+    return db.mean("x", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("ask", "facts", "way"),
+    [
+        (lambda db: db.mean("x", epsilon=1), {}, "BoundedMean"),
+        (known, {}, "ClippedMean"),
+        (known, {"high": 400}, "BoundedMean"),
+        (lambda db: db.variance("x", epsilon=1), {}, "MomentVariance"),
+        (lambda db: db.variance("x", epsilon="1/2"), {"rows": ROWS}, "SpreadVariance"),
+        (lambda db: db.variance("x", epsilon=1), {"rows": ROWS}, "SpreadVariance(look=0.04)"),
+        (lambda db: db.quantile("x", 0.9, epsilon=1), {}, "PickedQuantiles"),
+        (lambda db: db.quantiles("x", [share / 12 for share in range(1, 12)], epsilon=1), {}, "CountedQuantiles"),
+    ],
+)
+def test_the_way_goes_by_free_facts_and_the_trace_says_why(ask: Any, facts: dict[str, Any], way: str) -> None:
+    assert taken(ask, **facts) == way
+
+
+def test_bins_that_are_known_make_a_mean_of_wide_bounds_far_better() -> None:
+    errors = {
+        way: np.mean([abs(ask(probe(seed=seed)) - NUMBERS.mean()) for seed in range(20)])
+        for way, ask in {"bounded": lambda db: db.mean("x", epsilon=1), "clipped": known}.items()
+    }
+    assert errors["clipped"] < errors["bounded"] / 3
+
+
+TRUTHS: dict[str, tuple[tuple[Any, ...], list[float], int | None]] = {
+    "BoundedMean": ((), [NUMBERS.mean()], None),
+    "ClippedMean": ((), [NUMBERS.mean()], None),
+    "ClippedSum": ((), [NUMBERS.sum()], None),
+    "MomentVariance": ((), [NUMBERS.var()], None),
+    "SpreadVariance": ((), [NUMBERS.var()], ROWS),
+    "SpreadVariance(look=1/25)": ((), [NUMBERS.var()], ROWS),
+    "PickedQuantiles": ((("1/2", "9/10"),), [float(np.sort(NUMBERS)[place]) for place in (999, 1799)], None),
+    "CountedQuantiles": ((("1/2", "9/10"),), [float(np.sort(NUMBERS)[place]) for place in (999, 1799)], None),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_intervals_cover_as_often_as_they_say(name: str) -> None:
+    asked, truth, rows = TRUTHS[name]
+    option: Any = get(name)
+    db = probe(rows=rows, seed=9)
+    missed = np.zeros(len(truth))
+    for _ in range(TIMES):
+        answer = option(db, "x", *asked, epsilon="1/2")
+        ends = answer.interval(0.9)
+        for place, (low, high) in enumerate([ends] if len(truth) == 1 else ends):
+            missed[place] += not low - 1 <= truth[place] <= high + 1
+        assert answer.cost == Fraction(1, 2)
+    assert missed.max() <= MOST_MISSED
+
+
+def test_counts_agree_as_least_squares_have_it() -> None:
+    """Against all counts as unknowns of one regression."""
+    levels = tuple(np.array(starts) for starts in ([0, 4, 8], [0, 2, 4, 6, 8, 9], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]))
+    chance = np.random.default_rng(2)
+    counts = [chance.integers(-5, 50, len(starts)) for starts in levels]
+    holds = np.concatenate(
+        [
+            np.searchsorted(starts, levels[-1], side="right")[None] - 1 == np.arange(len(starts))[:, None]
+            for starts in levels
+        ]
+    )
+    best = np.linalg.lstsq(holds.astype(float), np.concatenate(counts), rcond=None)[0]
+    assert agreed(levels, counts) == pytest.approx(best)
+    assert np.all(np.diff(rising(np.cumsum(best))) >= 0)
+
+
+def test_several_quantiles_come_in_the_order_they_were_asked_for() -> None:
+    answer = probe().quantiles("x", [0.9, "1/2", 0.1], epsilon=10**6)
+    assert answer.value == pytest.approx([np.quantile(NUMBERS, share) for share in (0.9, 0.5, 0.1)], abs=2)
+    assert len(answer.interval()) == len(answer.to_frame()) == 3
+    assert repr(answer).count("95%") == 3
+    assert RULES[QUANTILES].formula == "CountedQuantiles where quantiles >= 10, else PickedQuantiles"
