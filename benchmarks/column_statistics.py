@@ -3,11 +3,11 @@
     python benchmarks/column_statistics.py           # writes docs/benchmarks/statistics.md and statistics.json
     python benchmarks/column_statistics.py --tune    # the shapes that rules were set on, to look at
 
-A column of whole numbers from 0 to a million is made up, and a statistic asked of it over and over with other noise. The
-Options run as they are, on a probe that tallies a column once and releases the tally with new noise each time. OpenDP's
-measurements are built by OpenDP (in an environment of its own), which says how wide their noise is for the budget by its
-own privacy map; the noise is drawn here, exactly as wide, and the selection over the same candidates is permute-and-flip,
-as theirs is. Errors are means of distances from the truth.
+A column of whole numbers from 0 to a million is made up, and a statistic asked of it over and over with other noise.
+The Options run as they are, on a probe that tallies a column once and releases the tally with new noise each time.
+OpenDP's measurements are built by OpenDP (in an environment of its own), which says how wide their noise is for the
+budget by its own privacy map; the noise is drawn here, exactly as wide, and the selection over the same candidates is
+permute-and-flip, as theirs is. Errors are means of distances from the truth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import math
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,6 @@ import peers
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import jostle
 from jostle import Numeric, Schema, Table
 from jostle.options.statistics.choosing import RULES
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
@@ -44,8 +45,8 @@ PAGE = HERE.parent / "docs" / "benchmarks" / "statistics.md"
 WIDTH = 1_000_000
 ROWS = (100, 1_000, 20_000, 1_000_000)
 EPSILONS = ("0.05", "0.1", "0.5", "1", "2")
-TIMES = 200
-"""Runs of a cell; of quantiles a fifth, and of others' answers several times as many."""
+TIMES = 150
+"""Runs of a cell; of quantiles a quarter, and of others' answers several times as many."""
 EVEN = 2**14
 """Candidates that the others pick among: as many as there were before."""
 BEFORE = PickedQuantiles(counting=Fraction(1, 2))
@@ -183,7 +184,9 @@ def schema_of(rows: int | None) -> Schema:
     return Schema(column) if rows is None else Schema(column, neighbours="replace_one", rows=rows)
 
 
-def error(option: Any, db: Again, asked: tuple[Any, ...], truth: Numbers, epsilon: str, times: int) -> list[float]:
+def error(  # noqa: PLR0917 - what is asked, of whom
+    option: Any, db: Again, asked: tuple[Any, ...], truth: Numbers, epsilon: str, times: int
+) -> list[float]:
     """Return how far each answer of an Option is off; of several numbers, on average."""
     budget = Fraction(epsilon)
     answers = (option.run(db, "x", *asked, budget) for _ in range(times))
@@ -204,7 +207,7 @@ def picked(
     return (starts[picks] + ends[picks] - 1) / 2
 
 
-def peer_errors(
+def peer_errors(  # noqa: PLR0917 - as above
     what: str, numbers: Numbers, rows: int | None, of: dict[str, float], times: int, chance: np.random.Generator
 ) -> tuple[list[float], list[float]]:
     """Return how far OpenDP's answers are off, and where there is one, those of one exponential pick."""
@@ -253,9 +256,10 @@ def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]]) -> Itera
             for declared in (None, rows):
                 schema = schema_of(declared)
                 db = Again(numbers, schema, zlib.crc32(f"{shape} {rows} {declared}".encode()))
-                for epsilon in EPSILONS if rows < 10**6 else ("0.1", "1"):
+                # Of a million rows few cells, since they take long.
+                for epsilon in EPSILONS if rows < 10**6 else ("0.1",):
                     for what, (task, before, truth_of) in STATISTICS.items():
-                        times = TIMES // 5 if task is QUANTILES else TIMES
+                        times = TIMES // 4 if task is QUANTILES else TIMES
                         asked: tuple[Any, ...] = ((Fraction(what.split()[1]),),) if task is QUANTILES else ()
                         truth = np.array([truth_of(numbers)])
                         rule = RULES[task]
@@ -263,7 +267,9 @@ def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]]) -> Itera
                         own = error(option, db, asked, truth, epsilon, times)
                         old = own if option == before else error(before, db, asked, truth, epsilon, times)
                         chance = np.random.default_rng(zlib.crc32(f"{shape} {rows} {epsilon} {what}".encode()))
-                        of = {**scales[str(float(epsilon))], "epsilon": float(epsilon)}
+                        of = {key: each / float(epsilon) for key, each in scales["1.0"].items()} | {
+                            "epsilon": float(epsilon)
+                        }
                         theirs, once = peer_errors(what, numbers, declared, of, 5 * times, chance)
                         yield {
                             "statistic": what,
@@ -295,6 +301,16 @@ def many(shapes: dict[str, Draw], options: list[Any], times: int) -> Iterator[di
                         for option in options
                     }
                     yield {"shape": shape, "rows": rows, "quantiles": count, "epsilon": epsilon, "off": found}
+
+
+def of_shape(
+    tune: bool,  # noqa: FBT001 - of a pool
+    shape: str,
+    scales: dict[str, dict[str, float]],
+) -> tuple[list[Any], list[Any]]:
+    """Return what there is to say of columns of one shape."""
+    shapes = {shape: (TUNED if tune else SHAPES)[shape]}
+    return list(cells(shapes, scales)), list(many(shapes, [PickedQuantiles(), CountedQuantiles()], 4))
 
 
 def ratio(cell: dict[str, Any], *others: str) -> tuple[float, float]:
@@ -372,7 +388,7 @@ def page(found: list[dict[str, Any]], several: list[dict[str, Any]]) -> str:
                     for each in several
                     if (each["quantiles"], each["rows"], each["epsilon"]) == (count, rows, epsilon)
                 ]
-                gain = geometric([each["CountedQuantiles"] / each["PickedQuantiles"] for each in some])
+                gain = geometric([(each["CountedQuantiles"] + 1) / (each["PickedQuantiles"] + 1) for each in some])
                 lines.append(f"| {count} | {rows:,} | {epsilon} | {gain:.2f} | {RULES[QUANTILES].chosen(count).name} |")
     lines += ["", "## Misses", ""]
     lines += ["| statistic | promise | shape | rows | ε | over the better | way |", "|---|---|---|---|---|---|---|"]
@@ -391,12 +407,17 @@ def main() -> None:
     """Write the page, or say how the tuned shapes fare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     shapes = TUNED if given.tune else SHAPES
-    several = list(many(shapes, [PickedQuantiles(), CountedQuantiles()], 12))
-    request = {"width": WIDTH, "epsilons": list(map(float, EPSILONS)), "rows": ROWS, "parts": list(map(float, PARTS))}
+    # Scales of noise go with 1 / epsilon.
+    request = {"width": WIDTH, "epsilons": [1.0], "rows": ROWS, "parts": list(map(float, PARTS))}
     scales = peers.run("opendp", OPENDP, OPENDP_SCRIPT, request)
-    found = list(cells(shapes, scales))
+    with ProcessPoolExecutor(given.processes) as pool:
+        found, several = [], []
+        for these, those in pool.map(of_shape, repeat(given.tune), shapes, repeat(scales)):
+            found += these
+            several += those
     text = page(found, several)
     if given.tune:
         sys.stdout.write(text)

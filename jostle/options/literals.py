@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["ClassifierName", "EvaluatorName", "GridName", "MeanName", "PublisherName", "QuantileName", "SelectorName", "SumName", "VarianceName"]
+__all__ = [
+    "ClassifierName",
+    "EvaluatorName",
+    "GridName",
+    "MeanName",
+    "PublisherName",
+    "QuantileName",
+    "SelectorName",
+    "SumName",
+    "VarianceName",
+]
 
 ClassifierName: TypeAlias = Literal[
     "AccuracyFirst",

@@ -1,8 +1,8 @@
 """Statistics of a table, bought through a probe: counts, sums, means, variances, quantiles, histograms.
 
-Counts are bought here, refinable. Of other statistics there are several ways, which are Options; what chooses among them
-lies above. What a statistic costs is what it is asked with, to the last digit: the ledger has one charge for it, and the
-answer says the same.
+Counts are bought here, refinable. Of other statistics there are several ways, which are Options; what chooses among
+them lies above. What a statistic costs is what it is asked with, to the last digit: the ledger has one charge for it,
+and the answer says the same.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class StatisticInstance:
             )
         return answers.tolist(), self.truth.tolist()
 
-    def chances(self, answer: Any, /) -> None:  # noqa: ARG002 - numbers have none
+    def chances(self, answer: Any, /) -> None:
         """None: numbers have no chances."""
 
     def loss(self, answer: Any, /) -> float:

@@ -1,8 +1,8 @@
 """Which way a probe goes to a statistic: by a rule over free facts, which says so in the trace.
 
 Facts are public: what is asked, the schema, what was released before. The numbers in the rules were set on made-up
-columns (`python benchmarks/column_statistics.py --tune`); how near to the best way they come on others is on the page that the
-same command writes.
+columns (`python benchmarks/column_statistics.py --tune`); how near to the best way they come on others is on the page
+that the same command writes.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from jostle.options.base import option
@@ -146,22 +147,17 @@ class CountedQuantiles(OfQuantiles):
         counts = [db.measure(Ranks(column, starts), each, site="counts") for starts in levels]
         noise = sensitivity(Ranks(column, levels[-1]), schema) / each
         below = rising(np.cumsum(agreed(levels, counts)))
+        released = tuple(zip(levels, counts, strict=True))
         return MeasuredNumbers(
-            MeasuredNumber(_read(below, part, levels, counts, grain, noise, epsilon)) for part in shares
+            MeasuredNumber(evolve(_read(below, part, released, grain, noise), cost=epsilon)) for part in shares
         )
 
 
 def _read(
-    below: Floats,
-    part: Fraction,
-    levels: tuple[Integers, ...],
-    counts: list[Integers],
-    grain: Grain,
-    noise: Fraction,
-    epsilon: Fraction,
+    below: Floats, part: Fraction, released: tuple[tuple[Integers, Integers], ...], grain: Grain, noise: Fraction
 ) -> QuantileEvidence:
     """A quantile that agreed counts tell, with the counts on the way to it as they were released."""
-    leaves = levels[-1]
+    leaves = released[-1][0]
     target = float(part) * below[-1]
     leaf = min(int(np.searchsorted(below, target)), len(leaves) - 1)
     first, end = int(leaves[leaf]), int(np.append(leaves[1:], grain.span + 1)[leaf])
@@ -171,14 +167,19 @@ def _read(
     # The coarsest intervals, but the one that holds it; within that one the next finer, and so on.
     cover: dict[int, int] = {}
     low, high = 0, grain.span + 1
-    for starts, released in zip(levels, counts, strict=True):
+    for starts, counts in released:
         inside = (starts >= low) & (starts < high)
-        cover |= dict(zip(starts[inside].tolist(), released[inside].tolist(), strict=True))
+        cover |= dict(zip(starts[inside].tolist(), counts[inside].tolist(), strict=True))
         holding = int(np.searchsorted(starts, first, side="right")) - 1
         low, high = int(starts[holding]), int(np.append(starts[1:], grain.span + 1)[holding])
     around = np.array(sorted(cover), dtype=np.int64)
     return QuantileEvidence(
-        grain.number(step), part, tuple(cover[start] for start in around.tolist()), _ends(around, grain), noise, epsilon
+        grain.number(step),
+        part,
+        tuple(cover[start] for start in around.tolist()),
+        _ends(around, grain),
+        noise,
+        Fraction(0),
     )
 
 
@@ -189,9 +190,7 @@ def agreed(levels: tuple[Integers, ...], counts: list[Integers]) -> Floats:
     than their sum is shared out among them, by how unsure each is.
     """
     bests: list[tuple[Floats, Floats]] = []
-    parents = [
-        np.searchsorted(upper, lower, side="right") - 1 for upper, lower in zip(levels, levels[1:], strict=False)
-    ]
+    parents = [np.searchsorted(upper, lower, side="right") - 1 for upper, lower in pairwise(levels)]
     best, variance = counts[-1].astype(np.float64), np.ones(len(counts[-1]))
     bests.append((best, variance))
     for parent, own in zip(reversed(parents), reversed(counts[:-1]), strict=True):

@@ -84,8 +84,8 @@ class SpreadVariance(OfVariance):
     than that of the one number where the mean is near a bound, and for less where it is half-way: with a *look*, they
     are bought first with a part of the budget, and the rest goes to whichever they say has the less noise.
 
-    *Privacy.* `AddNoiseToSpread`; before it, one tally with noise (`Moments`), on whose answer alone hangs what is bought
-    next.
+    *Privacy.* `AddNoiseToSpread`; before it, one tally with noise (`Moments`), on whose answer alone hangs what is
+    bought next.
     """
 
     look: Fraction = share("0", zero=True)
@@ -117,7 +117,7 @@ class SpreadVariance(OfVariance):
         rows, span = schema.rows or 1, grain_in(schema, column).span
         room = max(1, min(MOST_SPREAD // rows, math.isqrt(MOST_CHANGE // rows)))
         fine = scaled(span, FINE)
-        return AddNoiseToSpread(Moments(column, 2, fine if fine <= room else span if span <= room else room))
+        return AddNoiseToSpread(Moments(column, 2, fine if fine <= room else min(span, room)))
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
         """The variance."""
