@@ -199,10 +199,10 @@ def agreed(levels: tuple[Integers, ...], counts: list[Integers]) -> Floats:
         best, variance = (unsure * own + sums) / (1 + unsure), unsure / (1 + unsure)
         bests.append((best, variance))
     final = bests.pop()[0]
-    for parent, (own, variance) in zip(parents, reversed(bests), strict=True):
-        sums = np.bincount(parent, weights=own, minlength=len(final))
+    for parent, (lower, variance) in zip(parents, reversed(bests), strict=True):
+        sums = np.bincount(parent, weights=lower, minlength=len(final))
         unsure = np.bincount(parent, weights=variance, minlength=len(final))
-        final = own + ((final - sums) / unsure)[parent] * variance
+        final = lower + ((final - sums) / unsure)[parent] * variance
     return final
 
 
