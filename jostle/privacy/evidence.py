@@ -435,7 +435,7 @@ class WindowEvidence(Evidence):
         def beyond(distance: float) -> bool:
             apart = [place - (here + way * distance) for place in places]
             far = combined_reach(apart, float(self.noise), miss) + 0.5 * sum(map(abs, apart))
-            return -way * sum(map(mul, apart, self.cells)) > far
+            return bool(-way * sum(map(mul, apart, self.cells)) > far)
 
         room = abs(end - here)
         return end if not beyond(room) else here + way * bisected(beyond, 0.0, room)
