@@ -116,7 +116,7 @@ SHAPES: dict[str, Draw] = {
 }
 """Other ones, with other parameters, than those that the rules were set on."""
 WHY = """\
-Why: medians of a million steps in even intervals are off by up to half an interval (8, of add_remove with
+Likely, not shown: medians of a million steps in even intervals are off by up to half an interval (8, of add_remove with
 65,536), where the others' 16,384 middles fall by luck; a gap between heaps has no density to be near to.
 Variances of 100 rows at small ε: three sums have less noise half-way between the bounds, and nothing
 affordable tells where the mean is. Means and sums have the same noise as OpenDP's: what is above 1.05 there

@@ -1,8 +1,8 @@
 """Which way a probe goes to a statistic: by a rule over free facts, which says so in the trace.
 
-Facts are public: what is asked, the schema, what was released before. The numbers in the rules were set on made-up
-columns (`python benchmarks/column_statistics.py --tune`); how near to the best way they come on others is on the page
-that the same command writes.
+Facts are public: what is asked, the schema, what was released before. The number of quantiles and that of the look were
+set on a few made-up columns, the others by hand; how near to the best way they come is on the page that
+`python benchmarks/column_statistics.py` writes.
 """
 
 from __future__ import annotations
