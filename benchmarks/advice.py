@@ -86,7 +86,11 @@ def ran(name: str, database: PublicDatabase, group: str) -> list[tuple[bool, Ran
         }
         for option, way in ways.items():
             db = rehearse(instance.table, epsilon=epsilon, seed=seed_of(instance.key, option, epsilon, 0))
-            loss = SHIPPED[name].task.judges[0].loss(instance, way(db, *instance.questions, epsilon=Fraction(epsilon)))
+            loss = (
+                SHIPPED[name]
+                .task.rehearsal.judges[0]
+                .loss(instance, way(db, *instance.questions, epsilon=Fraction(epsilon)))
+            )
             for told, by_option in said.items():
                 band = by_option[option]
                 width = float(np.log10(band.high / band.low)) if grid else band.high - band.low

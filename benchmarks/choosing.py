@@ -70,7 +70,7 @@ def of_losses(cases: Cases, kept: Marks, losses: NDArray[np.float64], single: ND
 
 def compared(cases: Cases, trained: Trained, kept: Marks, say: Callable[[str], None]) -> tuple[list[Row], Judged]:
     """Return the figures of all ways of choosing that are compared, and Jostle's own."""
-    known = cases.task.metafeatures
+    known = cases.task.rehearsal.metafeatures
     offered = named(known)
     looked_at = [offered[each] for each, _ in trained.metafeatures]
     free, paid = free_and_paid(cases, known)

@@ -119,7 +119,7 @@ def training() -> None:
     for name, shipped in SHIPPED.items():
         cases = cases_of(rehearsals_of(name), [get(each) for each in shipped.among], judge=shipped.judge)
         start = time.process_time()
-        tried = judge_all(cases, shipped.task.metafeatures)
+        tried = judge_all(cases, shipped.task.rehearsal.metafeatures)
         judged = time.process_time()
         fit_way(cases, best_way(cases, tried).way)
         print(f"| {name} | {len(cases):,} | {len(tried)} | {judged - start:.0f} | {time.process_time() - judged:.1f} |")

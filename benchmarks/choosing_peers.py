@@ -41,7 +41,7 @@ PEERS = ("tree", "forest", "GaussianNB", "LogisticRegression")
 
 def way_of(trained: Trained) -> Way:
     """Return the way of choosing that a maker was trained in."""
-    known = named(task_of(trained.task).metafeatures)
+    known = named(task_of(trained.task).rehearsal.metafeatures)
     learners = {learner.name: learner for learner in (*LEARNERS, ConstantLearner())}
     looked_at = [known[name] for name, _ in trained.metafeatures]
     return Way(looked_at, trained.share, learners[trained.learner], trained.lead)
@@ -52,7 +52,7 @@ def maker_without(group: str, cases: Cases, groups: dict[str, str], options: Seq
     others = cases.only(lambda instance: groups[instance.database] != group)
     judged = foresee(others, way, folds=2, draws=1).judged(way)
     trained = trained_on(others, options, [judged])
-    return ChoiceMaker(among=options, informed_by=task_of(trained.task).metafeatures).with_trained(trained)
+    return ChoiceMaker(among=options, informed_by=task_of(trained.task).rehearsal.metafeatures).with_trained(trained)
 
 
 def errors(maker: Option, single: Option, path: Path, trials: int) -> dict[float, tuple[float, float]]:

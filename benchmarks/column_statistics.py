@@ -186,7 +186,7 @@ def made(shapes: dict[str, Draw], shape: str, rows: int) -> Numbers:
 
 def schema_of(rows: int | None) -> Schema:
     """Return the public facts: the bounds, and the number of rows where it is declared."""
-    column = {"x": Numeric(0, WIDTH, unit=1, bins=64)}
+    column = {"x": Numeric(0, WIDTH, unit=1, bins=64, missing="drop")}
     return Schema(column) if rows is None else Schema(column, neighbours="replace_one", rows=rows)
 
 

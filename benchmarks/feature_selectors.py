@@ -310,8 +310,8 @@ def by_choice(cuts: dict[str, list[Cut]]) -> Iterator[str]:
     )
     for place, title in enumerate(("Error", "1 less the area under the curve")):
         losses, fixed = found[..., place], len(SELECTORS_OF_ONE)
-        hindsight = np.maximum(honest_best(losses[:, :fixed]), SELECTION.floor)
-        regrets = np.maximum(losses.mean(axis=2), SELECTION.floor) / hindsight[:, None]
+        hindsight = np.maximum(honest_best(losses[:, :fixed]), SELECTION.rehearsal.floor)
+        regrets = np.maximum(losses.mean(axis=2), SELECTION.rehearsal.floor) / hindsight[:, None]
         sets = np.array([name for name, _ in cells])
         # Of each set, the selector that did best on the others.
         taken = [int(np.argmin(regrets[sets != name, :fixed].mean(axis=0))) for name in sets]
@@ -334,7 +334,7 @@ def on_tables() -> Iterator[str]:
         whole = cases_of(history, [get(each) for each in shipped.rehearsed], judge=shipped.judge)
         cases = cases_of(history, [get(each) for each in shipped.among], judge=shipped.judge)
         learner = {each.name: each for each in LEARNERS}.get(trained.learner, SINGLE_BEST.learner)
-        offered = named(shipped.task.metafeatures)
+        offered = named(shipped.task.rehearsal.metafeatures)
         looked_at = [offered[each] for each, _ in trained.metafeatures]
         way = Way(looked_at, trained.share, learner, trained.lead) if learner in LEARNERS else SINGLE_BEST
         chosen = judge(cases, way, folds=len(set(cases.groups.tolist()))).losses

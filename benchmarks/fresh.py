@@ -69,10 +69,10 @@ def tried(
         **{name: get(name) for name in (*names, *also)},
         **{name: maker(name, group) for name in MAKERS[kind]},
     }
-    losses = [task.judge(name) for name in judges] or [task.judges[0]]
+    losses = [task.judge(name) for name in judges] or [task.rehearsal.judges[0]]
     rows = []
     for spec, size, epsilon in cells(kind, trial):
-        instance = task.instance(database, spec)
+        instance = task.rehearsal.instance(database, spec)
         for name, way in ways.items():
             seed = seed_of(instance.key, name, epsilon, trial)
             db = rehearse(instance.table, epsilon=epsilon, seed=seed)

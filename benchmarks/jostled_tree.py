@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import jostle
-from jostle.choice.policies.learn import lessons_of, train_labels
-from jostle.choice.policies.work import Lesson
+from jostle.choice.learning.learners import Lesson
+from jostle.choice.policies.learn import Grounds, train_labels
 from jostle.corpora.corpus import BEGINNING, Corpus
 from jostle.corpora.folders import read_folder
 from jostle.corpora.parts import TableSpec, possible_rows
@@ -226,7 +226,8 @@ def lessons(instances: Sequence[Named], seed: int) -> list[Lesson]:
     """Return what a first round teaches."""
     budgets = [Fraction(epsilon) for epsilon in EPSILONS]
     situations = [instance for _, instance in instances]
-    return lessons_of(program, situations, budgets, runs=RUNS, rate=Fraction(1, 2), policies={}, seed=(seed, 0))
+    ground = Grounds(program=program, situations=situations, epsilons=budgets, seed=(seed, 0))
+    return ground.lessons({}, runs=RUNS, rate=Fraction(1, 2))
 
 
 def best_fixed(held: Mapping[str, Any], fold: int) -> str:

@@ -10,9 +10,10 @@ from attrs import evolve
 
 from jostle.choice.learning.cases import cases_of
 from jostle.choice.learning.learners import LEARNERS
+from jostle.choice.learning.regret import single_best
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of
-from jostle.choice.makers.training import SINGLE_BEST, Way, fit_way, single_best
+from jostle.choice.makers.training import SINGLE_BEST, Way, fit_way
 from jostle.corpora.corpus import known
 from jostle.programs import shipped_choice
 

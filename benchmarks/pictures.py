@@ -34,7 +34,7 @@ LEAST_WIDE = 500
 """Chromium's windows are at least this wide."""
 COLOURS = 64
 MARGIN = 24
-LOOKS = RANGES.metafeatures[:3]
+LOOKS = RANGES.rehearsal.metafeatures[:3]
 GRIDS = 40
 
 

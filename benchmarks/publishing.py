@@ -215,7 +215,7 @@ def choosing(kept: Callable[[str, Callable[[], Facts]], Facts]) -> None:
     """Measure what choosing among publishers is worth, on groups of learning tables left out."""
     shipped = SHIPPED["publishing"]
     cases = cases_of(rehearsals_of("publishing"), [get(name) for name in shipped.among])
-    known = shipped.task.metafeatures
+    known = shipped.task.rehearsal.metafeatures
     free, _ = free_and_paid(cases, known)
     ways = {
         "a forest on public facts, whatever looks best": Way(free, Fraction(0), LEARNERS[0]),

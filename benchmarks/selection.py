@@ -29,8 +29,8 @@ from roles import database_of, listed
 
 import jostle
 from jostle.choice.learning.cases import Cases, cases_of
+from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.shipped import CLASSIFIERS, rehearsals_of
-from jostle.choice.makers.training import split_groups
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.parts import TableSpec
 from jostle.options import get

@@ -41,8 +41,8 @@ from selection import (
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import ForestLearner
-from jostle.choice.learning.regret import honest_best
-from jostle.choice.makers.training import Way, judge, single_best
+from jostle.choice.learning.regret import honest_best, single_best
+from jostle.choice.makers.training import Way, judge
 from jostle.tasks.classification.task import BOUGHT, PUBLIC
 
 WAY = Way((*PUBLIC, *BOUGHT[:5]), Fraction(1, 20), ForestLearner())

@@ -64,7 +64,7 @@ def read(path: Path, kind: str) -> Measured:
     ways = tuple(dict.fromkeys(way for runs in found.values() for way, _ in runs))
     trials = sorted({trial for runs in found.values() for _, trial in runs})
     losses = [[[runs.get((way, trial), np.nan) for trial in trials] for way in ways] for runs in found.values()]
-    floor = (RANGES if kind in {"lines", "maps"} else CLASSIFICATION).floor
+    floor = (RANGES if kind in {"lines", "maps"} else CLASSIFICATION).rehearsal.floor
     return Measured(ways, np.array([group for group, _, _ in found]), np.array(losses), floor)
 
 

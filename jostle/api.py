@@ -140,7 +140,7 @@ def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
     >>> [each.name for each in free_facts("grid")]
     ['log_epsilon', 'axes', 'log_cells']
     """
-    return task_of(task).free
+    return task_of(task).rehearsal.free
 
 
 def private_roc_auc(

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.shipped import SHIPPED, rehearsals_of, shipped_maker
-from jostle.choice.policies.train import Labelled
+from jostle.choice.policies.learn import Labelled
 from jostle.corpora.databases import default_jobs
 from jostle.errors import ChoiceError, OptionError, shown
 from jostle.options.functions import FunctionOption
@@ -132,7 +132,7 @@ def shipped_choice(name: str) -> ChoiceMaker:
     shipped = SHIPPED[name]
     among = [get(each) for each in shipped.among]
     judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)
-    maker = ChoiceMaker(among=among, informed_by=shipped.task.metafeatures, label=name, axes=shipped.axes)
+    maker = ChoiceMaker(among=among, informed_by=shipped.task.rehearsal.metafeatures, label=name, axes=shipped.axes)
     try:
         known = maker.with_trained(shipped_maker(name))
     except ChoiceError:

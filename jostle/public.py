@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Corpus:
 def _corpus(name: str) -> Corpus:
     from jostle.tasks import CLASSIFICATION, RANGES  # noqa: PLC0415 - for training only
 
-    return (RANGES if name == "gridCorpus" else CLASSIFICATION).corpus()
+    return (RANGES if name == "gridCorpus" else CLASSIFICATION).rehearsal.corpus()
 
 
 def example(task: str | Task[Any]) -> Instance:
@@ -52,8 +52,8 @@ def example(task: str | Task[Any]) -> Instance:
     """
     from jostle.tasks import task_of  # noqa: PLC0415 - for trying out only
 
-    asked = task_of(task)
-    return asked.instance(*asked.example())
+    rehearsal = task_of(task).rehearsal
+    return rehearsal.instance(*rehearsal.example())
 
 
 def error_of(option: Option, database: PublicDatabase, *, scale: int, epsilon: Any) -> float | None:

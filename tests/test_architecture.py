@@ -49,7 +49,7 @@ ROOMS: Mapping[str, str] = {
     "jostle.choice.learning": "rehearsals, histories, learners",
     "jostle.choice.policies": "learning labelled choices",
     "jostle.choice.makers": "learning among Options: choice makers",
-    "jostle.choice": "the package of the rooms above",
+    "jostle.choice": "the trainer of both: what to rehearse, learn, judge and keep",
     "jostle.public": "public databases, for users",
     "jostle.lang": "the language",
     "jostle.trees": "trees that a program grows, for users",
@@ -301,7 +301,7 @@ def test_a_circle_is_found() -> None:
 
 TOLD_APART: Mapping[str, str] = {
     "jostle.api": "`pretrained` has a type for each name of a maker, and one of two makers goes by a task's name",
-    "jostle.audit.options": "the audits of one task's Options",
+    "jostle.audit.audited": "the audits of one task's Options",
     "jostle.choice.makers.shipped": "the makers that came with Jostle, of which several are named like their task",
     "jostle.sklearn.classifier": "an estimator of one task",
     "jostle.sklearn.selector": "as above",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from tables_of_labels import correlated, table_of
 
+import jostle
 from jostle import JostleError, options
 from jostle.options import get, names
+from jostle.options.base import is_built_in
 from jostle.parameters import Parameter, parameters_of
 
 ALL = [(name, key, each) for name in names() for key, each in parameters_of(type(get(name))).items()]
@@ -53,7 +58,24 @@ def test_every_field_of_an_option_is_such_a_parameter() -> None:
     for name in names():
         kind = type(get(name))
         others = {"among", "eta"} if name == "SelectPrivately" else set()
-        assert set(parameters_of(kind)) | others == {each.name for each in kind.__attrs_attrs__}  # type: ignore[attr-defined]  # an attrs class
+        asked = {each.name for each in kind.__attrs_attrs__ if each.init}  # type: ignore[attr-defined]  # an attrs class
+        assert set(parameters_of(kind)) | others == asked
+
+
+def test_a_preset_answers_as_its_option_with_what_is_settled() -> None:
+    schema, rows = correlated(200)
+    whole, one_tree = get("PatilSingh(depth=2, trees=1)"), get("FriedmanSchuster(depth=2)")
+    answers: list[Any] = [
+        json.loads(option(jostle.rehearse(table_of(rows, schema), seed=3), epsilon=2).to_json())
+        for option in (whole, one_tree)
+    ]
+    assert [each.pop("made_by") for each in answers] == [whole.name, "FriedmanSchuster(depth=2)"]
+    assert answers[0] == answers[1]
+    assert pickle.loads(pickle.dumps(one_tree)) == one_tree != whole
+    assert is_built_in(type(one_tree))
+    with pytest.raises(JostleError, match="FriedmanSchuster has no parameter 'trees'") as refused:
+        get("FriedmanSchuster(trees=3)")
+    assert refused.value.fix == "one of depth, utility, numeric, prune"
 
 
 def test_an_edge_is_told_in_words() -> None:

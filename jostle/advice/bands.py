@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
 from jostle.files.kinds import FileKind
-from jostle.learned.files import shipped_folder
+from jostle.learned.files import shipped_folder, shortened
 
 Floats = NDArray[np.float64]
 Scale = Literal["share", "size"]
@@ -221,13 +221,5 @@ def kept_expectations() -> Mapping[str, Expectations]:
 def write_expectations(found: Mapping[str, Expectations]) -> None:
     """Write the file."""
     facts = {"version": VERSION, **{name: asdict(each) for name, each in found.items()}}
-    path().write_text(json.dumps(_short(facts), indent=1) + "\n", encoding="utf-8")
+    path().write_text(json.dumps(shortened(facts, 5), indent=1) + "\n", encoding="utf-8")
     kept_expectations.cache_clear()
-
-
-def _short(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _short(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_short(each) for each in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value

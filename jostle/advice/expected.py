@@ -293,17 +293,17 @@ def _task(what: object, schema: Schema) -> Task[Any] | None:
     """The task that Jostle came with makers for and that is meant: by one of its other names, or by what suits."""
     tasks = tuple(dict.fromkeys(each.task for each in ADVISED.values()))
     if what is None:
-        return next((task for task in tasks if task.suits(schema)), tasks[-1])
+        return next((task for task in tasks if task.question.suits(schema)), tasks[-1])
     return next((task for task in tasks if isinstance(what, str) and what in task.also), None)
 
 
 def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     """Name of the maker with whose task's Options it belongs."""
-    if not task.suits(schema):
-        raise ChoiceError(f"this schema is not one for what {task.does}", fix=task.suited)
+    if not task.question.suits(schema):
+        raise ChoiceError(f"this schema is not one for what {task.question.does}", fix=task.question.suited)
     if task not in {each.task for each in ADVISED.values()}:
         raise ChoiceError(
-            f"nothing is said beforehand of what {task.does}",
+            f"nothing is said beforehand of what {task.question.does}",
             why="no rehearsal of it came with Jostle that its losses could be held against",
             fix=f"one of {', '.join(ADVISED)}; or jostle evaluate, on public databases like yours",
         )
@@ -312,7 +312,7 @@ def _home(schema: Schema, task: Task[Any], wanted: str | None = None) -> str:
     if name is None:
         raise ChoiceError(
             f"nothing was rehearsed of the task {task.name!r} on {len(schema.names)} columns",
-            fix=", or ".join(dict.fromkeys(each.task.suited for each in ADVISED.values())),
+            fix=", or ".join(dict.fromkeys(each.task.question.suited for each in ADVISED.values())),
         )
     if wanted is not None and not ADVISED[wanted].spans(schema):
         raise ChoiceError(f"{wanted} is not for a schema of {len(schema.names)} columns", fix=name)

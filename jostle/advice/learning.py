@@ -106,7 +106,7 @@ def expectations(name: str) -> Expectations:
     cells = {int(np.prod([size for _, size, _ in each.sketch.columns])) for each in known.cases.instances}
     return Expectations(
         scale=known.scale,
-        judge=shipped.judge or shipped.task.judges[0].name,
+        judge=shipped.judge or shipped.task.rehearsal.judges[0].name,
         guess=shipped.guess,
         maker=name,
         cells=() if known.commonest is not None else tuple(sorted(cells)),

@@ -2,45 +2,45 @@
 
 `audit(name)` audits a registered mechanism; `register(Subject(...))` adds one. A bound above the claim, found by
 enumeration or with confidence 0.999 from runs, shows that the claim is broken. A bound below it proves nothing,
-but the positive controls (`controls`) show what the auditor does see.
+but the positive controls (`CONTROLS`) show what the auditor does see.
 """
 
 from __future__ import annotations
 
-from jostle.audit.subjects import (
-    Distribution,
-    Pair,
-    Pairs,
-    Relation,
-    answer_pairs,
-    chosen_pairs,
-    histogram_pairs,
-    independent,
-    key_pairs,
-    laplace,
-)
-
-# isort: split
-from jostle.audit.subjects import Fault, Sampler, Subject, lifted, names, register, subject
-
-# isort: split
-from jostle.audit.auditor import Bound, Finding, privacy_loss, show_epsilon
-from jostle.audit.forks import Forks, enumerated, enumerated_runs
-
-# isort: split
-from jostle.audit.auditor import CONFIDENCE, audit, audit_all, audit_subject
-from jostle.audit.controls import CONTROLS, HONEST
-from jostle.audit.options import (
+from jostle.audit.audited import (
     CLASSIFIERS,
+    CONTROLS,
     CURVES,
     GRIDS,
+    HONEST,
+    PROBES,
     PUBLISHERS,
     SELECTOR_CONTROLS,
     SELECTORS,
     TREE_CONTROLS,
     own_subject,
 )
-from jostle.audit.probes import PROBES
+from jostle.audit.auditor import CONFIDENCE, Bound, Finding, audit, audit_all, audit_subject, privacy_loss, show_epsilon
+from jostle.audit.forks import Forks, enumerated, enumerated_runs
+from jostle.audit.subjects import (
+    Distribution,
+    Fault,
+    Pair,
+    Pairs,
+    Relation,
+    Sampler,
+    Subject,
+    answer_pairs,
+    chosen_pairs,
+    histogram_pairs,
+    independent,
+    key_pairs,
+    laplace,
+    lifted,
+    names,
+    register,
+    subject,
+)
 
 __all__ = [
     "CLASSIFIERS",

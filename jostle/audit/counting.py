@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,9 +19,9 @@ from jostle.audit.subjects import (
     Relation,
     Sampler,
     Vector,
+    added,
     at_least,
     chosen_pairs,
-    histograms_adjacent,
     independent,
     laplace,
     laplace_table,
@@ -35,68 +37,73 @@ COUNTED = "cell"
 """The column whose counts are the input."""
 
 
+Integers = NDArray[np.int64]
+Part = tuple[Sequence[int], Fraction]
+"""Whole numbers, and the scale of the noise that each of them gets."""
+
+
+class NumbersWithNoise(ABC):
+    """A mechanism that tells numbers of its input, each with noise of its own."""
+
+    @abstractmethod
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield numbers that get noise of one scale, and that scale."""
+
+    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
+        """The noisy numbers, per run."""
+        return np.column_stack(
+            [
+                np.array(numbers, dtype=np.int64)
+                + noise.discrete_laplace(scale, size * len(numbers)).reshape(size, len(numbers))
+                for numbers, scale in self.parts(data, epsilon)
+            ]
+        )
+
+    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
+        """The distribution: all numbers are independent."""
+        parts = self.parts(data, epsilon)
+        return independent(*(laplace(number, scale) for numbers, scale in parts for number in numbers))
+
+
 @frozen(kw_only=True)
-class BoughtExpression:
+class BoughtExpression(NumbersWithNoise):
     """An expression over the counts of one column, with the noise of the sensitivity inferred for it."""
 
     expression: Expression
     relation: Relation
 
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> NDArray[np.int64]:
-        """The mechanism's release, in units, per run: its numbers, which are the same, and fresh noise."""
-        whole, scale = self._noised(data, epsilon)
-        drawn = noise.discrete_laplace(scale, size * whole.size)
-        released: NDArray[np.int64] = whole + drawn.reshape(size, whole.size)
-        return released
-
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution: the exact numbers in units, each with noise of the mechanism's scale."""
-        whole, scale = self._noised(data, epsilon)
-        return independent(*(laplace(each, scale) for each in whole.tolist()))
-
-    def _noised(self, data: Vector, epsilon: Fraction) -> tuple[NDArray[np.int64], Fraction]:
-        """The exact numbers in units, and the scale of the noise on them."""
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the exact numbers in units."""
         public = Schema({COUNTED: Categorical([str(cell) for cell in range(len(data))])}, neighbours=self.relation)
         mechanism = AddNoiseTo(self.expression)
         _, whole = mechanism.in_units(np.array(data, dtype=np.int64), public, epsilon)
-        return whole.ravel(), mechanism.scale(public, epsilon)
+        yield whole.ravel().tolist(), mechanism.scale(public, epsilon)
 
-
-Integers = NDArray[np.int64]
 
 ABSENT = 0
 """In place of the value of a cell that is not listed; those that are listed are above the threshold, so above 0."""
 
 
 @frozen(kw_only=True)
-class NoisyCounts:
+class NoisyCounts(NumbersWithNoise):
     """A histogram with noise of scale sensitivity/epsilon in every cell; sensitivity 1 under add/remove, else 2."""
 
     sensitivity: int
     weight: int = 1
     """What a record adds to its cell."""
 
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """The noisy counts, per run."""
-        drawn = noise.discrete_laplace(self.sensitivity / epsilon, size * len(data))
-        return self.weight * np.array(data) + drawn.reshape(size, -1)
-
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution: the cells are independent."""
-        return independent(*(laplace(self.weight * count, self.sensitivity / epsilon) for count in data))
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the counts."""
+        yield [self.weight * count for count in data], self.sensitivity / epsilon
 
 
 @frozen
-class ScaleEpsilon:
+class ScaleEpsilon(NumbersWithNoise):
     """A count with noise of scale epsilon, so that it loses 1/epsilon."""
 
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """The noisy count of the first cell, per run."""
-        return data[0] + noise.discrete_laplace(epsilon, size)
-
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution of the noisy count."""
-        return laplace(data[0], epsilon)
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the first cell."""
+        yield data[:1], epsilon
 
 
 @frozen
@@ -185,7 +192,7 @@ class SparseHistogram:
 
 
 @frozen(kw_only=True)
-class TwoLevelCell:
+class TwoLevelCell(NumbersWithNoise):
     """One first-level cell of an adaptive grid and its two second-level cells: total, left half, right half.
 
     A record is in the cell and in one of its halves, so the two levels must share epsilon.
@@ -194,16 +201,10 @@ class TwoLevelCell:
     first_share: Fraction
     second_share: Fraction
 
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """The three noisy counts, per run."""
-        total = sum(data) + noise.discrete_laplace(1 / (self.first_share * epsilon), size)
-        halves = np.array(data) + noise.discrete_laplace(1 / (self.second_share * epsilon), 2 * size).reshape(size, 2)
-        return np.column_stack([total, halves])
-
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution: the three counts are independent."""
-        halves = [laplace(count, 1 / (self.second_share * epsilon)) for count in data]
-        return independent(laplace(sum(data), 1 / (self.first_share * epsilon)), *halves)
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the total, and the halves."""
+        yield (sum(data),), 1 / (self.first_share * epsilon)
+        yield data, 1 / (self.second_share * epsilon)
 
 
 @frozen(kw_only=True)
@@ -242,12 +243,8 @@ class OneLevelTree:
 TAIL = 1e-4
 
 
-def _added(first: Vector, second: Vector) -> bool:
-    return histograms_adjacent(first, second, "add_remove")
-
-
 COUNTS = chosen_pairs(
-    "add_remove", _added, Pair((0,), (1,), "no record; one comes"), Pair((1000,), (1001,), "many; one more comes")
+    "add_remove", added, Pair((0,), (1,), "no record; one comes"), Pair((1000,), (1001,), "many; one more comes")
 )
 """A count, before and after a record comes: what noise does is the same wherever it is."""
 
@@ -306,16 +303,23 @@ class RefinedCount:
 
 
 @frozen(kw_only=True)
-class AnotherCount:
+class AnotherCount(NumbersWithNoise):
     """The first cell at a share of epsilon, and again at all of it with noise of its own; both are seen."""
 
     share: Fraction = Fraction(1, 2)
 
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """Both noisy counts, per run."""
-        first = noise.discrete_laplace(1 / (self.share * epsilon), size)
-        return data[0] + np.column_stack([first, noise.discrete_laplace(1 / epsilon, size)])
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the first cell twice."""
+        yield data[:1], 1 / (self.share * epsilon)
+        yield data[:1], 1 / epsilon
 
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution: both are independent."""
-        return independent(laplace(data[0], 1 / (self.share * epsilon)), laplace(data[0], 1 / epsilon))
+
+@frozen
+class ClusterSums(NumbersWithNoise):
+    """The sum of the counts of all features that count at least so many, with noise of scale 1/epsilon."""
+
+    cut: int
+
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the sum."""
+        yield (sum(count for count in data if count >= self.cut),), 1 / epsilon

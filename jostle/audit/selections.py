@@ -41,7 +41,6 @@ from jostle.audit.subjects import (
     at_least,
     between,
     histograms_adjacent,
-    laplace,
     laplace_table,
     mass,
 )
@@ -144,24 +143,6 @@ class Mirrored:
         halves = np.array(data, dtype=np.int64).reshape(2, -1).tolist()
         one, two = (permute_and_flip_chances(half, epsilon / 2) for half in halves)
         return Distribution({(a, b): first * second for a, first in enumerate(one) for b, second in enumerate(two)})
-
-
-@frozen
-class ClusterSums:
-    """The sum of the counts of all features that count at least so many, with noise of scale 1/epsilon."""
-
-    cut: int
-
-    def sample(self, noise: Sampler, data: Vector, epsilon: Fraction, size: int) -> Integers:
-        """The noisy sum, per run."""
-        return self._sum(data) + noise.discrete_laplace(1 / epsilon, size)
-
-    def distribution(self, data: Vector, epsilon: Fraction) -> Distribution:
-        """The distribution of the noisy sum."""
-        return laplace(self._sum(data), 1 / epsilon)
-
-    def _sum(self, data: Vector) -> int:
-        return sum(count for count in data if count >= self.cut)
 
 
 @frozen

@@ -234,6 +234,11 @@ def histograms_adjacent(first: Vector, second: Vector, relation: Relation) -> bo
     return steps == [-1, 1] if relation == "replace_one" else steps in ([1], [-1])
 
 
+def added(first: Vector, second: Vector) -> bool:
+    """Whether two histograms over the same cells are one record apart, which is there in one of them."""
+    return histograms_adjacent(first, second, "add_remove")
+
+
 def histogram_pairs(cells: int, relation: Relation) -> Pairs[Vector]:
     """Histograms before and after a record is added to a cell, or moves to it from the next."""
     empty = (0,) * cells

@@ -27,13 +27,13 @@ def advise(  # noqa: PLR0917 - a command's options
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it into this file: .png, .svg.")] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Say which loss to expect of each Option and of the maker, by budget, from public facts. No data are read."""
     load_with(with_)
     check_kept(plot, "--plot", {"the schema": schema})
-    from jostle.advice import advise as advice_on  # noqa: PLC0415 - commands load what they need
-    from jostle.advice.expected import EPSILONS  # noqa: PLC0415
+    from jostle.advice import advise as advice_on
+    from jostle.advice.expected import EPSILONS
 
     found = advice_on(what, schema=schema, rows=rows, epsilons=epsilon or EPSILONS, loss=loss, commonest=commonest)
     if plot is not None:

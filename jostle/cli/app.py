@@ -100,7 +100,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 - a flag
     if asked:
-        from importlib.metadata import version  # noqa: PLC0415 - commands load what they need
+        from importlib.metadata import version
 
         echo(f"jostle {version('jostle')}")
         raise typer.Exit

@@ -26,16 +26,16 @@ def audit(
     epsilon: Annotated[str | None, typer.Option(help="Run at this epsilon.")] = None,
     samples: Annotated[int | None, typer.Option(help="Runs on each of two neighbours.")] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Look for evidence that a mechanism gives away more than it claims, over neighbouring inputs made to show it."""
     load_with(with_)
     if name and ".py:" in name:
         name = _in_file(name)
-    from jostle.audit import audit as audit_one  # noqa: PLC0415
-    from jostle.audit import audit_all, names, show_epsilon  # noqa: PLC0415
-    from jostle.privacy.amounts import show_amount  # noqa: PLC0415
-    from jostle.progress import stage  # noqa: PLC0415
+    from jostle.audit import audit as audit_one
+    from jostle.audit import audit_all, names, show_epsilon
+    from jostle.privacy.amounts import show_amount
+    from jostle.progress import stage
 
     if name:
         with _told(name):
@@ -70,7 +70,7 @@ def audit(
 @contextmanager
 def _told(name: str) -> Iterator[None]:
     """Say in a sentence what somebody's own Option failed with."""
-    from jostle.options.base import own  # noqa: PLC0415 - commands load what they need
+    from jostle.options.base import own
 
     try:
         yield
@@ -88,9 +88,9 @@ def _told(name: str) -> Iterator[None]:
 
 def _in_file(named: str) -> str:
     """The name that the auditor knows an Option or a Subject in a file by; the file is run."""
-    from jostle.audit import Subject  # noqa: PLC0415 - commands load what they need
-    from jostle.options.base import Option, own  # noqa: PLC0415 - as above
-    from jostle.options.registry import ran  # noqa: PLC0415 - as above
+    from jostle.audit import Subject
+    from jostle.options.base import Option, own
+    from jostle.options.registry import ran
 
     path, _, inside = named.rpartition(":")
     if not Path(path).is_file():

@@ -34,13 +34,13 @@ def check(
         Path | None, typer.Option(help="Public facts about a table; if left out, those that the program names.")
     ] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Report all mistakes in programs that can be found without data, and what their functions spend at most."""
     load_with(with_)
     known = None
     if schema is not None:
-        from jostle.tables.schema import Schema  # noqa: PLC0415 - without one, no library of numbers is loaded
+        from jostle.tables.schema import Schema
 
         known = Schema.read(schema)
     files = list(_files(programs))
@@ -70,7 +70,7 @@ def _files(programs: list[Path]) -> Iterator[Path]:
 
 def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any]:
     """Say what is found in a program; return it as plain data."""
-    from jostle.lang.parser import read_source, typed_source  # noqa: PLC0415 - commands load what they need
+    from jostle.lang.parser import read_source, typed_source
 
     try:
         source = typed_source(sys.stdin.buffer) if file == TYPED else read_source(file)
@@ -78,8 +78,8 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
         if not as_json:
             echo_lines(f"error: {mistake}", err=True)
         return {"program": str(file), "diagnostics": [], "error": mistake.facts(), "status": MISTAKE}
-    from jostle.lang.check import check as check_program  # noqa: PLC0415 - as above
-    from jostle.lang.schema_named import check_named  # noqa: PLC0415 - as above
+    from jostle.lang.check import check as check_program
+    from jostle.lang.schema_named import check_named
 
     checked, known = check_named(source) if schema is None else (check_program(source, schema), schema)
     if not as_json:
@@ -89,8 +89,8 @@ def _check(file: Path, schema: Schema | None, *, as_json: bool) -> dict[str, Any
 
 
 def _say(checked: Checked, schema: Schema | None) -> None:
-    from jostle.lang.entries import runs_something  # noqa: PLC0415 - as above
-    from jostle.lang.price import prices  # noqa: PLC0415 - as above
+    from jostle.lang.entries import runs_something
+    from jostle.lang.price import prices
 
     source = checked.source
     if checked.diagnostics:

@@ -28,6 +28,7 @@ from jostle.cli.saying import (
     table,
 )
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 from jostle.visible import aligned
 
 if TYPE_CHECKING:
@@ -64,22 +65,27 @@ def evaluate(  # noqa: PLR0917 - a command's options
     load_with(with_)
     if json_ not in {None, "-"}:
         check_kept(Path(str(json_)), "--json", {"the program": Path(program)})
-    from jostle.choice.makers.evaluate import evaluate as evaluate_maker  # noqa: PLC0415
-    from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415
-    from jostle.corpora.folders import public as read_public  # noqa: PLC0415
-    from jostle.programs import load_trainable  # noqa: PLC0415
+    from jostle.choice.makers.evaluate import Evaluation
+    from jostle.choice.makers.maker import ChoiceMaker
+    from jostle.choice.trainer import evaluate as measure
+    from jostle.corpora.folders import public as read_public
+    from jostle.programs import load_trainable
 
     corpus = read_public(databases).grouped()
     chosen = load_trainable(program, maker, entry, public or ())
-    if not isinstance(chosen, ChoiceMaker):
-        _evaluate_labels(chosen, corpus, epsilon, trials, workers, json_)
-        return
-    _ = chosen.trained  # what it has to learn first has a progress of its own
+    share = chosen.trained.share if isinstance(chosen, ChoiceMaker) else 0  # learned first, with progress of its own
     try:
-        found = evaluate_maker(chosen, corpus, epsilon, trials=trials, workers=workers)
+        found = measure(chosen, corpus, epsilon, trials=trials, workers=workers)
     except KeyboardInterrupt:
         echo("stopped: an evaluation keeps nothing of its trials", err=True)
         raise SystemExit(INTERRUPTED) from None
+    if not isinstance(found, Evaluation):
+        if json_ is None:
+            echo_lines(found.as_text())
+        else:
+            said = f"{found.entry.name}: {len(found.worths)} labels"
+            _write_json({"program": found.entry.program, **found.as_data()}, json_, said)
+        return
     for problem in (*found.problems, *found.failed):
         echo(f"warning: {problem}", err=True)
     if found.seen_before:
@@ -88,37 +94,19 @@ def evaluate(  # noqa: PLR0917 - a command's options
             f"little: {_some(found.seen_before)}",
             err=True,
         )
-    said = _sentences(found, chosen.trained.share)
+    said = _sentences(found, share)
     if json_ is None:
         _print_evaluation(found, said)
         return
     _write_json({"program": program, **found.as_data()}, json_, said)
 
 
-def _evaluate_labels(  # noqa: PLR0917 - a command's options
-    entry: Any, corpus: Any, epsilon: list[str], trials: int, workers: int | None, json_: str | None
-) -> None:
-    from jostle.choice.policies.train import evaluate_policies  # noqa: PLC0415
-
-    try:
-        found = evaluate_policies(entry, corpus, epsilon, trials=trials, workers=workers)
-    except KeyboardInterrupt:
-        echo("stopped: an evaluation keeps nothing of its trials", err=True)
-        raise SystemExit(INTERRUPTED) from None
-    if json_ is None:
-        echo_lines(found.as_text())
-        return
-    _write_json({"program": entry.program, **found.as_data()}, json_, f"{entry.name}: {len(found.worths)} labels")
-
-
 def _write_json(facts: dict[str, Any], place: str, said: str) -> None:
     if place == "-":
         say_json(facts)
         return
-    try:
-        Path(place).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write {place}: {mistake.strerror}", fix="--json - prints it") from None
+    with writing(place, ChoiceError, fix="--json - prints it") as path:
+        path.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     echo(said)
     echo(f"written to {place}")
 
@@ -142,9 +130,9 @@ def _compared(found: Evaluation) -> str:
     )
 
 
-def _sentences(found: Evaluation, spent: Fraction) -> str:
+def _sentences(found: Evaluation, spent: Fraction | int) -> str:
     """What the figures say of choosing, a share of the budget being spent on looks."""
-    from jostle.choice.learning.regret import verdict  # noqa: PLC0415 - commands load what they need
+    from jostle.choice.learning.regret import verdict
 
     figures, best = found.figures, found.single_best
     beside = (

@@ -19,11 +19,11 @@ def example(
     rows: Annotated[int, typer.Option(help="How many rows.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write; one that is there is left alone.")],
     seed: Annotated[int, typer.Option(help="Other rows for another number.", min=0)] = 0,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Make rows up from a schema, so that a program can be tried on the right columns. They are about nobody."""
-    from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
-    from jostle.tables.made_up import write_made_up  # noqa: PLC0415
+    from jostle.tables import Schema
+    from jostle.tables.made_up import write_made_up
 
     write_made_up(Schema.read(schema), out, rows, seed=seed)
     if json_:

@@ -14,10 +14,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def explain(
     code: Annotated[str, typer.Argument(help="A code from a message, J201.")],
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Explain a kind of mistake: the rule, a wrong program and a right one."""
-    from jostle.lang.codes import explain as explain_code  # noqa: PLC0415
+    from jostle.lang.codes import explain as explain_code
 
     found = explain_code(code)
     if json_:

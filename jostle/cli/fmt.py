@@ -15,12 +15,12 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def fmt(
     program: Annotated[Path, typer.Argument(help="A .jst file.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,  # noqa: FBT002
-    json_: Json = False,  # noqa: FBT002 - a flag
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,
+    json_: Json = False,
 ) -> None:
     """Write a program in its canonical form, comments kept."""
-    from jostle.lang.parser import parse_text, read_source  # noqa: PLC0415
-    from jostle.lang.printer import show  # noqa: PLC0415
+    from jostle.lang.parser import parse_text, read_source
+    from jostle.lang.printer import show
 
     source = read_source(program)
     parsed = parse_text(source)

@@ -19,10 +19,10 @@ app = typer.Typer(help="What was spent.", no_args_is_help=True, add_completion=F
 @app.command()
 def show(
     vault: Annotated[list[Path], typer.Option(help="The vault file; may be given several times.")],
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Show what a vault's table was promised, what was spent of it, and when; of several, one after the other."""
-    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+    from jostle.privacy.vault import FileVault
 
     keepers = [(path, FileVault(path)) for path in vault]
     if json_:
@@ -34,7 +34,7 @@ def show(
 
 
 def _say(path: Path, keeper: FileVault) -> None:
-    from jostle.privacy.amounts import show_amount  # noqa: PLC0415
+    from jostle.privacy.amounts import show_amount
 
     account = keeper.account()
     promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))

@@ -15,11 +15,11 @@ app = typer.Typer(add_completion=False)
 def options(
     task: Annotated[str | None, typer.Option(help="Only Options of this task.")] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """List the algorithms that can be chosen between."""
     load_with(with_)
-    from jostle import options as catalogue  # noqa: PLC0415
+    from jostle import options as catalogue
 
     found = [catalogue.get(name) for name in catalogue.names(task)]
     if json_:

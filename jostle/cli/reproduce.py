@@ -26,10 +26,10 @@ def reproduce(
             help="Random splits, or folds, of each table; left out, as in the paper, or as many as take a few minutes.",
         ),
     ] = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Draw a paper's figure again with the algorithms here, on public data, without network; or list the figures."""
-    from jostle.figures.listing import FIGURES, figure_named  # noqa: PLC0415 - commands load what they need
+    from jostle.figures.listing import FIGURES, figure_named
 
     if figure is None:
         listed = [(each.name, each.paper, each.about, each.data) for each in FIGURES]

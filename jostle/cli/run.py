@@ -12,6 +12,7 @@ import typer
 
 from jostle.cli.saying import Json, With, check_kept, echo, echo_lines, failure, load_with, say_json, show
 from jostle.errors import ChoiceError, JostleError
+from jostle.files.kinds import writing
 from jostle.interrupts import interrupts_ignored
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run(  # noqa: PLR0917 - a command's options
         Path | None,
         typer.Option(help="The file that remembers what is spent; if left out, FILE.vault beside the data."),
     ] = None,
-    no_vault: NoVault = False,  # noqa: FBT002 - a flag
+    no_vault: NoVault = False,
     second_promise: SecondPromise = None,
     public: Annotated[
         list[Path] | None,
@@ -71,7 +72,7 @@ def run(  # noqa: PLR0917 - a command's options
         typer.Option(help="Follow the policies in this file instead of what was learned; none for no policy."),
     ] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Run a program: on private data within a promise, or, without --data, on a public example as a rehearsal.
 
@@ -79,8 +80,8 @@ def run(  # noqa: PLR0917 - a command's options
     there is one, another takes --a-second-promise.
     """
     load_with(with_)
-    from jostle.lang.running import run_program  # noqa: PLC0415 - commands load what they need
-    from jostle.progress import stage  # noqa: PLC0415 - as above
+    from jostle.lang.running import run_program
+    from jostle.progress import stage
 
     said: list[str] = []
     forced = dict(map(_forced, force or []))
@@ -133,7 +134,7 @@ def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path |
         raise ChoiceError("--vault and --no-vault contradict each other", fix="leave one of them out")
     if data is None or vault is not None or no_vault:
         return vault
-    from jostle.tables.origins import known_vault, vault_beside  # noqa: PLC0415 - for private data alone
+    from jostle.tables.origins import known_vault, vault_beside
 
     beside = known_vault(data) or vault_beside(data)
     if beside.parent.is_dir() and not os.access(beside if beside.exists() else beside.parent, os.W_OK):
@@ -147,7 +148,7 @@ def vault_of(data: Path | None, vault: Path | None, *, no_vault: bool) -> Path |
 
 def _not_written(answer: Any, out: Path) -> JostleError | None:
     """Write an answer to a file, and return why that cannot be, if it cannot."""
-    from jostle.lang.answers import write_answer  # noqa: PLC0415 - commands load what they need
+    from jostle.lang.answers import write_answer
 
     try:
         write_answer(answer, out)
@@ -159,18 +160,18 @@ def _not_written(answer: Any, out: Path) -> JostleError | None:
 
 def _not_reported(done: Outcome, page: Path) -> JostleError | None:
     """Write a page about a run, and return why that cannot be, if it cannot."""
-    from jostle.lang.answers import as_markup  # noqa: PLC0415 - commands load what they need
-    from jostle.markup import pre  # noqa: PLC0415 - as above
-    from jostle.trace.page import whole_page  # noqa: PLC0415 - as above
+    from jostle.lang.answers import as_markup
+    from jostle.markup import pre
+    from jostle.trace.page import whole_page
 
     answer = pre(done.as_text()) if done.problem is not None else as_markup(done.answer)
+    text = whole_page(done.records, title=f"{Path(done.program).name}: {done.entry}", answer=answer)
     try:
-        page.write_text(
-            whole_page(done.records, title=f"{Path(done.program).name}: {done.entry}", answer=answer), encoding="utf-8"
-        )
-    except OSError as mistake:
+        with writing(page, JostleError):
+            page.write_text(text, encoding="utf-8")
+    except JostleError as mistake:
         why = "what was answered is printed, and --trace keeps the trace"
-        return JostleError(f"cannot write {page}: {mistake.strerror}", why=why, fix="name another file")
+        return JostleError(mistake.title, why=why, fix=mistake.fix)
     return None
 
 
@@ -205,7 +206,7 @@ def _tell_owner(note: str) -> None:
 
 def _check_ending(out: Path) -> None:
     """Refuse an ending that no answer is written to, before it is paid for."""
-    from jostle.lang.answers import ENDINGS  # noqa: PLC0415 - commands load what they need
+    from jostle.lang.answers import ENDINGS
 
     if out.suffix.lower() not in ENDINGS:
         raise ChoiceError(
@@ -239,8 +240,8 @@ def _followed(policy: str | None) -> AbstractContextManager[Any]:
     """A context in which labelled choices are made by the policies that the command line names."""
     if policy is None:
         return nullcontext()
-    from jostle.learned.policies import nothing_learned, read_policies  # noqa: PLC0415 - most programs make no labelled choice
-    from jostle.sites import follow  # noqa: PLC0415 - as above
+    from jostle.learned.policies import nothing_learned, read_policies
+    from jostle.sites import follow
 
     if policy == NO_POLICY:
         return nothing_learned()
@@ -257,8 +258,8 @@ def _forced(text: str) -> tuple[str, str]:
 
 def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) -> None:
     """Say which choices were not made as they were learned, and which were forced but never made."""
-    from jostle.learned.policies import CHANGED, UNUSABLE  # noqa: PLC0415 - as above
-    from jostle.trace.records import Chosen  # noqa: PLC0415
+    from jostle.learned.policies import CHANGED, UNUSABLE
+    from jostle.trace.records import Chosen
 
     made: dict[str, set[str]] = {}
     for record in done.records:
@@ -276,7 +277,7 @@ def _warn_of_choices(program: Path, done: Outcome, forced: Mapping[str, str]) ->
 
 
 def _show_trace(records: Any) -> None:
-    from jostle.trace.render import render_trace  # noqa: PLC0415
+    from jostle.trace.render import render_trace
 
     show(render_trace(records[:MOST_SHOWN]))
     if len(records) > MOST_SHOWN:

@@ -60,7 +60,7 @@ def show_mistakes(source: Source, diagnostics: Sequence[Diagnostic]) -> None:
 def load_with(files: Sequence[Path] | None) -> None:
     """Register the Options in the files that a command is given."""
     if files:
-        from jostle.options.registry import load_own  # noqa: PLC0415 - commands load what they need
+        from jostle.options.registry import load_own
 
         for file in files:
             load_own(file)
@@ -92,8 +92,8 @@ def say_json(data: Any, *, indent: int | None = 2) -> None:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Print a table; columns of numbers are set to the right."""
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in head:
@@ -111,14 +111,14 @@ def print_page(page: str) -> None:
 
 def headline(line: str) -> None:
     """Print a line that stands out."""
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text
 
     show(Text(visible(line), style="bold"), soft_wrap=True)
 
 
 def show(made: RenderableType, *, soft_wrap: bool = False) -> None:
     """Print what was made for a screen: a table, say, whose texts are visible."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     Console().print(made, soft_wrap=soft_wrap)
 
@@ -177,8 +177,8 @@ def _kept(out: Path) -> str | None:
     """What a file is, in words, if nothing is ever to be written over it: whatever command it is named to."""
     if not out.is_file():
         return None
-    from jostle.privacy.vault_file import is_vault  # noqa: PLC0415 - most commands write new files
-    from jostle.tables.origins import known_vault  # noqa: PLC0415 - as above
+    from jostle.privacy.vault_file import is_vault
+    from jostle.tables.origins import known_vault
 
     if is_vault(out):
         return "a vault"

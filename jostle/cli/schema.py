@@ -20,10 +20,10 @@ def infer(  # noqa: PLR0917 - a command's options
     texts: Annotated[str | None, typer.Option(help="A column of texts, whose words become a vocabulary.")] = None,
     words: Annotated[int, typer.Option(help="Words of the vocabulary at most, the commonest ones.")] = 10_000,
     out: Annotated[Path | None, typer.Option(help="Write the TOML here instead of printing it.")] = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Read a schema off PUBLIC data: its values, bounds and empty cells. Never point it at private data."""
-    from jostle.tables import Schema  # noqa: PLC0415 - commands load what they need
+    from jostle.tables import Schema
 
     check_kept(out, "--out", {"the data": data})
     schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)

@@ -18,23 +18,23 @@ app = typer.Typer(help="What a run did.", no_args_is_help=True, add_completion=F
 @app.command()
 def show(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
-    html: Annotated[bool, typer.Option("--html", help="Print a web page, which needs nothing beside itself.")] = False,  # noqa: FBT002 - a flag
-    json_: Json = False,  # noqa: FBT002 - a flag
+    html: Annotated[bool, typer.Option("--html", help="Print a web page, which needs nothing beside itself.")] = False,
+    json_: Json = False,
 ) -> None:
     """Show a trace as a table for people, or as a web page."""
     if html and json_:
         raise ChoiceError("--html and --json contradict each other", fix="leave one of them out")
     if html:
-        from jostle.trace.page import whole_page  # noqa: PLC0415
-        from jostle.trace.records import read_trace  # noqa: PLC0415
+        from jostle.trace.page import whole_page
+        from jostle.trace.records import read_trace
 
         saying.print_page(whole_page(read_trace(file), title=f"Trace {file.name}"))
         return
     if json_:
         as_json(file)
         return
-    from jostle.trace.records import read_trace  # noqa: PLC0415
-    from jostle.trace.render import render_trace  # noqa: PLC0415
+    from jostle.trace.records import read_trace
+    from jostle.trace.render import render_trace
 
     saying.show(render_trace(read_trace(file)))
 
@@ -42,10 +42,10 @@ def show(
 @app.command("json")
 def as_json(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
-    json_: Json = True,  # noqa: ARG001, FBT002 - a flag that every command has
+    json_: Json = True,  # noqa: ARG001 - a flag that every command has
 ) -> None:
     """Print a trace as one JSON array."""
-    from jostle.trace.records import read_trace, to_json  # noqa: PLC0415
+    from jostle.trace.records import read_trace, to_json
 
     say_json([json.loads(to_json(record)) for record in read_trace(file)])
 
@@ -53,11 +53,11 @@ def as_json(
 @app.command()
 def why(
     file: Annotated[Path, typer.Argument(help="A trace file, JSON lines.")],
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Say of each choice in a trace what was seen, what was expected of each alternative, and why one was taken."""
-    from jostle.trace.records import read_trace  # noqa: PLC0415
-    from jostle.trace.render import explanations  # noqa: PLC0415
+    from jostle.trace.records import read_trace
+    from jostle.trace.render import explanations
 
     found = explanations(read_trace(file))
     if json_:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,6 @@ from jostle.cli.saying import (
     load_with,
     say_json,
 )
-from jostle.errors import ChoiceError
 
 app = typer.Typer(add_completion=False)
 
@@ -48,7 +47,7 @@ def train(  # noqa: PLR0917 - a command's options
     maker: Maker = None,
     public: Public = None,
     aslib: Annotated[Path | None, typer.Option(help="Also write what was learned from as an ASlib scenario.")] = None,
-    synthesize: Annotated[  # noqa: FBT002 - a flag
+    synthesize: Annotated[
         bool,
         typer.Option(
             "--synthesize", help="Also search formulas for `predict`, or for labelled choices, and print them."
@@ -62,7 +61,7 @@ def train(  # noqa: PLR0917 - a command's options
         Path | None, typer.Option(help="A folder of public databases to judge what was learned by, and not learn from.")
     ] = None,
     with_: With = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Learn which Option to choose, or what to choose inside an algorithm; the program then finds it learned.
 
@@ -80,46 +79,24 @@ def train(  # noqa: PLR0917 - a command's options
         place = path
 
     try:
-        from jostle.choice.makers.maker import ChoiceMaker  # noqa: PLC0415 - commands load what they need
-        from jostle.programs import load_trainable  # noqa: PLC0415
+        from jostle.choice.trainer import train as learn
+        from jostle.programs import load_trainable
 
-        wanted = load_trainable(program, maker, entry, public or ())
-        done: Any
-        if isinstance(wanted, ChoiceMaker):
-            from jostle.choice.makers.train import train_maker  # noqa: PLC0415
-
-            _refuse("choice makers", {"--epsilon": epsilon})
-            done = train_maker(
-                wanted,
-                corpus=corpus,
-                engine=engine,
-                history=history,
-                workers=workers,
-                repeats=repeats,
-                aslib=aslib,
-                synthesizing=synthesize,
-                looks=look or (),
-                judge=judge,
-                kept_in=kept_in,
-            )
-            if out is not None:
-                done.trained.save(out)
-        else:
-            from jostle.choice.policies.train import EPSILONS, RUNS, train_policies  # noqa: PLC0415
-
-            _refuse("labelled choices", {"--history": history, "--aslib": aslib, "--look": look})
-            done = train_policies(
-                wanted,
-                corpus=corpus,
-                epsilons=epsilon or EPSILONS,
-                engine=engine,
-                workers=workers,
-                runs=repeats or RUNS,
-                out=out,
-                aside=judge,
-                synthesizing=synthesize,
-                kept_in=kept_in,
-            )
+        done = learn(
+            load_trainable(program, maker, entry, public or ()),
+            corpus=corpus,
+            engine=engine,
+            history=history,
+            workers=workers,
+            repeats=repeats,
+            epsilons=epsilon,
+            aslib=aslib,
+            synthesizing=synthesize,
+            looks=look or (),
+            judge=judge,
+            out=out,
+            kept_in=kept_in,
+        )
     except KeyboardInterrupt:
         kept = "nothing was rehearsed yet" if place is None else f"what was rehearsed is kept in {place}"
         echo(f"stopped: {kept}, and the same command goes on from there", err=True)
@@ -130,10 +107,3 @@ def train(  # noqa: PLR0917 - a command's options
     echo_lines(done.as_text())
     if out is not None:
         echo(f"written to {out}")
-
-
-def _refuse(what: str, given: dict[str, Any]) -> None:
-    """Refuse options that are for the other kind of training."""
-    for name, value in given.items():
-        if value:
-            raise ChoiceError(f"{name} is not for {what}", fix=f"leave {name} out")

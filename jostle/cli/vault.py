@@ -32,11 +32,11 @@ def create(
     neighbours: Annotated[
         str | None, typer.Option(help="add_remove or replace_one; as the schema says, or add_remove, if left out.")
     ] = None,
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Make a vault with a promise, before the data are opened; none are needed."""
-    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount  # noqa: PLC0415 - commands load what they need
-    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
+    from jostle.privacy.vault import FileVault
 
     promise = recordable(epsilon_amount(epsilon), "epsilon")
     relation, columns = _facts(schema, neighbours)
@@ -47,10 +47,10 @@ def create(
 
 
 @app.command()
-def show(vault: File, json_: Json = False) -> None:  # noqa: FBT002 - a flag
+def show(vault: File, json_: Json = False) -> None:
     """Show what is promised in a vault, how that came about, what is spent and left."""
-    from jostle.privacy.amounts import show_amount  # noqa: PLC0415
-    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+    from jostle.privacy.amounts import show_amount
+    from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
     if json_:
@@ -71,11 +71,11 @@ def raise_promise(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The larger promise, what is spent included.")],
     reason: Annotated[str, typer.Option(help="Why; it is kept in the vault.")],
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Raise the promise in a vault; the reason stays in it, for whoever was promised less."""
-    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount  # noqa: PLC0415
-    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+    from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
+    from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
     account = keeper.raise_promise(recordable(epsilon_amount(epsilon), "epsilon"), reason)
@@ -88,10 +88,10 @@ def raise_promise(
 def backup(
     vault: File,
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="A new file.")],
-    json_: Json = False,  # noqa: FBT002 - a flag
+    json_: Json = False,
 ) -> None:
     """Copy a vault as it is at one moment, whoever spends from it meanwhile."""
-    from jostle.privacy.vault import FileVault  # noqa: PLC0415
+    from jostle.privacy.vault import FileVault
 
     keeper = FileVault(FileVault(vault).backup(copy))
     LOG.info("%s", visible(f"copied {vault} to {copy}"))
@@ -100,7 +100,7 @@ def backup(
 
 def _facts(schema: Path | None, neighbours: str | None) -> tuple[str, tuple[str, ...]]:
     """Neighbour relation and columns that a vault is made for."""
-    from jostle.tables.schema import Schema, checked_neighbours  # noqa: PLC0415
+    from jostle.tables.schema import Schema, checked_neighbours
 
     declared = None if schema is None else Schema.read(schema)
     relation = checked_neighbours(neighbours) if neighbours else declared.neighbours if declared else "add_remove"

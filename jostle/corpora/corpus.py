@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import combinations, pairwise
@@ -14,6 +13,8 @@ from attrs import evolve, field, frozen
 from jostle.corpora.cells import RowMarks, related
 from jostle.corpora.databases import PublicDatabase, PublicGrid, PublicTable, changed
 from jostle.errors import CorpusError, JostleError, PrivateDataError
+from jostle.files.structure import structured
+from jostle.files.texts import json_parsed
 
 Role = Literal["tune", "learn", "judge"]
 KEPT = Path(__file__).with_name("roles.json")
@@ -39,15 +40,8 @@ class Assigned:
 @cache
 def known() -> dict[str, Assigned]:
     """Databases that have a role, by their digests."""
-    found: dict[str, list[str]] = json.loads(KEPT.read_text(encoding="utf-8"))
-    return {digest: Assigned(name, group, _role(role)) for digest, (name, group, role) in found.items()}
-
-
-def _role(role: str) -> Role:
-    match role:
-        case "tune" | "learn" | "judge":
-            return role
-    raise ValueError(f"{KEPT} has a role {role!r}, which is none")
+    found = structured(json_parsed(KEPT.read_text(encoding="utf-8")), dict[str, tuple[str, str, Role]])
+    return {digest: Assigned(*facts) for digest, facts in found.items()}
 
 
 def _named_once(databases: Iterable[PublicDatabase]) -> tuple[PublicDatabase, ...]:

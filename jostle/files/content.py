@@ -13,22 +13,6 @@ from attrs import frozen
 
 from jostle.errors import TableError
 
-__all__ = [
-    "DIGEST_BYTES",
-    "FileContent",
-    "FileMark",
-    "FileState",
-    "Inode",
-    "Place",
-    "inode_of",
-    "is_regular",
-    "is_there",
-    "path_of",
-    "read_content",
-    "real_path",
-    "state_of",
-]
-
 DIGEST_BYTES = 16
 Inode = tuple[int, int, int]
 """A file's device, its number there, and its last change: numbers come again once a file is gone."""

@@ -1,19 +1,17 @@
-"""Kinds of files that Jostle writes and reads: models, makers, histories, policies, notes and traces."""
+"""Files that Jostle writes and reads: models, makers, histories, policies, notes and traces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
 from jostle.errors import JostleError
-from jostle.files import json_text, packed
-from jostle.files.damage import DamageError
+from jostle.files.texts import DamageError, json_parsed, toml_parsed, unpacked
 from jostle.given import given_path
-
-__all__ = ["FileKind"]
 
 T = TypeVar("T")
 MOST_BYTES = 1 << 28
@@ -64,7 +62,7 @@ class FileKind:
     def unpacked(self, data: bytes) -> tuple[bytes, int]:
         """The content of a gzipped file, and how much of it is whole."""
         try:
-            return packed.unpacked(data, self.most_bytes)
+            return unpacked(data, self.most_bytes)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
@@ -86,7 +84,7 @@ class FileKind:
     def facts(self, text: str) -> dict[str, Any]:
         """The facts that a text of JSON holds, by name; refused if it is of another version."""
         try:
-            held = json_text.parsed(text)
+            held = json_parsed(text)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
         if not isinstance(held, dict):
@@ -99,14 +97,20 @@ class FileKind:
 
     def toml(self, text: str) -> dict[str, Any]:
         """The facts that a text of TOML holds, by name."""
-        from jostle.files import toml_text  # noqa: PLC0415 - only schemas are written so, and a program need not have one
-
         try:
-            return toml_text.parsed(text)
+            return toml_parsed(text)
         except DamageError as damage:
             raise self.damaged(str(damage)) from None
 
-    def made(self, kind: type[T], facts: Mapping[str, Any]) -> T:
+    def line(self, kinds: Mapping[str, type[T]], text: str) -> T:
+        """A line of the file as a value of the type that it names."""
+        facts = self.facts(text)
+        kind = facts.pop("kind", None)
+        if not isinstance(kind, str) or kind not in kinds:
+            raise self.damaged("has a line of an unknown kind")
+        return self.made(kinds[kind], facts)
+
+    def made(self, kind: type[T], facts: object) -> T:
         """Facts as a value of a type."""
         from jostle.files.structure import structured  # noqa: PLC0415 - it loads a library of numbers, and texts need none
 
@@ -118,3 +122,18 @@ class FileKind:
     def damaged(self, why: str) -> JostleError:
         """The error about a file that is not what it should be: why continues a sentence about it."""
         return self.error(f"{self.subject} {why}", fix=self.advice)
+
+
+@contextmanager
+def writing(
+    given: object, error: type[JostleError], what: str = "", *, fix: str = "name another file"
+) -> Iterator[Path]:
+    """The path of a file that is written meanwhile; where that cannot be, a sentence says so, and *what* it is."""
+    path = given_path(given, error)
+    try:
+        yield path
+    except JostleError:
+        raise
+    except (OSError, ValueError) as mistake:  # the latter for a path with a zero byte in it
+        reason = (mistake.strerror if isinstance(mistake, OSError) else None) or str(mistake)
+        raise error(f"cannot write {' '.join(filter(None, (what, str(path))))}: {reason}", fix=fix) from None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
+from jostle.files.kinds import writing
 from jostle.lang.showing import shown, shown_inside
 from jostle.lang.values import KnownAttribute, Leaf, TreeNode
 from jostle.markup import bar_table, branch, leaf, pre
@@ -18,7 +19,7 @@ from jostle.tasks import TASKS, Task
 
 __all__ = ["ENDINGS", "as_data", "as_markup", "as_text", "check_ending", "write_answer"]
 
-ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.endings)]))
+ENDINGS = tuple(dict.fromkeys(["", ".json", *(ending for task in TASKS.values() for ending in task.shown.endings)]))
 """Of files that answers are written to, whatever they answer; without one, it is JSON."""
 
 MOST_BARS = 256
@@ -29,7 +30,7 @@ MOST_DRAWN = 2**53
 
 def _task(answer: Any) -> Task[Any] | None:
     """The task that something is an answer to, or None."""
-    return next((task for task in TASKS.values() if task.gave(answer)), None)
+    return next((task for task in TASKS.values() if task.question.gave(answer)), None)
 
 
 def as_text(answer: Any) -> str:
@@ -37,7 +38,7 @@ def as_text(answer: Any) -> str:
     if answer is None:
         return "the program gave nothing back"
     if (task := _task(answer)) is not None:
-        return task.text(answer)
+        return task.shown.text(answer)
     if isinstance(answer, list) and answer and all(isinstance(each, list | tuple) for each in answer):
         return "\n".join("  ".join(row) for row in _aligned(answer))
     if isinstance(answer, Leaf | TreeNode):
@@ -49,7 +50,7 @@ def as_markup(answer: Any) -> str:
     """An answer as a part of a web page: drawn if it is numbers by name, a tree, or its task draws."""
     task = _task(answer)
     if task is not None:
-        return pre(as_text(answer)) if task.drawn is None else task.drawn(answer)
+        return pre(as_text(answer)) if task.shown.drawn is None else task.shown.drawn(answer)
     if isinstance(answer, Leaf | TreeNode):
         return _drawn_tree(answer, "")
     if isinstance(answer, Mapping) and 1 < len(answer) <= MOST_BARS and all(map(_is_number, answer.values())):
@@ -98,7 +99,7 @@ def _tree(tree: Any, indent: str) -> list[str]:
 def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
     """An answer as plain data."""
     if (task := _task(answer)) is not None:
-        return task.data(answer)
+        return task.shown.data(answer)
     if isinstance(answer, Fraction):
         return float(answer)
     if isinstance(answer, Mapping):
@@ -122,9 +123,9 @@ def as_data(answer: Any) -> Any:  # noqa: PLR0911 - one per kind
 
 def check_ending(path: Path | None, tasks: Sequence[Task[Any] | None]) -> None:
     """Refuse a file whose ending is that of no answer to one of these tasks; None for what answers none."""
-    known = [(".json",) if task is None else task.endings for task in tasks]
+    known = [(".json",) if task is None else task.shown.endings for task in tasks]
     if path is not None and path.suffix and all(known) and not any(path.suffix.lower() in endings for endings in known):
-        what = "this answer" if tasks[0] is None else tasks[0].gives
+        what = "this answer" if tasks[0] is None else tasks[0].question.gives
         endings = dict.fromkeys(ending for each in known for ending in each if ending)
         raise JostleError(f"{what} is not written to a file {path.suffix}", fix=f"one of {', '.join(endings)}")
 
@@ -133,10 +134,8 @@ def write_answer(answer: Any, path: Path) -> None:
     """Write an answer to a file, as its task does, and what answers no task as JSON."""
     task = _task(answer)
     check_ending(path, [task])
-    try:
+    with writing(path, JostleError):
         if task is not None:
-            task.save(answer, path)
+            task.shown.save(answer, path)
         else:
             path.write_text(json.dumps(as_data(answer), indent=2) + "\n", encoding="utf-8")
-    except OSError as mistake:
-        raise JostleError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None

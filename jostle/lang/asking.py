@@ -73,13 +73,13 @@ def _leaves(option: Option) -> list[Any]:
 def _bound(option: Any, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(option, ProgramOption):
         return option.answer.bound(given, named)
-    names = (DATABASE, *option.task.asked)
+    names = (DATABASE, *option.task.question.beside)
     return bound(option.name, names, dict.fromkeys(names[1:]), given, named)
 
 
 def _check_questions(option: Option, questions: Sequence[Any]) -> None:
     """Refuse questions that are not of the kind that the Option's task asks."""
-    for each, (name, kind) in zip(questions, option.task.asked.items(), strict=False):
+    for each, (name, kind) in zip(questions, option.task.question.beside.items(), strict=False):
         if each is not None and not isinstance(each, kind):
             title, why = f"`{option.name}` is given {kind_of(each)} in place of {name}", f"{name} come from the caller"
             raise Stop("J501", title, why, f"def answer(db, {name}):")

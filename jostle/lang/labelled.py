@@ -108,7 +108,7 @@ def _run_of(sent: SentProgram, entry: str) -> EntryRun:
 
 def labelled(program: Program, name: str | None = None) -> Any:
     """A function or an Option of a program as something whose choices can be learned."""
-    from jostle.choice.policies.train import Labelled  # noqa: PLC0415 - for training only
+    from jostle.choice.policies.learn import Labelled  # noqa: PLC0415 - for training only
 
     called = name or program.entry
     if called is None:

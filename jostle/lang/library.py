@@ -12,13 +12,16 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
 from jostle.lang.spelling import near
 from jostle.lang.stops import Stop
 from jostle.parameters import Parameter, shown
+
+if TYPE_CHECKING:
+    from jostle.tasks import Task
 
 __all__ = [
     "CORPORA",
@@ -48,17 +51,33 @@ class LibraryTask:
 
     name: str
     does: str
-    modules: tuple[str, ...]
-    asked: tuple[str, ...]
-    handed: tuple[str, ...]
+    modules: tuple[str, ...] = field(converter=tuple)
+    asked: tuple[str, ...] = field(converter=tuple)
+    handed: tuple[str, ...] = field(converter=tuple)
     """What of it a program cannot write: it hands on what its caller gave."""
-    told_by: tuple[str, ...]
-    judges: tuple[str, ...]
+    told_by: tuple[str, ...] = field(converter=tuple)
+    judges: tuple[str, ...] = field(converter=tuple)
     """The losses that answers may be judged by, by name."""
     sure: bool
     """Whether a judge may be told how sure answers are."""
-    free: tuple[str, ...]
+    free: tuple[str, ...] = field(converter=tuple)
     """The metafeatures that every choice maker has for nothing, by name."""
+
+    @classmethod
+    def of(cls, task: Task[Any]) -> LibraryTask:
+        """What is known of a task."""
+        question, rehearsal = task.question, task.rehearsal
+        return cls(
+            task.name,
+            question.does,
+            question.modules,
+            question.beside,
+            question.handed,
+            question.told_by,
+            [judge.name for judge in rehearsal.judges],
+            rehearsal.sure,
+            [fact.name for fact in rehearsal.free],
+        )
 
     def is_told_by(self, word: str) -> bool:
         """Whether a program that names this of a table asks it for this."""
@@ -112,42 +131,18 @@ class LibraryOption:
 
 
 @cache
-def _kept_facts() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(KEPT.read_text("utf-8"))
-    return found
-
-
-@cache
-def _kept_tasks() -> tuple[LibraryTask, ...]:
-    return tuple(
-        LibraryTask(
-            name,
-            facts["does"],
-            tuple(facts["modules"]),
-            tuple(facts["asked"]),
-            tuple(facts["handed"]),
-            tuple(facts["told_by"]),
-            tuple(facts["judges"]),
-            facts["sure"],
-            tuple(facts["free"]),
-        )
-        for name, facts in _kept_facts()["tasks"].items()
-    )
-
-
-@cache
-def _kept_options() -> Mapping[str, LibraryOption]:
-    tasks = {task.name: task for task in _kept_tasks()}
-    return {
-        name: LibraryOption(
-            name,
-            facts["task"],
-            (DATABASE, *tasks[facts["task"]].asked),
-            tasks[facts["task"]].handed,
-            {key: _parameter(known) for key, known in facts["parameters"].items()},
-        )
-        for name, facts in _kept_facts()["options"].items()
+def _kept() -> tuple[tuple[LibraryTask, ...], Mapping[str, LibraryOption]]:
+    """The tasks and the Options that came with Jostle."""
+    facts = json.loads(KEPT.read_text("utf-8"))
+    tasks = {name: LibraryTask(name, **known) for name, known in facts["tasks"].items()}
+    return tuple(tasks.values()), {
+        name: _option(name, tasks[known["task"]], {key: _parameter(held) for key, held in known["parameters"].items()})
+        for name, known in facts["options"].items()
     }
+
+
+def _option(name: str, task: LibraryTask, parameters: Mapping[str, Parameter]) -> LibraryOption:
+    return LibraryOption(name, task.name, (DATABASE, *task.asked), tuple(task.handed), parameters)
 
 
 @frozen
@@ -178,34 +173,20 @@ def library() -> Library:
 
 @lru_cache(maxsize=4)
 def _library(changes: int) -> Library:
-    kept = Library.of(_kept_tasks(), _kept_options())
+    kept = Library.of(*_kept())
     if not changes:
         return kept
     from jostle.options.base import own  # noqa: PLC0415 - it is loaded already
     from jostle.parameters import parameters_of  # noqa: PLC0415 - as above
 
     added = {
-        name: LibraryOption(
-            name,
-            each.task.name,
-            (DATABASE, *each.task.asked),
-            each.task.handed,
-            parameters_of(each) if isinstance(each, type) else {},
-        )
+        name: _option(name, LibraryTask.of(each.task), parameters_of(each) if isinstance(each, type) else {})
         for name, each in sorted(own().items())
     }
     known = {task.name for task in kept.tasks}
     of_own = {each.task.name: each.task for each in own().values() if each.task.name not in known}
-    tasks = tuple(_facts_of(task) for _, task in sorted(of_own.items()))
+    tasks = tuple(LibraryTask.of(task) for _, task in sorted(of_own.items()))
     return Library.of((*kept.tasks, *tasks), {**kept.options, **added}) if added else kept
-
-
-def _facts_of(task: Any) -> LibraryTask:
-    judges = tuple(judge.name for judge in task.judges)
-    free = tuple(each.name for each in task.free)
-    return LibraryTask(
-        task.name, task.does, task.modules, tuple(task.asked), task.handed, task.told_by, judges, task.sure, free
-    )
 
 
 def library_tasks() -> tuple[LibraryTask, ...]:
@@ -247,30 +228,22 @@ def made() -> dict[str, Any]:
     options = {kind.__name__: kind for kind in built_in()}
     tasks = {kind.task.name: kind.task for kind in options.values()}
     return {
-        "tasks": {
-            name: {
-                "does": task.does,
-                "modules": list(task.modules),
-                "asked": list(task.asked),
-                "handed": list(task.handed),
-                "told_by": list(task.told_by),
-                "judges": [judge.name for judge in task.judges],
-                "sure": task.sure,
-                "free": [each.name for each in task.free],
-            }
-            for name, task in sorted(tasks.items())
-        },
+        "tasks": {name: _without_name(LibraryTask.of(task)) for name, task in sorted(tasks.items())},
         "options": {
             name: {
                 "task": kind.task.name,
-                "parameters": {key: _kept(known) for key, known in parameters_of(kind).items()},
+                "parameters": {key: _written(known) for key, known in parameters_of(kind).items()},
             }
             for name, kind in sorted(options.items())
         },
     }
 
 
-def _kept(parameter: Parameter) -> dict[str, Any]:
+def _without_name(task: LibraryTask) -> dict[str, Any]:
+    return {part: held for part, held in asdict(task).items() if part != "name"}
+
+
+def _written(parameter: Parameter) -> dict[str, Any]:
     facts = asdict(parameter, filter=lambda attribute, value: attribute.name in {"kind", "default"} or bool(value))
     return {**facts, "default": str(parameter.default) if parameter.kind == "share" else parameter.default}
 
@@ -292,8 +265,8 @@ def literals() -> str:
 
     named: dict[str, list[str]] = {}
     for each in sorted(built_in(), key=lambda each: (each.task.name, each.__name__)):
-        if each.task.named is not None:
-            named.setdefault(each.task.named, []).append(each.__name__)
+        if each.task.question.named is not None:
+            named.setdefault(each.task.question.named, []).append(each.__name__)
     lines = [
         '"""The names of the built-in Options by task, as types."""',
         "",

@@ -53,7 +53,7 @@ def _informed(program: Any, given: list[Any], task: Task[Any]) -> list[Metafeatu
     """The metafeatures that a program names, and the public facts that Jostle knows for the task: these are free."""
     named = [metafeature_of(program, each) for each in given]
     known = {each.name for each in named}
-    return [*named, *(each for each in task.free if each.name not in known)]
+    return [*named, *(each for each in task.rehearsal.free if each.name not in known)]
 
 
 def metafeature_of(program: Any, given: Any) -> Metafeature:

@@ -105,7 +105,7 @@ class ProgramOption(Option):
 
     def _wanted(self, probe: Probe, questions: tuple[Any, ...]) -> Iterator[Any]:
         """Yield what it is asked beside the table: where that is nothing, what its task asks."""
-        yield from questions or self.task.questions(probe.schema)[: len(self.answer.parameters) - 1]
+        yield from questions or self.task.question.usual(probe.schema)[: len(self.answer.parameters) - 1]
 
     def _predicted(self, seen: Mapping[str, float]) -> float:
         """The programmer's own prediction of the loss."""

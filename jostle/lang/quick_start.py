@@ -55,11 +55,11 @@ def _tells(full: Training, maker: ChoiceMaker) -> bool:
     The databases named must be those that everybody has, all Options rehearsed as they are now, and everything that
     may be looked at read.
     """
-    judged = full.judged_by is None or maker.task.knows(full.judged_by)
-    if full.history is not None or not judged or full.corpus is not maker.task.corpus():
+    judged = full.judged_by is None or maker.task.rehearsal.knows(full.judged_by)
+    if full.history is not None or not judged or full.corpus is not maker.task.rehearsal.corpus():
         return False
     history = rehearsals_for(maker.task)
-    rehearsed = budgets_of(history, maker.among, maker.task.other(full.judged_by))
+    rehearsed = budgets_of(history, maker.among, maker.task.rehearsal.other(full.judged_by))
     instances = [each for each in history.instances.values() if apart(each.key)[1] is None]
     return bool(rehearsed) and all(each.is_read(instance) for each in maker.informed_by for instance in instances)
 

@@ -24,7 +24,7 @@ def error_of(option: Any, database: Any, scale: Any, epsilon: Fraction) -> float
         raise Stop(
             "J501", f"a rehearsal on {kind_of(database)}", "it is on a public database", "for grid in gridCorpus:"
         )
-    if not option.task.takes(database):
+    if not option.task.rehearsal.takes(database):
         title = f"`{option.name}` answers nothing about {database.name}"
-        raise Stop("J501", title, f"it {option.task.does}", "choose another one")
+        raise Stop("J501", title, f"it {option.task.question.does}", "choose another one")
     return mean_error(option, database, int(scale), epsilon)

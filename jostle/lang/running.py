@@ -225,7 +225,7 @@ def _needed(target: Any) -> int:
     if isinstance(target, Function):
         return len(target.parameters) - len(target.defaults)
     if isinstance(target, Option):
-        return 1 + len(target.task.asked)
+        return 1 + len(target.task.question.beside)
     raise JostleError("only functions, Options and choice makers run", fix="--entry NAME")
 
 
@@ -249,7 +249,9 @@ def _private(private: PrivateData, account: Where) -> _Subject:
 
 def questions_of(schema: Schema) -> tuple[Any, ...]:
     """What is asked of a table that looks as if it were there to be asked something; the same each time."""
-    found = (task.questions(schema) for task in TASKS.values() if task.asked and task.suits(schema))
+    found = (
+        task.question.usual(schema) for task in TASKS.values() if task.question.beside and task.question.suits(schema)
+    )
     return next(found, ())
 
 
@@ -264,11 +266,11 @@ def task_of_target(program: Program, target: Any) -> Task[Any]:
 def _example(program: Program, target: Any) -> _Subject:
     told = task_of_target(program, target)
     task: Task[Any] = CLASSIFICATION if told is UNTOLD else told  # rows with a label, where nothing tells
-    database, spec = task.example()
-    instance = task.instance(database, spec)
+    database, spec = task.rehearsal.example()
+    instance = task.rehearsal.instance(database, spec)
 
     def loss(answer: Any) -> float | None:
-        return instance.loss(answer) if task.gave(answer) else None
+        return instance.loss(answer) if task.question.gave(answer) else None
 
     return _Subject(
         instance.schema,

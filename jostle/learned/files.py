@@ -6,8 +6,10 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 
 
 def shipped_folder() -> Path:
@@ -40,13 +42,20 @@ def mark_of(facts: Iterable[object]) -> str:
     return digest.hexdigest()
 
 
+def shortened(value: Any, digits: int) -> Any:
+    """Plain data with so many significant digits of each number that is not whole."""
+    if isinstance(value, dict):
+        return {name: shortened(each, digits) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(each, digits) for each in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
 def write_whole(path: Path, text: str, what: str, *, fix: str = "name another file") -> None:
     """Write a file in one step, so that nobody reads half of it; what is no file, a pipe say, is written to."""
-    part = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with writing(path, ChoiceError, f"the {what}", fix=fix):
+        part = path if path.exists() and not path.is_file() else path.with_name(f"{path.name}.{os.getpid()}.part")
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text, encoding="utf-8")
         if part != path:
             part.replace(path)
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write the {what} {path}: {mistake.strerror}", fix=fix) from None

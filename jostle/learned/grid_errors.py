@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import OptionError
 from jostle.files.kinds import FileKind
-from jostle.learned.files import shipped_folder
+from jostle.learned.files import shipped_folder, shortened
 from jostle.tasks.ranges.intervals import ELSEWHERE, Asking, Calibrated, CalibratedBars, Kinds
 
 VERSION = 1
@@ -63,14 +63,6 @@ class KeptBars:
 
 def write_errors(errors: GridErrors) -> None:
     """Write the file."""
-    facts = _short({"version": VERSION, **asdict(errors)})
+    facts = shortened({"version": VERSION, **asdict(errors)}, 6)
     PATH.write_text(json.dumps(facts) + "\n", encoding="utf-8")
     kept_errors.cache_clear()
-
-
-def _short(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _short(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_short(each) for each in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from jostle.errors import ChoiceError, JostleError
 from jostle.files.kinds import FileKind
 from jostle.learned import files
-from jostle.learned.files import shipped_folder, write_whole
+from jostle.learned.files import shipped_folder, shortened, write_whole
 from jostle.sites import Choice, Decision, Policy
 
 Floats = NDArray[np.float64]
@@ -49,30 +49,14 @@ def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-@frozen(eq=False)
-class ForestFacts:
-    """What a file holds of a forest."""
-
-    inputs: int
-    roots: Integers
-    feature: Integers
-    threshold: Floats
-    left: Integers
-    right: Integers
-    values: Floats
-    """Of the leaves alone."""
-
-
 @frozen(eq=False, repr=False)
 class Forest:
     """Trees one after the other in common arrays, a row per node.
 
-    >>> stump = Forest([0], [0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [[0.0], [1.0], [3.0]], inputs=1)
+    >>> stump = Forest([0], [0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [[1.0], [3.0]], inputs=1)
     >>> stump.predict([[0.2], [0.9]])[0].tolist()
     [[1.0], [3.0]]
     """
-
-    stored: ClassVar = ForestFacts
 
     roots: Integers = field(converter=_integers)
     feature: Integers = field(converter=_integers)
@@ -82,7 +66,7 @@ class Forest:
     left: Integers = field(converter=_integers)
     right: Integers = field(converter=_integers)
     values: Floats = field(converter=_floats)
-    """What a leaf says, a column per output."""
+    """What leaves say, in the order of their nodes, a column per output."""
     inputs: int = field(kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -92,8 +76,10 @@ class Forest:
         flat = (self.roots, self.feature, self.threshold, self.left, self.right)
         if not len(self.roots) or any(part.ndim != 1 for part in flat) or any(len(part) != count for part in flat[2:]):
             raise ChoiceError("a forest's arrays differ in length")
-        if self.values.ndim != 2 or len(self.values) != count or not (np.abs(self.values) <= LARGEST).all():
+        if self.values.ndim != 2 or not (np.abs(self.values) <= LARGEST).all():
             raise ChoiceError("a forest's leaves do not hold numbers")
+        if len(self.values) != count - np.count_nonzero(inner):
+            raise ChoiceError("a forest has not as many values as leaves")
         nodes = np.arange(count)[inner]
         below = np.concatenate([self.left[inner] - nodes, self.right[inner] - nodes, np.ones(1, dtype=np.int64)])
         ends = np.concatenate([self.left[inner], self.right[inner], self.roots])
@@ -119,7 +105,8 @@ class Forest:
             looked_at = rows[place, np.where(inner, self.feature[node], 0)]
             below = np.where(looked_at <= self.threshold[node], self.left[node], self.right[node])
             node = np.where(inner, below, node)
-        answers = self.values[node]
+        leaf = np.cumsum(self.feature == LEAF) - 1
+        answers = self.values[leaf[node]]
         return answers.mean(axis=1), answers.std(axis=1)
 
     def facts(self) -> dict[str, Any]:
@@ -128,22 +115,11 @@ class Forest:
             "inputs": self.inputs,
             "roots": self.roots.tolist(),
             "feature": self.feature.tolist(),
-            "threshold": _short(self.threshold),
+            "threshold": shortened(self.threshold.tolist(), DIGITS),
             "left": self.left.tolist(),
             "right": self.right.tolist(),
-            # Only leaves say anything.
-            "values": [_short(row) for row in self.values[self.feature == LEAF]],
+            "values": shortened(self.values.tolist(), DIGITS),
         }
-
-    @classmethod
-    def from_facts(cls, facts: ForestFacts) -> Forest:
-        """The forest that `facts` came from."""
-        leaves = facts.feature == LEAF
-        if facts.values.ndim != 2 or len(facts.values) != np.count_nonzero(leaves):
-            raise ChoiceError("a forest has not as many values as leaves")
-        values = np.zeros((len(facts.feature), facts.values.shape[1]))
-        values[leaves] = facts.values
-        return cls(facts.roots, facts.feature, facts.threshold, facts.left, facts.right, values, inputs=facts.inputs)
 
     def __repr__(self) -> str:
         return f"<Forest of {len(self.roots)} trees, {len(self.feature):,} nodes>"
@@ -195,7 +171,7 @@ def _numbered(tree: Any) -> Arrays:
         np.where(kept, tree.threshold[order], 0.0),
         np.where(kept, number[tree.children_left[order]], 0),
         np.where(kept, number[tree.children_right[order]], 0),
-        tree.value[order, :, 0],
+        tree.value[order, :, 0][~kept],
     )
 
 
@@ -205,10 +181,6 @@ def _joined(trees: list[Arrays], inputs: int) -> Forest:
     feature, threshold, left, right, values = (np.concatenate(parts) for parts in zip(*trees, strict=True))
     shift = np.where(feature == LEAF, 0, np.repeat(roots, sizes))
     return Forest(roots, feature, threshold, left + shift, right + shift, values, inputs=inputs)
-
-
-def _short(values: Floats) -> list[float]:
-    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
 
 
 VERSION = 1
@@ -289,13 +261,6 @@ class LearnedPolicy:
         return {**facts, "usual": self.usual, "caution": self.caution, "fixed": self.fixed}
 
 
-@frozen(eq=False)
-class PolicyList:
-    """What a file holds of policies, beside what it says about them."""
-
-    policies: tuple[LearnedPolicy, ...]
-
-
 def write_policies(
     path: Path,
     policies: Mapping[str, LearnedPolicy],
@@ -336,8 +301,8 @@ def read_with_facts(path: Path) -> tuple[dict[str, LearnedPolicy], dict[str, Any
     """The policies in a file, by label, and what else it says."""
     file = POLICIES.at(path)
     held = file.facts(file.text())
-    listed = file.made(PolicyList, {"policies": held.pop("policies", None)})
-    return {policy.label: policy for policy in listed.policies}, held
+    listed = file.made(tuple[LearnedPolicy, ...], held.pop("policies", None))
+    return {policy.label: policy for policy in listed}, held
 
 
 def mark_of(policies: Mapping[str, Policy | None]) -> str:

@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from attrs import fields
+from attrs import Attribute, fields, frozen
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -194,20 +194,21 @@ class Option(ABC, Generic[Answer]):
                 fix="please report it, with the schema",
             )
         self._check_answer(answer, spent)
-        known: Answer = self.task.of(schema, answer)
+        known: Answer = self.task.question.of(schema, answer)
         if (stated := _stated(known)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
         return known
 
     def _check_answer(self, answer: object, spent: Fraction) -> None:
         """Refuse what is no answer to the task: whoever asked would fail over it later, and not know why."""
-        if not self.task.answers or self.task.gave(answer):
+        if not self.task.question.answers or self.task.question.gave(answer):
             return
         given = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
+        does, gives = self.task.question.does, self.task.question.gives
         raise AnswerError(
-            f"{self.name} gives back {given}, not {self.task.gives}",
-            why=f"it {self.task.does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
-            fix=f"return {self.task.gives}, or say which other task it answers: @jostle.option(task=...)",
+            f"{self.name} gives back {given}, not {gives}",
+            why=f"it {does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
+            fix=f"return {gives}, or say which other task it answers: @jostle.option(task=...)",
         )
 
 
@@ -256,6 +257,37 @@ def option(given: Given) -> Given:
     _registered[name] = given
     _latest[0] = next(_registrations)
     return given
+
+
+Kind = TypeVar("Kind", bound=Option)
+
+
+def preset(kind: type[Kind], name: str, about: str, *, paper: str, **settled: Any) -> type[Kind]:
+    """Register an Option with some of its parameters, or facts of its class, settled, under a name of its own.
+
+    For what has a name of its own in papers. What has none is written with its parameters: "RandomForest(trees=1)". A
+    parameter that is settled is none of the preset's.
+
+    Args:
+        kind: the Option.
+        name: of the preset, and of what it is assigned to beside the Option.
+        about: its docstring.
+        paper: where it was published.
+        **settled: the values.
+    """
+
+    def settle(_: type, attributes: list[Attribute[Any]]) -> list[Attribute[Any]]:
+        return [
+            each.evolve(default=settled[each.name], init=False, metadata={}) if each.name in settled else each
+            for each in attributes
+        ]
+
+    own = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # as above
+    facts = {fact: value for fact, value in settled.items() if fact not in own}
+    body = {"__doc__": about, "__module__": kind.__module__, "__qualname__": name, "paper": paper, **facts}
+    meta: Any = type(kind)
+    made: type[Kind] = option(frozen(kw_only=True, field_transformer=settle)(meta(name, (kind,), body)))
+    return made
 
 
 def know(*given: Registered) -> None:
@@ -346,7 +378,7 @@ def made(name: str, known: Mapping[str, Registered]) -> Option:
 
 def _parameter(text: str, kind: type[Option]) -> tuple[str, object]:
     name, _, value = (part.strip() for part in text.partition("="))
-    known = {attribute.name: attribute for attribute in fields(kind)}  # type: ignore[arg-type]  # an attrs class
+    known = {attribute.name: attribute for attribute in fields(kind) if attribute.init}  # type: ignore[arg-type]  # an attrs class
     if name not in known:
         raise OptionError(f"{kind.__name__} has no parameter {name!r}", fix=f"one of {', '.join(known) or 'none'}")
     if value in {"True", "False", "None"}:

@@ -150,7 +150,7 @@ class FunctionOption(Option[Answer]):
     def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None) -> Answer:
         """The function's answer, given a probe with *epsilon* of the budget."""
         check_probe(db, self.name)
-        asked = self.task.read(db.schema, questions)
+        asked = self.task.question.read(db.schema, questions)
         return self.perform(db, epsilon, lambda probe, budget: self.function(probe, *asked, epsilon=budget), site=site)
 
 

@@ -176,7 +176,9 @@ def get(name: str, *, task: Task[Any] | None = None) -> Option:
         load_installed()
     found = made(name, registered())
     if wanted is not None and found.task is not wanted:
-        raise OptionError(f"{found.name} {found.task.does}", why=f"an Option that {wanted.does} is asked for")
+        raise OptionError(
+            f"{found.name} {found.task.question.does}", why=f"an Option that {wanted.question.does} is asked for"
+        )
     return found
 
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
@@ -39,7 +39,8 @@ class Dependence(Score):
     p, and r, s the shares of the values and of the parents' ones. The differences summed in u then change by exactly n
     / (n + 1) * (e - r)(f - s)^T, a matrix of rank one, whose L1 norm is at most n / (n + 1) * 2 * 2. So u changes by
     less than 2; where a row is replaced, which is one row less and one more, by less than 4. Some scores may rise while
-    others fall. Scores are u times GRID, rounded down, which adds 1.
+    others fall. Scores are u times GRID, rounded down, which adds 1. (A row with a blank is in some layers only, which
+    the proof, being about one score, allows for.)
     """
 
     layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
@@ -202,7 +203,8 @@ class SetDiscernibility(Score):
             raise ProbeError("there is nothing to pick from", fix="give at least one candidate")
         if not 0 <= self.price <= 1:
             raise ProbeError("the price of a column is a share", fix="1/10")
-        return Stack(self.layers)
+        # All sets are scored by the same rows, as the proof has it.
+        return Stack(evolve(layer, branching=layer.columns[:-1]) for layer in self.layers)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """Each set's score, in units of 1/GRID."""
@@ -336,7 +338,8 @@ class GridQuality(Score):
     at 0; its least is -c with c = (1 + sqrt 3)/2 * exp(-(1 + sqrt 3)) = 0.08890..., at x = 1 + sqrt 3, where h'' is 0.
     So differences of h lie between -c and 1/2, and the score grows by between -c and 1 + c, for any number of classes.
     Hence two grids' scores move apart by at most 1 + 2c < 1.17784 when a row comes, and by twice that when one is
-    replaced, which is a row less and a row more. (The slides' 1.1 for one score, and 2 * 1.1 for two under replacement,
+    replaced, which is a row less and a row more; a grid that a row with a blank is not in does not move, and 0 is
+    between -c and 1 + c. (The slides' 1.1 for one score, and 2 * 1.1 for two under replacement,
     are too little.)
 
     Scores count in units of 1/UNIT; h is a table of whole numbers, each within 1 of UNIT * h, for scales of up to

@@ -32,7 +32,7 @@ from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from
 from jostle.tables.closed import Closed
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -83,6 +83,8 @@ class Measurement:
     """How many codes each of its columns has."""
     counts: Integers
     variance: float
+    among: frozenset[str]
+    """Columns that may be blank: only rows with a value in all of them were counted."""
     total: int = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -93,13 +95,18 @@ class Measurement:
         object.__setattr__(self, "total", int(copy.sum()))
 
     def of_rows(self) -> Look:
-        """What this tells of the number of all rows."""
+        """What this tells of the number of all rows that were counted."""
         return Look(np.array([float(self.total)]), np.array([len(self.counts) * self.variance]))
 
     def at(self, wanted: Counts | Regions, schema: Schema) -> Look | None:
-        """What this tells of each cell of a coarser partition; None if its cells do not lie in those."""
+        """What this tells of each cell of a coarser partition; None if its cells do not lie in those.
+
+        Nor if it left out other rows than that does, for what is blank in them.
+        """
         columns = columns_of(wanted)
         own_columns = columns_of(self.kernel)
+        if self.among != may_be_blank(schema, columns):
+            return None  # it is about other rows
         sizes = tuple(schema[name].size for name in columns)
         count = _count(wanted, sizes)
         if count == 1:
@@ -131,10 +138,11 @@ def measured(
         sizes = tuple(schema[name].size for name in columns)
         if len(values) > MOST_KEPT or len(set(columns)) < len(columns):
             continue
+        among = may_be_blank(schema, columns)
         if math.prod(sizes) > MOST_COMPARED:
-            found.append(Measurement(Counts.of(), (), values.sum(keepdims=True), len(values) * variance))
+            found.append(Measurement(Counts.of(), (), values.sum(keepdims=True), len(values) * variance, among))
         else:
-            found.append(Measurement(part, sizes, values, variance))
+            found.append(Measurement(part, sizes, values, variance, among))
     return tuple(found)
 
 
@@ -155,9 +163,15 @@ def look_at(measurements: Iterable[Measurement], kernel: Counts | Regions, schem
     return tuple(together(looks) if looks else None for looks in found)
 
 
-def known_rows(measurements: Iterable[Measurement]) -> int | None:
-    """Number of rows, if measurements tell it to about a twentieth; else None."""
-    found = [each.of_rows() for each in measurements]
+def known_rows(measurements: Iterable[Measurement], label: str | None) -> int | None:
+    """Number of rows, if measurements tell it to about a twentieth; else None.
+
+    Where rows that have a label were counted, of those: the others are not learnt from. A measurement that left rows
+    out for what is blank in another column tells nothing of it.
+    """
+    given = list(measurements)
+    found = [each.of_rows() for each in given if each.among == {label}]
+    found = found or [each.of_rows() for each in given if not each.among]
     if not found:
         return None
     look = together(found)

@@ -27,7 +27,7 @@ from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, known
 from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, wholes
 from jostle.tables.kernels import LARGEST_WEIGHT, MOST_RECORDS
 from jostle.tables.pools import Layer
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 MOST_NODES = 20_000
 MOST_DEPTH = 60
@@ -389,9 +389,9 @@ class Clamped(OfOne):
 class Tally(Expression):
     """Rows, or a weight for each, counted by the groups of the codes of some columns: one axis per column.
 
-    A row falls into one cell, or none if it does not meet the conditions, by its own codes alone. Where every row
-    counts 1, a row that enters adds 1 to one cell; where it has a weight w between *least* and *most*, w. Without
-    conditions the sum of all cells always changes, by just that.
+    A row falls into one cell, or none if it does not meet the conditions or may have a blank in one of the columns, by
+    its own codes alone. Where every row counts 1, a row that enters adds 1 to one cell; where it has a weight w between
+    *least* and *most*, w. Without conditions or columns with blanks, the sum of all cells always changes, by just that.
     """
 
     columns: tuple[str, ...] = field(converter=names)
@@ -451,13 +451,14 @@ class Tally(Expression):
         return groups
 
     def known(self, schema: Schema, *parts: Known) -> Known:  # noqa: ARG002 - it has none
-        """The public facts: what a row can add."""
+        """The public facts: what a row can add, which may be nothing."""
         layer = self.layer(schema)
         shape = layer.shape(schema)
         cells = layer.cells(schema)
         weights = self._possible_weights(layer)
         low, high = Fraction(min(weights)), Fraction(max(weights))
-        if self.conditions:
+        about = self.columns if self.weighted is None else (*self.columns, self.weighted)
+        if self.conditions or may_be_blank(schema, about):
             low, high = min(low, ZERO), max(high, ZERO)
         up, down = max(high, ZERO), max(-low, ZERO)
         mass = MOST_RECORDS * max(up, down)

@@ -126,8 +126,8 @@ class Room:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows, if those who ask know it: it is declared, or was released before."""
-        return known_rows(self.before) if self.declared is None else self.declared
+        """Number of rows, if those who ask know it: it is declared, or was released before, of those with a label."""
+        return known_rows(self.before, self.schema.label) if self.declared is None else self.declared
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""

@@ -227,7 +227,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         if not isinstance(given, Option) or given.task is not CLASSIFICATION:
             said = given.name if isinstance(given, Option) else type(given).__name__
             raise OptionError(
-                f"{said} is no Option that {CLASSIFICATION.does}",
+                f"{said} is no Option that {CLASSIFICATION.question.does}",
                 fix='option="auto", or one that `jostle options --task classification` lists',
             )
         return given

@@ -146,7 +146,7 @@ class PrivateFeatureSelector(SelectorMixin, PrivateRows):  # type: ignore[misc] 
         option = self.option if isinstance(self.option, Option) else get(self.option)
         if option.task is not SELECTION:
             raise OptionError(
-                f"{option.name} is no Option that {SELECTION.does}",
+                f"{option.name} is no Option that {SELECTION.question.does}",
                 fix="one that `jostle options --task selection` lists",
             )
         return option

@@ -14,7 +14,7 @@ from jostle.tables.frames import frame_columns, index_names, way_to
 from jostle.tables.schema import Schema
 
 UNKNOWN = -1
-"""The code of a value that a table's rows would be dropped for."""
+"""The code of a blank, or of a value that a table's rows would be dropped for."""
 
 
 def attribute_codes(frame: Any, schema: Schema) -> NDArray[np.int64]:
@@ -33,7 +33,8 @@ def _codes(frame: Any, schema: Schema, names: tuple[str, ...]) -> NDArray[np.int
     cells, length = frame_columns(frame, names)
     codes = np.empty((length, len(names)), dtype=np.int64, order="F")
     for place, name in enumerate(names):
-        codes[:, place] = encode_column(cells[name], schema[name])
+        own = encode_column(cells[name], schema[name])
+        codes[:, place] = np.where(own == schema[name].blank, UNKNOWN, own)
     return codes
 
 

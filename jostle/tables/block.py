@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Block:
     """Some rows. No repr: nothing should ever print one."""
 
     columns: Mapping[str, Codes]
+    """Codes, or blanks (see `columns`)."""
     length: int
     multiplicity: NDArray[np.int64] | None = None
     """How many records each row stands for; None means one each."""
@@ -64,6 +65,48 @@ class Block:
             {name: steps[places] for name, steps in self.steps.items()},
         )
 
+    def full(self, names: Iterable[str], schema: Schema) -> Block:
+        """These columns of the rows that have a value in all of them; the block itself where no row has a blank."""
+        wanted = tuple(dict.fromkeys(names))
+        keep = self.filled(wanted, schema)
+        if keep is None:
+            return self
+        places = np.flatnonzero(keep)
+        columns = {name: self.columns[name][places] for name in wanted}
+        return Block(columns, len(places), None if self.multiplicity is None else self.multiplicity[places])
+
+    def having(self, names: Iterable[str], schema: Schema) -> Block:
+        """All columns of the rows that have a value in all of these; the block itself where no row has a blank."""
+        keep = self.filled(names, schema)
+        return self if keep is None else self.rows(np.flatnonzero(keep))
+
+    def labelled(self, schema: Schema) -> Block:
+        """The rows to learn from: those that have a label, where the schema names one."""
+        return self if schema.label is None else self.having((schema.label,), schema)
+
+    def filled(self, names: Iterable[str], schema: Schema) -> NDArray[np.bool_] | None:
+        """Which rows have a value in all of these columns; None where all do."""
+        keep = None
+        for name in names:
+            if self._has_blanks(name, schema):
+                here = self.columns[name] != schema[name].blank
+                keep = here if keep is None else keep & here
+        return keep
+
+    def first_for_blank(self, names: Iterable[str], schema: Schema) -> Block:
+        """The same rows with the first code in place of a blank in these columns: where branches send it."""
+        blanks = [name for name in names if self._has_blanks(name, schema)]
+        if not blanks:
+            return self
+        first = {
+            name: np.where(codes == schema[name].blank, 0, codes) for name in blanks for codes in [self.columns[name]]
+        }
+        return Block({**self.columns, **first}, self.length, self.multiplicity, self.bits, self.steps)
+
+    def _has_blanks(self, name: str, schema: Schema) -> bool:
+        blank = schema[name].blank
+        return blank is not None and bool(self.columns[name].max(initial=0) == blank)
+
     def numbers(self, name: str, schema: Schema) -> NDArray[np.int64]:
         """Each row's step on the grain of a column; its bin's middle, where all that is known is a bin.
 
@@ -74,7 +117,7 @@ class Block:
         return _steps_of_bins(self.columns[name], schema, name)
 
     def keys(self, names: tuple[str, ...], schema: Schema) -> NDArray[np.int64]:
-        """Each row's place among all combinations of the named columns' codes, in row-major order.
+        """Each row's place among all combinations of the named columns' codes, in row-major order; none is a blank.
 
         Combinations are at most 2**63, so places fit, and everything on the way to them.
         """

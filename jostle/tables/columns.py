@@ -6,9 +6,15 @@ A taxonomy is a list of branches; a branch is a value, or a list of branches. Cu
 below each branch there together: `[["north", "south"], "abroad"]` has levels {all}, {north, south} {abroad}, and all
 apart.
 
-Every column turns into codes 0 .. size-1, each standing for one declared value or bin. What happens to a value that was
-not declared is fixed here, beforehand, and looks at that value alone: nothing about the other rows, and no
-message, ever depends on it.
+Every column turns into codes 0 .. size-1, each standing for one declared value or bin. What happens to an empty cell,
+or to a value that was not declared, is fixed here, beforehand, and looks at that cell alone: nothing about the other
+rows, and no message, ever depends on it.
+
+*Blanks.* Where nothing else is declared, such a cell is a *blank*: its row takes no part in what is asked about its
+column, and takes part in everything else. In blocks, a blank is the number after the last code (`blank`), so that it is
+a value like any other to hashes that tell rows apart and deal them out. A question about several columns leaves out
+rows with a blank in any of them. What *branches* on a column, a tree say, sends a blank where it sends the first code,
+when it learns and when it predicts; and a row whose label is blank is not learnt from.
 """
 
 from __future__ import annotations
@@ -105,9 +111,9 @@ MISSING = "(missing)"
 """How the extra value is called that stands for no value at all."""
 
 PUBLIC = "which values can occur is public knowledge, and is never read off private rows"
-OutsideCategorical = Literal["other", "drop"]
-OutsideNumeric = Literal["clamp", "other", "drop"]
-MissingPolicy = Literal["value", "outside"]
+OutsideCategorical = Literal["blank", "other", "drop"]
+OutsideNumeric = Literal["clamp", "blank", "other", "drop"]
+MissingPolicy = Literal["blank", "value", "drop"]
 MOST_EXACT = 2.0**53
 """Below it, whole numbers and floats are the same numbers."""
 MOST_BINS = 2**30
@@ -229,10 +235,11 @@ class Categorical:
 
     values: tuple[str, ...] = field(converter=_texts)
     """Every value the column may take, as public knowledge has it."""
-    outside: OutsideCategorical = "drop"
-    """What becomes of an undeclared value: its row is dropped, or it becomes one extra value for all such."""
-    missing: MissingPolicy = "outside"
-    """What becomes of an empty cell or text: one extra value, or the same as an undeclared one."""
+    outside: OutsideCategorical = "blank"
+    """What becomes of an undeclared value: it is a blank, which leaves the questions about this column and no others;
+    or one extra value for all such ("other"); or its whole row is dropped."""
+    missing: MissingPolicy = "blank"
+    """What becomes of an empty cell or text: it is a blank, or one extra value ("value"), or its row is dropped."""
     taxonomy: Taxonomy = field(default=(), converter=taxonomy)
     """A public tree over the values, as nested lists: which of them may be put together. Without one, none are."""
 
@@ -265,14 +272,19 @@ class Categorical:
         return len(self.values) + (self.outside == "other") + (self.missing == "value")
 
     @property
+    def blank(self) -> int | None:
+        """What stands for a blank in blocks, beyond the codes; None where no row has any."""
+        return self.size if "blank" in {self.outside, self.missing} else None
+
+    @property
     def other_code(self) -> int | None:
-        """The code of undeclared values, or None if their rows are dropped."""
-        return len(self.values) if self.outside == "other" else None
+        """The code of undeclared values, or *blank*; None if their rows are dropped."""
+        return {"other": len(self.values), "blank": self.blank}.get(self.outside)
 
     @property
     def missing_code(self) -> int | None:
-        """The code of empty cells, or None if their rows are dropped."""
-        return self.size - 1 if self.missing == "value" else self.other_code
+        """The code of empty cells, or *blank*; None if their rows are dropped."""
+        return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
@@ -298,10 +310,11 @@ class Numeric:
     edges: tuple[float, ...] = field(default=(), converter=_numbers)
     """Bin edges in rising order, from low to high; bin i holds edges[i] <= x < edges[i+1], the last one also high."""
     outside: OutsideNumeric = "clamp"
-    """What becomes of a number out of bounds: the nearest bin, one extra value, or its row is dropped. A text that is
-    no number counts as an empty cell."""
-    missing: MissingPolicy = "outside"
-    """What becomes of an empty cell: one extra value, or as outside says (with clamp, its row is dropped)."""
+    """What becomes of a number out of bounds: it counts as the nearest one within; or it is a blank, which leaves the
+    questions about this column and no others; or one extra value for all such ("other"); or its whole row is dropped. A
+    text that is no number counts as an empty cell."""
+    missing: MissingPolicy = "blank"
+    """What becomes of an empty cell: it is a blank, or one extra value ("value"), or its row is dropped."""
     unit: float | None = field(default=None, converter=_number)
     """What sums, means and quantiles round each number to a multiple of: 1 for whole numbers, 0.01 for cents. Without
     one, a power of ten that is far below what noise hides."""
@@ -423,14 +436,19 @@ class Numeric:
         return self.bins + (self.outside == "other") + (self.missing == "value")
 
     @property
+    def blank(self) -> int | None:
+        """What stands for a blank in blocks, beyond the codes; None where no row has any."""
+        return self.size if "blank" in {self.outside, self.missing} else None
+
+    @property
     def other_code(self) -> int | None:
-        """The code of numbers out of bounds; None if they are clamped or their rows dropped."""
-        return self.bins if self.outside == "other" else None
+        """The code of numbers out of bounds, or *blank*; None if they are clamped or their rows dropped."""
+        return {"other": self.bins, "blank": self.blank}.get(self.outside)
 
     @property
     def missing_code(self) -> int | None:
-        """The code of empty cells, or None if their rows are dropped."""
-        return self.size - 1 if self.missing == "value" else self.other_code
+        """The code of empty cells, or *blank*; None if their rows are dropped."""
+        return {"value": self.size - 1, "blank": self.blank}.get(self.missing)
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
@@ -472,7 +490,7 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
     unit: str = "day",
     bins: int = 16,
     outside: OutsideNumeric = "clamp",
-    missing: MissingPolicy = "outside",
+    missing: MissingPolicy = "blank",
 ) -> Numeric:
     """A column of dates or times from a public start to a public end, counted in whole units since the start.
 
@@ -481,8 +499,9 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
         end: the last one.
         unit: what is counted: "day", or a shorter one.
         bins: how many bins of equal width.
-        outside: what becomes of one out of bounds: the nearest bin, one extra value ("other"), or its row is dropped.
-        missing: what becomes of an empty cell: one extra value ("value"), or as *outside* says.
+        outside: what becomes of one out of bounds: the nearest bin, a blank, one extra value ("other"), or its row is
+            dropped.
+        missing: what becomes of an empty cell: a blank, one extra value ("value"), or its row is dropped.
 
     Raises:
         SchemaError: these are no dates, or do not follow each other.
@@ -504,7 +523,7 @@ def Dates(  # noqa: N802 - it stands beside the other kinds of columns
 
 
 def Chances(  # noqa: N802 - it stands beside the other kinds of columns
-    *, bins: int = 1024, outside: OutsideNumeric = "clamp", missing: MissingPolicy = "outside"
+    *, bins: int = 1024, outside: OutsideNumeric = "clamp", missing: MissingPolicy = "blank"
 ) -> Numeric:
     """A column of chances, from 0 to 1: what a model gives its rows, say, cut where its log-odds are evenly spaced.
 
@@ -513,8 +532,9 @@ def Chances(  # noqa: N802 - it stands beside the other kinds of columns
 
     Args:
         bins: how many at most; near 1, where cuts would be the same float, fewer.
-        outside: what becomes of a number out of bounds: the nearest bin, one extra value, or its row is dropped.
-        missing: what becomes of an empty cell: one extra value, or as *outside* says.
+        outside: what becomes of a number out of bounds: the nearest bin, a blank, one extra value ("other"), or its
+            row is dropped.
+        missing: what becomes of an empty cell: a blank, one extra value ("value"), or its row is dropped.
 
     Raises:
         SchemaError: bins is not a number from 2 to 2**20.

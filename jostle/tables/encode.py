@@ -46,6 +46,8 @@ class CellCensus:
 
     dropped: int = 0
     """With their rows: they are empty or undeclared."""
+    blank: int = 0
+    """Empty or undeclared, and out of what is asked about the column."""
     moved: int = 0
     """Numbers out of bounds, to the nearest bin."""
     other: int = 0
@@ -56,7 +58,11 @@ class CellCensus:
     def merged(self, more: CellCensus) -> CellCensus:
         """Both together."""
         return CellCensus(
-            self.dropped + more.dropped, self.moved + more.moved, self.other + more.other, self.missing + more.missing
+            self.dropped + more.dropped,
+            self.blank + more.blank,
+            self.moved + more.moved,
+            self.other + more.other,
+            self.missing + more.missing,
         )
 
 
@@ -75,13 +81,13 @@ class Census:
 
     def count(self, name: str, column: Column, *, dropped: int, moved: int, codes: NDArray[np.int32]) -> None:
         """Add a column's cells."""
-        other, missing = column.other_code, column.missing_code
-        found = CellCensus(
-            dropped,
-            moved,
-            0 if other is None else int(np.count_nonzero(codes == other)),
-            0 if missing is None or missing == other else int(np.count_nonzero(codes == missing)),
+        extra = (
+            column.blank,
+            column.other_code if column.outside == "other" else None,
+            column.missing_code if column.missing == "value" else None,
         )
+        blank, other, missing = (0 if code is None else int(np.count_nonzero(codes == code)) for code in extra)
+        found = CellCensus(dropped, blank, moved, other, missing)
         self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
 
     def add(self, more: Census) -> None:
@@ -126,7 +132,7 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
 
 def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
     for name, found in census.cells.items():
-        column, empty = schema[name], max(found.dropped, found.missing)
+        column, empty = schema[name], max(found.dropped, found.blank, found.missing)
         if isinstance(column, Numeric) and column.clock is None and empty == census.rows > 1:
             yield f"{name!r} has no numbers; dates and times are declared as Dates(start, end)"
 
@@ -134,6 +140,10 @@ def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
 def _column_notes(name: str, column: Column, found: CellCensus, rows: int) -> Iterator[str]:
     if found.missing == rows:
         yield f"{name!r} is empty in all rows"
+    if found.blank:
+        cells = f"{_many(found.blank, 'cell')} of {name!r} {_are(found.blank)}"
+        rows_of = "its row takes" if found.blank == 1 else "their rows take"
+        yield f"{cells} {_what_is_blank(column)}: {rows_of} no part in what is asked about {name!r}"
     if found.moved:
         yield (
             f"{_many(found.moved, 'number')} of {name!r} {_are(found.moved)} outside{_bounds(column)}, "
@@ -142,6 +152,13 @@ def _column_notes(name: str, column: Column, found: CellCensus, rows: int) -> It
     if found.other:
         cells = f"{_many(found.other, 'cell')} of {name!r} {_are(found.other)}"
         yield f"{cells} not declared, and {_counts(found.other)} as {OTHER!r}"
+
+
+def _what_is_blank(column: Column) -> str:
+    words = {"missing": "empty", "outside": "not declared"}
+    if isinstance(column, Numeric):
+        words = {"missing": "empty, or no number", "outside": "out of bounds"}
+    return " or ".join(word for policy, word in words.items() if getattr(column, policy) == "blank")
 
 
 def _bounds(column: Column) -> str:
@@ -205,10 +222,15 @@ def encode_block(
     if bits is None and schema.features is not None:
         texts = schema.features.column
         bits = schema.features.bits_of(texts_of(columns[texts]))
-    narrow = {name: codes.astype(code_type(schema[name].size)) for name, codes in encoded.items()}
+    narrow = {name: codes.astype(code_type(held(schema[name]))) for name, codes in encoded.items()}
     kept = {name: places for name, places in steps.items() if places is not None}
     block = Block(narrow, length, bits=bits, steps=kept)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
+
+
+def held(column: Column) -> int:
+    """How many different numbers a block has of a column: its codes, and perhaps a blank."""
+    return column.size + (column.blank is not None)
 
 
 def texts_of(values: Cells) -> list[str | None]:

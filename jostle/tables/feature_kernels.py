@@ -2,6 +2,8 @@
 
 How many records have each feature, by class: the kernel of everything that is asked about features.
 
+A row with a blank has none of the features of that column; one with a blank for a label is left out.
+
 Which features a table has, and in which order they are numbered, is a public function of its schema (`feature_list`).
 """
 
@@ -119,7 +121,7 @@ class FeatureSums(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
-        classes = _classes(schema)
+        classes, block = _classes(schema), block.labelled(schema)
         labels = (
             np.zeros(block.length, dtype=np.int64)
             if schema.label is None
@@ -168,7 +170,7 @@ def _numbered(schema: Schema) -> Iterator[tuple[str, Integers]]:
     for name in schema.attributes:
         codes = _codes(schema, name)
         if codes:
-            numbers = np.full(schema[name].size, -1, dtype=np.int64)
+            numbers = np.full(schema[name].size + 1, -1, dtype=np.int64)  # a blank has none
             numbers[codes] = np.arange(place, place + len(codes))
             place += len(codes)
             yield name, numbers
@@ -249,7 +251,7 @@ class FeatureRefinements(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
-        classes, size = len(schema.classes), self.size(schema)
+        classes, size, block = len(schema.classes), self.size(schema), block.labelled(schema)
         labels = block.columns[schema.label or ""].astype(np.int64)
         cells = labels.copy()  # of what was chosen before, and the label
         ones = list(ones_of(block, schema, self.most))

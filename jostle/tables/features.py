@@ -32,7 +32,7 @@ from jostle.tables.columns import Categorical, check_text
 
 Integers = NDArray[np.int64]
 
-PRESENCE = Categorical(("0", "1"))
+PRESENCE = Categorical(("0", "1"), outside="drop", missing="drop")
 """What a feature is as a column."""
 MOST_FEATURES = 2**22
 WORD = re.compile(r"\w\w+")

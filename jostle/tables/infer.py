@@ -131,7 +131,7 @@ def _file_columns(content: FileContent) -> dict[str, Cells]:
 
 def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | None:
     texts, numbers, empty = _distinct(name, values)
-    policy: MissingPolicy = "value" if empty else "outside"
+    policy: MissingPolicy = "value" if empty else "blank"
     if numbers is not None and len(texts) > MOST_CODED and not is_label and not _are_codes(name, texts, numbers):
         finite = numbers[np.isfinite(numbers)]
         if finite.size and finite.min() < finite.max():

@@ -6,6 +6,10 @@ one row adds, summed over all cells; what a row would add beyond it is cut off, 
 
 Kernels are descriptions from a closed list (`kernel_list`), not functions of a caller's making: nobody outside
 `jostle.tables` ever runs code on rows.
+
+A kernel leaves out rows with a blank in a column that it is about; what it learns or branches by says otherwise. So a
+row adds what it would add with a value there, or nothing: no bound changes. But a row that becomes another may enter or
+leave the question by that: *replaced* counts it as it counts rows that enter or leave a part.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from numpy.typing import NDArray
 from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.fields import ANY_WHOLE, Within, name, name_groups, names, whole, whole_groups, wholes
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 Groups = tuple[tuple[int, ...], ...]
 """For each of some columns, the group of each of its codes, from 0 up; none where each code is its own."""
@@ -119,19 +123,21 @@ class Counts(DenseKernel):
         return len(self.groups)
 
     def replaced(self, schema: Schema) -> int:
-        """1 per group for a row that enters or leaves, or 2 per group of more than one cell, whichever is more.
+        """1 per group for a row that enters or leaves, or what it moves within groups, whichever is more.
 
         A row that becomes another and is asked about before and after takes 1 from a cell of each group and adds 1 to
-        another, or the same: a group of a single cell does not change.
+        another, or the same: a group of a single cell does not change, or by 1 where the row may have a blank there.
         """
-        return max(len(self.groups), 2 * sum(schema.size(*group) > 1 for group in self.groups))
+        moved = (2 if schema.size(*group) > 1 else len(may_be_blank(schema, group)) > 0 for group in self.groups)
+        return max(len(self.groups), sum(moved))
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
         start = 0
         for group in self.groups:
             end = start + schema.size(*group)
-            add_up(block.keys(group, schema), block.multiplicity, totals[start:end])
+            full = block.full(group, schema)
+            add_up(full.keys(group, schema), full.multiplicity, totals[start:end])
             start = end
 
 
@@ -169,8 +175,9 @@ class Sums(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        values = np.array(self._clipped(), dtype=np.int64)[block.columns[self.column]]
-        add_up(block.keys(self.by, schema), block.multiplicity, totals, values)
+        full = block.full((self.column, *self.by), schema)
+        values = np.array(self._clipped(), dtype=np.int64)[full.columns[self.column]]
+        add_up(full.keys(self.by, schema), full.multiplicity, totals, values)
 
     def _clipped(self) -> tuple[int, ...]:
         return tuple(max(-self.most, min(self.most, weight)) for weight in self.weights)
@@ -287,7 +294,8 @@ class SparseCounts(SparseKernel):
 
     def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
-        return occupied(group_keys(block, self.columns, self.groups, schema), block.multiplicity, self.cells(schema))
+        full = block.full(self.columns, schema)
+        return occupied(group_keys(full, self.columns, self.groups, schema), full.multiplicity, self.cells(schema))
 
 
 def occupied(keys: NDArray[np.int64], multiplicity: NDArray[np.int64] | None, cells: int) -> SparseTally:

@@ -10,6 +10,7 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from jostle.errors import TableError, shown
+from jostle.files.kinds import writing
 from jostle.tables.columns import Categorical, Column
 from jostle.tables.features import SparseFeatures
 from jostle.tables.origins import check_public
@@ -51,11 +52,8 @@ def write_made_up(schema: Schema, path: str | Path, rows: int, *, seed: int = 0)
     if path.exists():
         raise TableError(f"there is a file {path} already", why="it may hold rows of somebody", fix="name a new file")
     frame = made_up(schema, rows, seed=seed)
-    try:
-        with path.open("xb") as file:
-            pa_csv.write_csv(frame, file)
-    except OSError as mistake:
-        raise TableError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
+    with writing(path, TableError), path.open("xb") as file:
+        pa_csv.write_csv(frame, file)
 
 
 def _texts(features: SparseFeatures, rows: int, chance: np.random.Generator) -> pa.Array:

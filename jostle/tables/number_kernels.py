@@ -3,7 +3,7 @@
 Kernels over numbers: their sum, their moments, and how many lie in each of many intervals, in whole steps.
 
 A row's number is a step on its column's public grain (see `values`): a whole number from 0 to the span. Rows without a
-number, since their cell is empty and the schema has a value for that, add nothing anywhere.
+number, since their cell is a blank or an extra value, add nothing anywhere.
 """
 
 from __future__ import annotations
@@ -165,6 +165,8 @@ ROWS_AT_ONCE = 2**14
 class Products(DenseKernel):
     """Sums over rows of x_f * x_g for each two features f <= g; then, class by class, of unit * unit and unit * x_f.
 
+    Of rows that have a label; the features of a column where a row has a blank are 0.
+
     A code of a column stands for one or more public numbers; a row's features x are those of its codes, one column
     after the other. The sums by class are over the rows of that class alone.
 
@@ -218,6 +220,7 @@ class Products(DenseKernel):
         classes, features = len(schema.classes), self.features
         products = np.zeros((features, features), dtype=np.int64)
         sums = np.zeros((classes, 1 + features), dtype=np.int64)
+        block = block.labelled(schema)
         labels = block.columns[schema.label or ""].astype(np.int64)
         for rows, numbers in self._features(block):
             weighted = numbers if block.multiplicity is None else numbers * block.multiplicity[rows, None]
@@ -235,10 +238,12 @@ class Products(DenseKernel):
         As floats, where rows count once: sums of so few products stay below 2**53, so that they are exact in any order.
         """
         kind = np.float64 if block.multiplicity is None else np.int64
+        # A line of zeros at the end, for blanks.
+        given = {
+            name: np.pad(own, ((0, 1), (0, 0))).astype(kind)
+            for name, own in zip(self.columns, self.numbers, strict=True)
+        }
         for start in range(0, block.length, ROWS_AT_ONCE):
             rows = slice(start, min(block.length, start + ROWS_AT_ONCE))
-            parts = [
-                own.astype(kind)[block.columns[name][rows]]
-                for name, own in zip(self.columns, self.numbers, strict=True)
-            ]
+            parts = [own[block.columns[name][rows]] for name, own in given.items()]
             yield rows, np.hstack([np.zeros((rows.stop - rows.start, 0), dtype=kind), *parts])

@@ -102,7 +102,10 @@ class Pool:
 
 @frozen(eq=False, repr=False)
 class GridCounts(DenseKernel):
-    """How many rows of each class there are in each cell of each grid of a pool, grids one after the other."""
+    """How many rows of each class there are in each cell of each grid of a pool, grids one after the other.
+
+    A row with a blank is in the grids that put all codes of that column together, and in no other.
+    """
 
     pool: Pool = field(validator=Component((Pool,)))
 
@@ -125,10 +128,18 @@ class GridCounts(DenseKernel):
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
         classes, sizes = len(schema.classes), self.pool.sizes
+        block = block.labelled(schema)
         labels = block.columns[schema.label or ""].astype(np.int64)
         starts = np.cumsum([0, *sizes]) * classes
-        for grid, cells in self._cells(block):
-            add_up(cells * classes + labels, block.multiplicity, totals[starts[grid] : starts[grid + 1]])
+        whole = block.first_for_blank(self.pool.columns, schema)
+        cut = self.pool.sides > 1
+        for grid, cells in self._cells(whole):
+            keys, times = cells * classes + labels, block.multiplicity
+            about = [name for name, by in zip(self.pool.columns, cut[grid], strict=True) if by]
+            keep = None if whole is block else block.filled(about, schema)
+            if keep is not None:
+                keys, times = keys[keep], None if times is None else times[keep]
+            add_up(keys, times, totals[starts[grid] : starts[grid + 1]])
 
     def _cells(self, block: Block) -> Iterator[tuple[int, Integers]]:
         """Yield each grid's place, and which of its cells each row is in; alike grids one after the other.
@@ -163,6 +174,9 @@ class Refinements(SparseKernel):
     rows there are for each combination of what was chosen before, the candidate and the label. Occupied combinations
     alone are held, so it takes time in proportion to rows times candidates, however many values there are; never to
     pairs of rows.
+
+    Columns branch here: a blank counts as the first code, so that all candidates are about the same rows, those that
+    have a label.
     """
 
     base: tuple[str, ...] = field(converter=names)
@@ -206,6 +220,7 @@ class Refinements(SparseKernel):
 
     def _parts(self, block: Block, schema: Schema) -> Iterator[SparseTally]:
         start, chosen = 0, len(self.base)
+        block = block.having((self.by,), schema).first_for_blank((*self.base, *self.candidates), schema)
         for place, (candidate, size) in enumerate(zip(self.candidates, self.sizes(schema), strict=True)):
             groups = (*self.groups[:chosen], self.groups[chosen + place], ()) if self.groups else ()
             keys = group_keys(block, (*self.base, candidate, self.by), groups, schema)
@@ -227,6 +242,8 @@ class Layer:
     """A column whose codes have weights; without one, each row counts 1."""
     weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
     """What each code of that column counts for, already cut off at *most*."""
+    branching: tuple[str, ...] = field(default=(), converter=names)
+    """Columns where a blank counts as the first code, in place of leaving its row out."""
 
     @property
     def most(self) -> int:
@@ -259,6 +276,7 @@ class Layer:
         needed = {*self.columns, *(name for name, _ in self.where), *((self.weighted,) if self.weighted else ())}
         columns = {name: block.columns[name] for name in needed}
         kept = Block(columns, block.length, block.multiplicity).where(self.where)
+        kept = kept.first_for_blank(self.branching, schema).full(needed, schema)
         keys = group_keys(kept, self.columns, self.groups, schema)
         weights = np.array(self.weights, dtype=np.int64)
         values = 1 if self.weighted is None else weights[kept.columns[self.weighted]]

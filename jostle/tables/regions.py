@@ -18,7 +18,7 @@ from jostle.errors import TableError
 from jostle.tables.block import Block
 from jostle.tables.fields import ANY_WHOLE, Sides, int64_arrays, int64s, names, wholes
 from jostle.tables.kernels import Counts, DenseKernel, checked_cells
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, may_be_blank
 
 Starts = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)
@@ -106,6 +106,12 @@ class Regions(LevelKernel):
         for starts in self.starts:
             totals[place : place + len(starts)] += np.add.reduceat(counts, starts)
             place += len(starts)
+
+
+def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions:
+    """The kernel of one cell that counts the rows with a value in all of some columns."""
+    blanks = tuple(sorted(may_be_blank(schema, names)))
+    return Regions(blanks, np.arange(schema.size(*blanks)), (np.zeros(1, dtype=np.int64),)) if blanks else Counts.of()
 
 
 def _each_once(places: NDArray[np.int64]) -> bool:

@@ -1,8 +1,9 @@
 """Trees that rows are led through, and the kernels that count what arrives.
 
 A *routing* is one or more trees whose splits are public: chosen at random, or released before. Each row goes from
-the root to one leaf of every tree, by its own codes alone. Leading a row through public splits is a public function
-of that row, so what one row adds to the counts at the leaves can be bounded without looking at any other row.
+the root to one leaf of every tree, by its own codes alone; a blank goes where the first code goes. Leading a row
+through public splits is a public function of that row, so what one row adds to the counts at the leaves can be bounded
+without looking at any other row.
 
 *Parts.* A routing may give each tree its own part of the rows, so that a row is in one tree only. Which, is a keyed
 hash of the row's codes: a function of the row alone. Then a row that is added or removed touches one tree, and a
@@ -108,7 +109,8 @@ class Routing:
 
     def arrivals(self, block: Block, schema: Schema) -> list[tuple[slice | NDArray[np.intp], NDArray[np.intp]]]:
         """Tree by tree, which rows go through it and the leaf that each of them comes to."""
-        codes = np.stack([block.columns[name] for name in self.columns]) if self.columns else None
+        sided = block.first_for_blank(self.columns, schema)
+        codes = np.stack([sided.columns[name] for name in self.columns]) if self.columns else None
         if self.part_key is None:
             return [(slice(None), self._descend(codes, root, block.length)) for root in self.roots]
         parts = part_of(block.columns, schema, self.part_key, self.trees, block.length)
@@ -177,7 +179,10 @@ class _Routed(DenseKernel):
 
 @frozen(eq=False, repr=False)
 class LeafCounts(_Routed):
-    """How many rows of each class come to each leaf: cells (leaf, class), leaves in rising order of their numbers."""
+    """How many rows of each class come to each leaf: cells (leaf, class), leaves in rising order of their numbers.
+
+    Where the schema names a label, rows without one are left out.
+    """
 
     by_class: bool = field(default=True, converter=truth)
     """Without, how many rows come to each leaf: cells (leaf)."""
@@ -193,7 +198,7 @@ class LeafCounts(_Routed):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
-        slots = _slots(self.routing.leaves, len(self.routing.attribute))
+        slots, block = _slots(self.routing.leaves, len(self.routing.attribute)), block.labelled(schema)
         labels = _label(block, schema) if self.by_class else None
         for rows, leaf in self.routing.arrivals(block, schema):
             keys = slots[leaf] if labels is None else slots[leaf] * len(schema.classes) + labels[rows]
@@ -205,7 +210,8 @@ class SplitCounts(_Routed):
     """For each open leaf and each attribute: how many rows there are of each value and class.
 
     Cells (open leaf, attribute's value, class): for each open leaf in the order given, all columns one after the
-    other, for each of their codes all classes. A row adds 1 per column in each tree where it comes to an open leaf.
+    other, for each of their codes all classes. A row adds 1 per column in each tree where it comes to an open leaf: for
+    a blank in the cell of the first code, which is where a split would send it. Rows without a label are left out.
     """
 
     open: Integers = field(converter=int64s, validator=Sides(1))
@@ -232,8 +238,9 @@ class SplitCounts(_Routed):
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
         classes, width = len(schema.classes), self.width(schema)
-        slots = _slots(self.open, len(self.routing.attribute))
+        slots, block = _slots(self.open, len(self.routing.attribute)), block.labelled(schema)
         labels = _label(block, schema)
+        sided = block.first_for_blank(self.routing.columns, schema)
         for rows, leaf in self.routing.arrivals(block, schema):
             slot = slots[leaf]
             weights = _weights(block, rows)
@@ -244,7 +251,7 @@ class SplitCounts(_Routed):
                 slot = slot[kept]
             base = slot * width + labels[rows]
             for name in self.routing.columns:
-                keys = base + block.columns[name][rows].astype(np.int64) * classes
+                keys = base + sided.columns[name][rows].astype(np.int64) * classes
                 add_up(keys, weights, totals)
                 base += schema[name].size * classes
 

@@ -6,6 +6,9 @@ Points are whole numbers, public or released before: nothing among rows is a flo
 points, whatever the order of its sums. They are the same function of the row for all rows of any table; a kernel that
 goes by them and by the label sends each row by itself to whole numbers, as kernels have to.
 
+A row with a blank in a column gets no points from the terms about it, and goes through trees as they send it; one with
+a blank for a label is neither right nor wrong.
+
 How many rows of a class, and of the others, a public rule scores how high: what ROC curves are drawn from.
 
 A rule's *margin* for a class is what it gives that class less the most that it gives another: a whole number, and the
@@ -80,12 +83,11 @@ class RuleKernel(DenseKernel):
         given = np.zeros((block.length, len(schema.classes)), dtype=np.int64)
         slots = self._slots(block, schema)
         for term in self.terms:
-            cell = block.keys(term.columns, schema)
-            if not term.by_leaf:
-                given += term.table[cell]
-                continue
-            for slot in slots:
-                given += term.table[slot * schema.size(*term.columns) + cell]
+            keep = block.filled(term.columns, schema)
+            cell = block.first_for_blank(term.columns, schema).keys(term.columns, schema)
+            places = [slot * schema.size(*term.columns) + cell for slot in slots] if term.by_leaf else [cell]
+            for place in places:
+                given += term.table[place] if keep is None else np.where(keep[:, None], term.table[place], 0)
         return given
 
     def _slots(self, block: Block, schema: Schema) -> list[Integers]:
@@ -130,6 +132,7 @@ class Hits(RuleKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
+        block = block.labelled(schema)
         right = self.right(block, schema)
         for cell, counted in enumerate((right, ~right)[: len(totals)]):
             totals[cell] += int(counted.sum() if block.multiplicity is None else block.multiplicity[counted].sum())
@@ -174,6 +177,7 @@ class Agreements(DenseKernel):
 
     def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
+        block = block.labelled(schema)
         cell = np.zeros(block.length, dtype=np.int64)
         for place, rule in enumerate(self.rules):
             cell += rule.right(block, schema).astype(np.int64) << place
@@ -218,6 +222,7 @@ class Margins(RuleKernel):
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
         """Add the block's rows to *totals*."""
+        block = block.labelled(schema)
         points = self.points_of(block, schema)
         own = points[:, self.positive].copy()
         points[:, self.positive] = np.iinfo(np.int64).min

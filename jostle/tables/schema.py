@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 from attrs import Factory, asdict, evolve, field, frozen
 
 from jostle.errors import SchemaError, described, shown
-from jostle.files.kinds import FileKind
-from jostle.files.toml_values import written
-from jostle.given import given_as, given_items, given_path, made_as
+from jostle.files.kinds import FileKind, writing
+from jostle.files.texts import toml_written as written
+from jostle.given import given_as, given_items, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
 from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
 from jostle.tables.origins import RowOrigin
@@ -161,7 +161,8 @@ class Schema:
     neighbours: Neighbours = field(default="add_remove", converter=checked_neighbours)
     """Which change of a table privacy is about."""
     rows: int | None = field(default=None, converter=_whole)
-    """How many rows there are, if that is public, which it can be under replace_one alone."""
+    """How many rows there are, if that is public, which it can be under replace_one alone. Of those, fewer may have a
+    value in a column that may be blank."""
     inferred_from: RowOrigin | None = field(default=None, eq=False, repr=False, converter=_origin)
     """For a schema inferred from public data: where these came from, so that they are not taken for private later."""
     features: SparseFeatures | None = None
@@ -364,13 +365,8 @@ class Schema:
         Raises:
             SchemaError: the file cannot be written.
         """
-        place = given_path(path, SchemaError)
-        try:
+        with writing(path, SchemaError, "the schema") as place:
             place.write_text(self.to_toml(), encoding="utf-8")
-        except OSError as mistake:
-            raise SchemaError(
-                f"cannot write the schema {path}: {mistake.strerror}", fix="name a file that may be written"
-            ) from None
 
     @property
     def _file(self) -> str | None:
@@ -387,6 +383,16 @@ class Schema:
             SchemaError: there is no such relation.
         """
         return evolve(self, neighbours=neighbours)
+
+
+def may_be_blank(schema: Schema, names: Iterable[str]) -> frozenset[str]:
+    """Those of these columns in which a row may have no value: what is asked about them is about fewer rows."""
+    return frozenset(name for name in names if schema[name].blank is not None)
+
+
+def declared_rows(schema: Schema, names: Iterable[str]) -> int | None:
+    """How many rows have a value in all of these columns, where that is public."""
+    return None if may_be_blank(schema, names) else schema.rows
 
 
 def copied_schema(schema: Schema) -> Schema:

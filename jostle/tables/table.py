@@ -178,7 +178,7 @@ class Table:
         grid = _checked_grid(counts)
         names = ("x", "y", "z")[: grid.ndim] if grid.ndim <= 3 else tuple(f"axis{axis}" for axis in range(grid.ndim))
         schema = Schema(
-            {name: Numeric(0, size, bins=size) for name, size in zip(names, grid.shape, strict=True)},
+            {name: Numeric(0, size, bins=size, missing="drop") for name, size in zip(names, grid.shape, strict=True)},
             neighbours=neighbours,
             rows=rows,
         )

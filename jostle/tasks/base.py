@@ -7,6 +7,7 @@ file here, and its Options.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
@@ -65,6 +66,16 @@ class Instance(Protocol):
         """How bad an answer is, by the task's own loss."""
 
 
+def refuse_other(answer: object, kind: type | tuple[type, ...], task: str, judged: str) -> None:
+    """Refuse what is no answer to a task, and so has no loss."""
+    if not isinstance(answer, kind):
+        raise OptionError(
+            f"an answer is {type(answer).__name__}, which has no loss on {task} task",
+            why=f"what is judged is {judged}",
+            fix="return one",
+        )
+
+
 @frozen
 class Judge:
     """A way to say how bad an answer is: a number from 0 up, the less the better."""
@@ -78,18 +89,14 @@ class Judge:
     """Losses below this count as this, since nobody notices less; None for the floor of the task's own judge."""
 
 
-@frozen(eq=False, kw_only=True, repr=False)
-class Task(Generic[Answer]):
-    """What is asked of a table, what comes back, and how it is judged, learned from and shown."""
+@frozen(eq=False, kw_only=True)
+class Question(Generic[Answer]):
+    """What is asked of a table: what an Option is called with, how that is read, and what an answer is."""
 
-    name: str
-    """What programs, files and people call it."""
-    also: tuple[str, ...] = ()
-    """Other names for it."""
     does: str
-    """What its Options do: "predicts a label"."""
+    """What Options do about it: "predicts a label"."""
     answers: tuple[type[Answer], ...]
-    """What its Options give back."""
+    """What they give back."""
     gives: str
     """The same in words: "a model"."""
     modules: tuple[str, ...] = ()
@@ -97,11 +104,11 @@ class Task(Generic[Answer]):
     named: str | None = None
     """What type checkers call the names of its built-in Options; None for none."""
     told_by: tuple[str, ...] = ()
-    """What a program that asks a table for this names of it: where an Option written in Jostle's language does, it is
+    """What a program that asks this of a table names of it: where an Option written in Jostle's language does, it is
     one of this task. A star stands for anything."""
-    asked: Mapping[str, type] = field(factory=dict)
+    beside: Mapping[str, type] = field(factory=dict)
     """What is asked beside the table, by name, and of which type; all of it can be left out."""
-    questions: Callable[[Schema], tuple[Any, ...]]
+    usual: Callable[[Schema], tuple[Any, ...]] = lambda schema: ()  # noqa: ARG005
     """What is asked of a table where nobody says."""
     read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
     """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
@@ -111,6 +118,20 @@ class Task(Generic[Answer]):
     """Whether a table looks as if it were there to be asked this."""
     suited: str = "another schema"
     """Which tables do, in words."""
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """What of `beside` no text or number of a program can stand for, so that it has to come from a caller."""
+        return tuple(name for name, kind in self.beside.items() if kind not in WRITTEN)
+
+    def gave(self, answer: object) -> bool:
+        """Whether an answer is one to this."""
+        return isinstance(answer, self.answers)
+
+
+@frozen(eq=False, kw_only=True)
+class Rehearsal:
+    """How a task is rehearsed: on which public databases, by which judges, and what may decide between its Options."""
 
     database: type[PublicDatabase]
     """What is rehearsed on."""
@@ -128,22 +149,6 @@ class Task(Generic[Answer]):
     """Public facts."""
     bought: tuple[Metafeature, ...] = ()
 
-    text: Callable[[Answer], str]
-    """An answer for people."""
-    data: Callable[[Answer], Any]
-    """An answer as plain data."""
-    drawn: Callable[[Answer], str] | None = None
-    """An answer as a part of a web page; None for its text."""
-    save: Callable[[Answer, Path], None]
-    """Write an answer to a file, as its ending says."""
-    endings: tuple[str, ...] = ()
-    """What may be the ending of such a file; any may where none is said."""
-
-    @property
-    def handed(self) -> tuple[str, ...]:
-        """What of `asked` no text or number of a program can stand for, so that it has to come from a caller."""
-        return tuple(name for name, kind in self.asked.items() if kind not in WRITTEN)
-
     @property
     def metafeatures(self) -> tuple[Metafeature, ...]:
         """All metafeatures that Jostle knows for it, the free ones first."""
@@ -155,29 +160,54 @@ class Task(Generic[Answer]):
         return (self.judges[0].floor if self.judges else None) or 0.0
 
     def takes(self, database: object) -> bool:
-        """Whether its Options can be rehearsed on a database."""
+        """Whether Options can be rehearsed on a database."""
         return isinstance(database, self.database)
 
-    def gave(self, answer: object) -> bool:
-        """Whether an answer is one of this task."""
-        return isinstance(answer, self.answers)
-
     def knows(self, judge: Judge) -> bool:
-        """Whether a judge is one of the task's."""
+        """Whether a judge is one of these."""
         return any(judge is each or judge.name == each.name for each in self.judges)
 
     def other(self, judge: Judge | None) -> str | None:
-        """Name of a judge of the task that is not its own; None for its own, and for a programmer's."""
+        """Name of a judge that is not the task's own; None for its own, and for a programmer's."""
         return None if judge is None or not self.knows(judge) or judge.name == self.judges[0].name else judge.name
+
+
+@frozen(eq=False, kw_only=True)
+class Shown(Generic[Answer]):
+    """How answers are shown and saved."""
+
+    text: Callable[[Answer], str] = methodcaller("text")
+    """An answer for people."""
+    data: Callable[[Answer], Any] = methodcaller("data")
+    """An answer as plain data."""
+    drawn: Callable[[Answer], str] | None = methodcaller("_repr_html_")
+    """An answer as a part of a web page; None for its text."""
+    save: Callable[[Answer, Path], object] = lambda answer, path: answer.save(path)  # type: ignore[attr-defined]
+    """Write an answer to a file, as its ending says."""
+    endings: tuple[str, ...] = ()
+    """What may be the ending of such a file; any may where none is said."""
+
+
+@frozen(eq=False, kw_only=True, repr=False)
+class Task(Generic[Answer]):
+    """What is asked of a table, how that is rehearsed, and how answers are shown."""
+
+    name: str
+    """What programs, files and people call it."""
+    also: tuple[str, ...] = ()
+    """Other names for it."""
+    question: Question[Answer]
+    rehearsal: Rehearsal
+    shown: Shown[Answer] = field(factory=Shown)
 
     def judge(self, name: str) -> Judge:
         """The judge of a name; refuse one that it has not, with the list."""
-        for judge in self.judges:
+        for judge in self.rehearsal.judges:
             if judge.name == name:
                 return judge
         raise ChoiceError(
             f"answers to {self.name} are not judged by {name!r}",
-            fix=f"one of {', '.join(judge.name for judge in self.judges)}, or a function of two lists",
+            fix=f"one of {', '.join(judge.name for judge in self.rehearsal.judges)}, or a function of two lists",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -217,8 +247,8 @@ def task_of(name: str | Task[Any]) -> Task[Any]:
 
 def make_instance(database: PublicDatabase, spec: Spec) -> Instance:
     """The instance that a spec makes of a public database, for the first task that is rehearsed on such ones."""
-    task = next((task for task in _known.values() if task.takes(database)), UNTOLD)
-    return task.instance(database, spec)
+    task = next((task for task in _known.values() if task.rehearsal.takes(database)), UNTOLD)
+    return task.rehearsal.instance(database, spec)
 
 
 def _nothing(*_: object) -> Any:
@@ -231,18 +261,19 @@ def _nothing(*_: object) -> Any:
 
 UNTOLD: Task[Any] = Task(
     name="program",
-    does="does what its text does not tell",
-    answers=(),
-    gives="nothing that is known",
-    questions=lambda schema: (),  # noqa: ARG005 - nobody knows what to ask
-    suits=lambda schema: False,  # noqa: ARG005 - as above
-    database=PublicDatabase,  # type: ignore[type-abstract]  # asked of nothing but what it is
-    instance=_nothing,
-    corpus=_nothing,
-    example=_nothing,
-    judges=(),
-    text=_nothing,
-    data=_nothing,
-    save=_nothing,
+    question=Question(
+        does="does what its text does not tell",
+        answers=(),
+        gives="nothing that is known",
+        suits=lambda schema: False,  # noqa: ARG005 - nobody knows what to ask
+    ),
+    rehearsal=Rehearsal(
+        database=PublicDatabase,  # type: ignore[type-abstract]  # asked of nothing but what it is
+        instance=_nothing,
+        corpus=_nothing,
+        example=_nothing,
+        judges=(),
+    ),
+    shown=Shown(text=_nothing, data=_nothing, drawn=_nothing, save=_nothing),
 )
 """What an Option of a program answers whose text does not tell."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from jostle.corpora.databases import PublicDatabase, PublicTable
-from jostle.corpora.parts import Spec, TableSpec
+from jostle.corpora.databases import PublicTable
+from jostle.corpora.parts import TableSpec
 from jostle.errors import OptionError, ProbeError, shown
 from jostle.given import given_items
 from jostle.privacy.amounts import exact, show_amount
@@ -28,12 +28,9 @@ from jostle.tables.fields import name
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.tasks.answers import Answer
-from jostle.tasks.base import Judge, Task, register
+from jostle.tasks.base import Judge, Question, Shown, Task, register
 from jostle.tasks.classification.instances import table_instance
 from jostle.tasks.classification.task import CLASSIFICATION, log_epsilon
-
-if TYPE_CHECKING:
-    from jostle.corpora.corpus import Corpus
 
 Floats = NDArray[np.float64]
 COLUMN = "number"
@@ -134,14 +131,6 @@ def _numbers(schema: Schema) -> tuple[str, ...]:
     return tuple(each for each in schema.names if isinstance(schema[each], Numeric))
 
 
-def _corpus() -> Corpus:
-    return CLASSIFICATION.corpus()
-
-
-def _example() -> tuple[PublicDatabase, Spec]:
-    return CLASSIFICATION.example()[0], TableSpec()
-
-
 def _off(instance: StatisticInstance, answer: Any) -> float:
     return instance.loss(answer)
 
@@ -163,7 +152,7 @@ def _task(
     statistic: Callable[[Floats], Any],
     *,
     read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = column_of,
-    asked: Mapping[str, type] = COLUMN_ALONE,
+    beside: Mapping[str, type] = COLUMN_ALONE,
     more: tuple[Any, ...] = (),
     named: str,
 ) -> Task[Answer]:
@@ -171,26 +160,27 @@ def _task(
     return register(
         Task(
             name=title,
-            does=does,
-            modules=(title,),
-            asked=asked,
-            named=named,
-            answers=(answers,),
-            gives="what db.mean, db.quantiles and their like give",
-            questions=lambda schema: (*_numbers(schema)[:1], *more),
-            read=read,
-            suits=lambda schema: False,  # noqa: ARG005 - a table of numbers may be there to be asked anything
-            suited="a schema with a column of numbers",
-            database=PublicTable,
-            instance=instance_of(statistic),
-            corpus=_corpus,
-            example=_example,
-            judges=(Judge("off", _off, "how far the answer is off, in spans of the column", 1e-6),),
-            free=(log_epsilon,),
-            text=str,
-            data=_data,
-            save=_save,
-            endings=(".json",),
+            question=Question(
+                does=does,
+                modules=(title,),
+                named=named,
+                answers=(answers,),
+                gives="what db.mean, db.quantiles and their like give",
+                beside=beside,
+                usual=lambda schema: (*_numbers(schema)[:1], *more),
+                read=read,
+                suits=lambda schema: False,  # noqa: ARG005 - a table of numbers may be there to be asked anything
+                suited="a schema with a column of numbers",
+            ),
+            rehearsal=evolve(
+                CLASSIFICATION.rehearsal,
+                instance=instance_of(statistic),
+                judges=(Judge("off", _off, "how far the answer is off, in spans of the column", 1e-6),),
+                sure=False,
+                free=(log_epsilon,),
+                bought=(),
+            ),
+            shown=Shown(text=str, data=_data, drawn=None, save=_save, endings=(".json",)),
         )
     )
 
@@ -210,7 +200,7 @@ QUANTILES: Task[MeasuredNumbers] = _task(
     MeasuredNumbers,
     lambda numbers: np.quantile(numbers, 0.5),
     read=shares_of,
-    asked={"column": str, "shares": object},
+    beside={"column": str, "shares": object},
     more=(HALF,),
     named="QuantileName",
 )

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError, shown
 from jostle.files.kinds import FileKind
-from jostle.files.structure import LongInteger
 from jostle.given import given_flag, given_path
 from jostle.tables.fields import TYPES, listed, number, of_several, text, truth, whole
 
@@ -72,7 +71,7 @@ class Released:
     scale: Fraction | None
     """Of the noise; None for a pick."""
     size: int
-    values: tuple[LongInteger, ...] = field(converter=_integers)
+    values: tuple[int, ...] = field(converter=_integers)
     unit: Fraction | None = None
     """What scale and values are whole multiples of; None for 1."""
 
@@ -378,11 +377,7 @@ def _amount_text(value: object) -> str:
 
 def from_json(line: str) -> Record:
     """The record that a line of JSON stands for."""
-    facts = TRACE.facts(line)
-    kind = facts.pop("kind", None)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise TRACE.damaged("holds a line that is no record")
-    return TRACE.made(KINDS[kind], facts)
+    return TRACE.line(KINDS, line)
 
 
 def read_trace(path: str | Path) -> tuple[Record, ...]:

@@ -153,7 +153,7 @@ def test_a_taken_name_is_refused_and_the_holder_named() -> None:
     with pytest.raises(AuditError, match="PTT is registered") as refusal:
         register(evolve(own, name="PTT"))
 
-    assert refusal.value.why == "jostle.audit.controls holds the name"
+    assert refusal.value.why == "jostle.audit.audited holds the name"
     assert subject("PTT") is held
 
 

@@ -156,7 +156,7 @@ def test_a_shipped_maker_is_what_is_learned_from_shipped_rehearsals(name: str) -
     shipped = SHIPPED[name]
     options = [get(each) for each in shipped.among]
     cases = cases_of(rehearsals_of(name), options, judge=shipped.judge)
-    learned = learn(cases, options, shipped.task.metafeatures if shipped.looks else ())
+    learned = learn(cases, options, shipped.task.rehearsal.metafeatures if shipped.looks else ())
     _same(json.loads(learned.to_json()), json.loads(shipped_maker(name).to_json()))
 
 
@@ -202,7 +202,9 @@ def test_models_that_ship_were_fitted_on_databases_for_that_alone() -> None:
 
 def used_by(kind: type) -> Iterator[Any]:
     """Yield what a class uses of its module, by name, and what that uses."""
-    home, waiting, seen = vars(sys.modules[kind.__module__]), [kind], {kind.__name__}
+    home, seen = vars(sys.modules[kind.__module__]), {kind.__name__}
+    is_preset = f"class {kind.__name__}(" not in inspect.getsource(sys.modules[kind.__module__])
+    waiting: list[Any] = [kind.__base__ if is_preset else kind]
     while waiting:
         for name in (set(re.findall(r"\w+", inspect.getsource(waiting.pop()))) & home.keys()) - seen:
             seen.add(name)

@@ -186,7 +186,7 @@ def policy_files() -> Sequence[bytes]:
     """Return policies of two labels, as they are kept for a program."""
 
     def stump(at: float, left: float, right: float) -> Forest:
-        return Forest([0], [0, -1, -1], [at, 0, 0], [1, 0, 0], [2, 0, 0], [[0.0], [left], [right]], inputs=2)
+        return Forest([0], [0, -1, -1], [at, 0, 0], [1, 0, 0], [2, 0, 0], [[left], [right]], inputs=2)
 
     both = {
         label: LearnedPolicy(

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("task", TASKS)
 def test_the_modules_hold_the_registered_options(task: str) -> None:
     registered = {name for name in options.names(task) if type(options.get(name)).__module__.startswith("jostle.")}
-    for module in TASKS[task].modules:
+    for module in TASKS[task].question.modules:
         assert set(modules()[module]) == registered
     assert registered <= set(modules()["options"])
 

@@ -194,7 +194,7 @@ def test_a_maker_of_models_is_judged_by_a_loss_s_name_or_by_chances(home: Path) 
     )
     makers = load_source(Source("choice.jst", text)).makers
     assert makers["ranks"].judge is CLASSIFICATION.judge("auc")
-    public, spec = CLASSIFICATION.example()
+    public, spec = CLASSIFICATION.rehearsal.example()
     found = make_instance(public, spec)
     model = get("NaiveBayes")(rehearse(found.table, epsilon=1, seed=1), epsilon=1)
     judge = makers["sure"].trainer.judged_by  # type: ignore[union-attr]  # it is to be trained
@@ -250,7 +250,7 @@ def test_a_first_run_learns_from_rehearsals_that_came_with_jostle_where_they_tel
     trained = program.makers["choice"].trained
     assert not (home / "home" / "histories").exists(), "nothing was rehearsed"
     assert trained.databases == len({known.database for known in rehearsals_for(CLASSIFICATION).instances.values()})
-    assert {name for name, _ in trained.metafeatures} <= {each.name for each in CLASSIFICATION.free}
+    assert {name for name, _ in trained.metafeatures} <= {each.name for each in CLASSIFICATION.rehearsal.free}
     before = sorted((home / "home" / "makers").iterdir())
     again = load_source(Source("trees.jst", COMMON.replace("WHO", "").replace("INFORMED", "informed by {}")))
     assert again.makers["choice"].trained.mark == trained.mark
@@ -264,7 +264,7 @@ def test_what_did_not_come_with_jostle_is_not_learned_from_there(home: Path) -> 
     for who, informed in ((own, "informed by {crowd}"), ("", "informed by {}")):
         program = load_source(Source("trees.jst", COMMON.replace("WHO", who).replace("INFORMED", informed)))
         maker = program.makers["choice"]
-        assert _tells(Training(corpus=CLASSIFICATION.corpus()), maker) == (not who)
-        assert not _tells(Training(corpus=Corpus(CLASSIFICATION.corpus().databases[:3])), maker)
-    judged = Training(corpus=CLASSIFICATION.corpus(), judged_by=judge_of(lambda answers, truth: 0.5))
+        assert _tells(Training(corpus=CLASSIFICATION.rehearsal.corpus()), maker) == (not who)
+        assert not _tells(Training(corpus=Corpus(CLASSIFICATION.rehearsal.corpus().databases[:3])), maker)
+    judged = Training(corpus=CLASSIFICATION.rehearsal.corpus(), judged_by=judge_of(lambda answers, truth: 0.5))
     assert not _tells(judged, maker)

@@ -156,14 +156,14 @@ columns = st.one_of(
         st.integers(-5, 0),
         st.integers(1, 9),
         st.integers(1, 12),
-        outside=st.sampled_from(["clamp", "other", "drop"]),
-        missing=st.sampled_from(["value", "outside"]),
+        outside=st.sampled_from(["clamp", "blank", "other", "drop"]),
+        missing=st.sampled_from(["blank", "value", "drop"]),
     ),
     st.builds(
         Categorical,
         st.lists(st.sampled_from(["1", "02", "3.0", "1/2", "0.25", "a", "b", "inf"]), min_size=1, unique=True),
-        outside=st.sampled_from(["other", "drop"]),
-        missing=st.sampled_from(["value", "outside"]),
+        outside=st.sampled_from(["blank", "other", "drop"]),
+        missing=st.sampled_from(["blank", "value", "drop"]),
     ),
 )
 

@@ -15,8 +15,8 @@ from jostle.choice.learning.history import History, KnownDatabase
 from jostle.choice.makers.evaluate import evaluate
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker, Training
-from jostle.choice.makers.train import train_maker
-from jostle.choice.policies.train import Labelled, train_policies
+from jostle.choice.policies.learn import Labelled
+from jostle.choice.trainer import train_maker, train_policies
 from jostle.corpora.corpus import Corpus
 from jostle.errors import ChoiceError, OptionError
 from jostle.lang.program import load

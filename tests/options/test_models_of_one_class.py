@@ -57,5 +57,5 @@ def test_whatever_says_so_gives_one_class_to_every_row(name: str) -> None:
 def test_one_that_only_counts_classes_says_so_wherever_it_is_shown() -> None:
     schema, rows = correlated(300)
     model = jostle.options.get("Majority")(jostle.rehearse(table_of(rows, schema), seed=1), epsilon=1)
-    said = jostle.options.get("Majority").task.text(model)
+    said = jostle.options.get("Majority").task.shown.text(model)
     assert said.startswith(f"predicts {model.only_class!r} for every row: what was released tells no rows apart")

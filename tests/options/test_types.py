@@ -61,7 +61,7 @@ def test_type_checkers_know_what_every_built_in_option_gives_back() -> None:
     for kind in built_in():
         (given,) = (given for names, given in known.items() if kind.__name__ in names)
         (answer,) = get_args(given)
-        assert set(get_args(answer) or (answer,)) == set(kind.task.answers), kind.__name__
+        assert set(get_args(answer) or (answer,)) == set(kind.task.question.answers), kind.__name__
 
 
 def test_an_option_of_another_task_is_refused() -> None:

@@ -24,7 +24,9 @@ from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours
 
 SIZES = {"a": 2, "b": 3, "c": 4}
-TABLE = Schema({name: Categorical(list(map(str, range(size)))) for name, size in SIZES.items()})
+TABLE = Schema(
+    {name: Categorical(list(map(str, range(size))), outside="drop", missing="drop") for name, size in SIZES.items()}
+)
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
 SURE = 10**6
 """An epsilon at which noise is nothing."""
@@ -86,7 +88,7 @@ def test_a_tally_by_groups_tells_of_coarser_ones_and_not_of_finer() -> None:
 def test_of_a_tally_by_groups_of_too_many_codes_the_total_is_told_and_nothing_is_gone_through() -> None:
     """Even one number for each combination of codes would not fit into memory."""
     names = ("a", "b", "c")
-    schema = Schema({name: Numeric(0, 1, bins=10**5) for name in names})
+    schema = Schema({name: Numeric(0, 1, bins=10**5, missing="drop") for name in names})
     db = jostle.rehearse(Table.from_frame({name: [0.2, 0.7] for name in names}, schema), epsilon=SURE + 1)
 
     answer = db.release_cells(cells(*names).coarsened(dict.fromkeys(names, 10**5 // 2)), SURE)
@@ -230,7 +232,7 @@ def test_other_answers_are_no_numbers_of_rows() -> None:
 
 
 def test_too_large_ones_are_not_kept_and_of_large_domains_the_total_is() -> None:
-    large = Schema({name: Categorical(list(map(str, range(1024)))) for name in "xyz"})
+    large = Schema({name: Categorical(list(map(str, range(1024))), outside="drop", missing="drop") for name in "xyz"})
     frame = pd.DataFrame({name: ["1", "5"] * 50 for name in "xyz"})
     db = jostle.rehearse(Table.from_frame(frame, large), seed=1)
     db.histogram("x", "y", epsilon=1)

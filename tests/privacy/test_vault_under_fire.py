@@ -11,7 +11,7 @@ from vault import ASKED, trial
 @pytest.mark.slow
 @pytest.mark.parametrize("promise", [Fraction(1000), 200 * ASKED])
 def test_nothing_released_is_unrecorded_and_nothing_overspent(promise: Fraction) -> None:
-    outcome = trial(seconds=5, processes=4, kills_a_second=8, promise=promise)
+    outcome = trial(seconds=15, processes=4, kills_a_second=8, promise=promise)
 
     assert outcome.held
     assert outcome.kills > 0

@@ -658,9 +658,9 @@ def test_metafeatures(task: str) -> None:
 
     def run(table: Table, trace: Trace) -> list[float]:
         db = jostle.protect(table, epsilon=1, trace=trace)
-        listed = distinct(TASKS[task].metafeatures, db.schema)
+        listed = distinct(TASKS[task].rehearsal.metafeatures, db.schema)
         view = View(db.schema, 1.0, Purchases(db, Fraction(1, max(1, len(listed))), listed))
-        return [each(view) for each in TASKS[task].metafeatures]
+        return [each(view) for each in TASKS[task].rehearsal.metafeatures]
 
     for pair in pairs:
         for relation in RELATIONS:
@@ -861,7 +861,7 @@ def taught(maker: ChoiceMaker) -> ChoiceMaker:
         [0.5, 0, 0],
         [1, 0, 0],
         [2, 0, 0],
-        [low, low, high],
+        [low, high],
         inputs=max(1, len(seen)),
     )
     return maker.with_trained(

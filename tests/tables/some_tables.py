@@ -22,7 +22,7 @@ SMALL = Schema(
     {
         "colour": Categorical(["red", "green", "blue"], outside="other", missing="value"),
         "age": Numeric(0, 100, bins=4, missing="value"),
-        "ill": Categorical(["no", "yes"]),
+        "ill": Categorical(["no", "yes"], outside="drop", missing="drop"),
     },
     label="ill",
 )
@@ -62,8 +62,8 @@ def said(value: str) -> object:
 def categoricals(draw: st.DrawFn) -> Categorical:
     return Categorical(
         draw(st.lists(values | st.sampled_from(["1", "2.5", "False"]), min_size=1, max_size=6, unique_by=said)),
-        outside=draw(st.sampled_from(["other", "drop"])),
-        missing=draw(st.sampled_from(["value", "outside"])),
+        outside=draw(st.sampled_from(["blank", "other", "drop"])),
+        missing=draw(st.sampled_from(["blank", "value", "drop"])),
     )
 
 
@@ -77,8 +77,8 @@ def numerics(draw: st.DrawFn) -> Numeric:
         cuts[-1],
         bins=draw(st.integers(1, 20)),
         edges=cuts if edges else (),
-        outside=draw(st.sampled_from(["clamp", "other", "drop"])),
-        missing=draw(st.sampled_from(["value", "outside"])),
+        outside=draw(st.sampled_from(["clamp", "blank", "other", "drop"])),
+        missing=draw(st.sampled_from(["blank", "value", "drop"])),
     )
 
 

@@ -268,11 +268,14 @@ def test_policies() -> None:
 @pytest.mark.parametrize(
     ("outside", "missing", "told"),
     [
-        ("clamp", "outside", [0, 0, 1, 1, 1, -1, -1]),
+        ("clamp", "drop", [0, 0, 1, 1, 1, -1, -1]),
         ("clamp", "value", [0, 0, 1, 1, 1, 2, 2]),
-        ("other", "outside", [2, 0, 1, 1, 2, 2, 2]),
+        ("clamp", "blank", [0, 0, 1, 1, 1, 2, 2]),
+        ("other", "blank", [2, 0, 1, 1, 2, 3, 3]),
         ("other", "value", [2, 0, 1, 1, 2, 3, 3]),
-        ("drop", "outside", [-1, 0, 1, 1, -1, -1, -1]),
+        ("blank", "value", [3, 0, 1, 1, 3, 2, 2]),
+        ("blank", "blank", [2, 0, 1, 1, 2, 2, 2]),
+        ("drop", "drop", [-1, 0, 1, 1, -1, -1, -1]),
         ("drop", "value", [-1, 0, 1, 1, -1, 2, 2]),
     ],
 )
@@ -287,9 +290,12 @@ def test_numbers_out_of_bounds_and_no_numbers(outside: Any, missing: Any, told: 
 @pytest.mark.parametrize(
     ("outside", "missing", "told"),
     [
-        ("drop", "outside", [0, -1, -1, -1]),
+        ("drop", "drop", [0, -1, -1, -1]),
         ("drop", "value", [0, -1, 2, 2]),
-        ("other", "outside", [0, 2, 2, 2]),
+        ("blank", "blank", [0, 2, 2, 2]),
+        ("blank", "drop", [0, 2, -1, -1]),
+        ("blank", "value", [0, 3, 2, 2]),
+        ("other", "blank", [0, 2, 3, 3]),
         ("other", "value", [0, 2, 3, 3]),
     ],
 )
@@ -346,7 +352,7 @@ def test_run_lengths_and_extensions_are_looked_through() -> None:
     assert codes(runs, column) == [0, 0, 1, 2]
     assert codes(pa.ExtensionArray.from_storage(pa.bool8(), flags), column) == [1, 2]
     assert codes(pa.nulls(2), column) == [2, 2]
-    assert codes(pa.nulls(2), Numeric(0, 1)) == [-1, -1]
+    assert codes(pa.nulls(2), Numeric(0, 1, missing="drop")) == [-1, -1]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +374,8 @@ def test_a_list_is_what_it_prints_as() -> None:
 
 
 def test_codes_are_as_narrow_as_they_can_be() -> None:
-    schema = Schema({"a": Numeric(0, 1, bins=256), "b": Numeric(0, 1, bins=257), "c": Numeric(0, 1, bins=65537)})
+    sizes = {"a": 256, "b": 257, "c": 65537}
+    schema = Schema({name: Numeric(0, 1, bins=size, missing="drop") for name, size in sizes.items()})
     block = encode_block({name: pa.array([1.0]) for name in schema}, schema, 1)
 
     assert [block.columns[name].dtype for name in schema] == [np.uint8, np.uint16, np.uint32]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,15 +48,33 @@ def test_a_table_without_rows_still_opens() -> None:
 
 def test_labels_that_are_all_missing() -> None:
     assert told([(10, "north", None), (20, "south", ""), (30, "south", "perhaps")]) == (
-        "all 3 rows are left out: empty or not declared is 'ill' in 3",
+        "no row has 'no', 'yes' as 'ill'",
+        "3 cells of 'ill' are empty or not declared: their rows take no part in what is asked about 'ill'",
     )
 
 
 def test_some_rows_left_out_and_by_what() -> None:
-    assert told([*FINE, (None, "north", None), (5, "north", None)]) == (
+    policies = {"age": {"missing": "drop"}, "ill": {"outside": "drop", "missing": "drop"}}
+    columns = {name: evolve(column, **policies.get(name, {})) for name, column in SCHEMA.columns}
+    schema = Schema(columns, label="ill")
+
+    assert told([*FINE, (None, "north", None), (5, "north", None)], schema) == (
         "2 of 4 rows are left out: empty or not declared is 'age' in 1, 'ill' in 2",
     )
-    assert told([*FINE, (None, "north", "no")]) == ("1 of 3 rows is left out: empty or not declared is 'age' in 1",)
+    assert told([*FINE, (None, "north", "no")], schema) == (
+        "1 of 3 rows is left out: empty or not declared is 'age' in 1",
+    )
+    assert told([(None, "north", "no")], schema) == ("the only row is left out: empty or not declared is 'age' in 1",)
+
+
+def test_rows_that_leave_the_questions_about_a_column() -> None:
+    assert told([*FINE, (None, "north", "no"), ("old", "north", "no")]) == (
+        "2 cells of 'age' are empty, or no number: their rows take no part in what is asked about 'age'",
+    )
+    outside = Schema({**dict(SCHEMA.columns), "age": Numeric(0, 100, outside="blank", missing="drop")}, label="ill")
+    assert told([*FINE, (101, "north", "no")], outside) == (
+        "1 cell of 'age' is out of bounds: its row takes no part in what is asked about 'age'",
+    )
 
 
 def test_one_class_only() -> None:
@@ -82,7 +101,8 @@ def test_a_label_that_is_empty_throughout_but_has_a_value_for_that() -> None:
 def test_values_outside_the_declared_domain() -> None:
     assert told([*FINE, (101, "east", "no"), (-1, "west", "no"), (7, None, "no")]) == (
         "2 numbers of 'age' are outside 0 to 100, and count as its ends",
-        "3 cells of 'region' are not declared, and count as '(other)'",
+        "1 cell of 'region' is empty: its row takes no part in what is asked about 'region'",
+        "2 cells of 'region' are not declared, and count as '(other)'",
     )
 
 
@@ -96,7 +116,6 @@ def test_one_of_each_and_dates_as_they_are_written() -> None:
         "1 number of 'born' is outside 1920-01-01 to 2010-12-31, and counts as its ends",
         "1 cell of 'region' is not declared, and counts as '(other)'",
     )
-    assert told([(None, "north", "no")]) == ("the only row is left out: empty or not declared is 'age' in 1",)
 
 
 def test_a_declared_number_of_rows_that_is_not_theirs() -> None:

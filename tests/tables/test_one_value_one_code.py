@@ -292,6 +292,6 @@ def test_times_and_lists_where_numbers_are_declared_are_empty_cells() -> None:
 def test_the_owner_is_told_of_times_where_numbers_are_declared() -> None:
     frame = {"a": pd.Series([pd.Timestamp("2024-01-02")] * 2)}
 
-    for missing in ("value", "outside"):
+    for missing in ("value", "blank", "drop"):
         notes = Table.from_frame(frame, Schema({"a": Numeric(0, 1, missing=missing)})).notes
         assert "'a' has no numbers; dates and times are declared as Dates(start, end)" in notes

@@ -54,7 +54,7 @@ def test_a_written_schema_reads_well(tmp_path: Path) -> None:
         'kind = "categorical"\n'
         'values = ["no", "yes"]\n'
         'outside = "drop"\n'
-        'missing = "outside"\n'
+        'missing = "drop"\n'
     )
     assert Schema.read(tmp_path / "small.toml") == SMALL
 
@@ -69,7 +69,7 @@ def test_a_column_may_have_any_name_that_can_be_written() -> None:
 def test_codes_are_as_many_as_their_labels_and_all_differ(column: Column) -> None:
     assert len(column.labels) == column.size
     assert len(set(column.labels)) == column.size
-    assert column.missing_code is None or column.labels[column.missing_code] in {"(other)", "(missing)"}
+    assert column.missing_code in {None, column.blank} or column.labels[column.missing_code or 0] == "(missing)"
 
 
 def test_labels_of_narrow_bins_are_told_apart() -> None:
@@ -216,11 +216,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Categorical(["a"], outside=cast("Any", "clamp")),
-        "outside is 'clamp'\n  fix: outside = one of 'other', 'drop'",
+        "outside is 'clamp'\n  fix: outside = one of 'blank', 'other', 'drop'",
     ),
     (
-        lambda: Categorical(["a"], missing=cast("Any", "drop")),
-        "missing is 'drop'\n  fix: missing = one of 'value', 'outside'",
+        lambda: Categorical(["a"], missing=cast("Any", "outside")),
+        "missing is 'outside'\n  fix: missing = one of 'blank', 'value', 'drop'",
     ),
     (
         lambda: Numeric(cast("Any", "0"), 1),

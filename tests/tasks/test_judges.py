@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from jostle.tasks import (
     register,
     task_of,
 )
+from jostle.tasks.base import Question
 from jostle.tasks.classification.instances import balanced_error, error, log_loss, one_less_auc
 from jostle.trace.records import Chosen, Trace
 
@@ -82,14 +84,14 @@ def test_every_judge_judges_what_an_option_of_its_task_answers() -> None:
         (CLASSIFICATION, table(1), TableSpec(), "NaiveBayes"),
         (RANGES, grid(1), GridSpec(records=500), "Identity"),
     ):
-        instance = task.instance(database, spec)
+        instance = task.rehearsal.instance(database, spec)
         db = jostle.rehearse(instance.table, epsilon=1, seed=1)
         answer = jostle.options.get(name)(db, *instance.questions, epsilon=1)
-        for judge in task.judges:
+        for judge in task.rehearsal.judges:
             found = judge.loss(instance, answer)
             assert 0 <= found < np.inf
             assert pickle.loads(pickle.dumps(judge)).loss(instance, answer) == found
-        assert task.judges[0].loss(instance, answer) == instance.loss(answer)
+        assert task.rehearsal.judges[0].loss(instance, answer) == instance.loss(answer)
         with pytest.raises(OptionError, match="has no loss on"):
             instance.loss("no answer")
 
@@ -111,7 +113,7 @@ def test_one_rehearsal_is_judged_by_all_judges_and_makers_learn_by_the_one_they_
     assert set(history.losses(key, "Majority", 1, "auc").values()) == {0.5}, "which tells no row from another"
 
 
-def test_a_history_of_version_0_1_has_to_be_judged_anew_by_other_judges() -> None:
+def test_a_history_that_knows_one_judge_s_losses_has_to_be_judged_anew_by_others() -> None:
     among, jobs = options("Majority"), [(table(0), TableSpec())]
     plan = Plan(options=among, epsilons=("1",), repeats=1)
     rehearsed = rehearse_all(jobs, plan, History(), engine="threads")
@@ -208,24 +210,13 @@ def test_tasks_are_known_by_their_names() -> None:
 
 
 def test_what_only_a_caller_can_give_is_told_from_what_a_program_can_write() -> None:
-    assert RANGES.handed == ("queries",)
-    assert (tuple(EVALUATION.asked), EVALUATION.handed) == (("scores", "positive"), ())
+    assert RANGES.question.handed == ("queries",)
+    assert (tuple(EVALUATION.question.beside), EVALUATION.question.handed) == (("scores", "positive"), ())
 
 
 def _named(name: str) -> Task[object]:
     return Task(
         name=name,
-        does="does nothing",
-        answers=(object,),
-        gives="anything",
-        questions=lambda schema: (),
-        suits=lambda schema: False,
-        database=RANGES.database,
-        instance=RANGES.instance,
-        corpus=RANGES.corpus,
-        example=RANGES.example,
-        judges=(Judge("none", lambda instance, answer: 0.0),),
-        text=str,
-        data=str,
-        save=lambda answer, path: None,
+        question=Question(does="does nothing", answers=(object,), gives="anything", suits=lambda schema: False),
+        rehearsal=evolve(RANGES.rehearsal, judges=(Judge("none", lambda instance, answer: 0.0),)),
     )

@@ -12,7 +12,7 @@ from small import METAFEATURES, ROWS, attributes, budget, first_share, size, tab
 
 import jostle
 from jostle.choice.learning.markets import Purchases, Replica, Stall, read_raw, seeded
-from jostle.choice.learning.workers import in_processes
+from jostle.choice.learning.workers import performed
 from jostle.corpora.generators import generated_grids
 from jostle.corpora.parts import GridSpec, TableSpec
 from jostle.errors import ChoiceError, ExpressionError, PrivateDataError
@@ -37,13 +37,13 @@ def test_what_is_bought_is_known_without_data() -> None:
     schema = Schema({"a": jostle.Categorical(list("xyz")), "label": jostle.Categorical(list("01"))}, label="label")
     assert size.purchases(schema) == (cells("label"),)
     assert distinct(METAFEATURES, schema) == {key_of(ROWS): ROWS}
-    bought = distinct(task_of("classification").metafeatures, schema)
+    bought = distinct(task_of("classification").rehearsal.metafeatures, schema)
     assert all(sensitivity(wanted, schema) == 1 for wanted in bought.values())
     assert len(bought) == 3, "the classes' counts, the best rule, the mean rule"
 
 
 def test_public_facts_are_free() -> None:
-    for each in (budget, attributes, *task_of("classification").metafeatures[:7]):
+    for each in (budget, attributes, *task_of("classification").rehearsal.metafeatures[:7]):
         assert each.purchases(SCHEMA) == ()
         each(view(None))
     assert attributes(view(None)) == len(SCHEMA.attributes)
@@ -56,7 +56,7 @@ def test_a_number_of_rows_that_is_declared_is_not_bought_even_if_it_is_none(rows
     assert log_rows.purchases(SCHEMA) != ()
     (grid,) = generated_grids(1)
     shape = evolve(make_instance(grid, GridSpec()).table.schema, neighbours="replace_one", rows=rows)
-    (records,) = (each for each in task_of("grid").metafeatures if each.name == "log_records")
+    (records,) = (each for each in task_of("grid").rehearsal.metafeatures if each.name == "log_records")
     assert records.purchases(shape) == ()
 
 
@@ -155,7 +155,7 @@ def instances() -> list[Instance]:
 @pytest.mark.parametrize("instance", instances(), ids=lambda each: each.key[:6])
 def test_jostles_own_see_nearly_the_truth_where_budget_is_no_matter(instance: Instance) -> None:
     """Bought for a huge epsilon, every metafeature is close to what it is without noise."""
-    known = (CLASSIFICATION if isinstance(instance, TableInstance) else RANGES).metafeatures
+    known = (CLASSIFICATION if isinstance(instance, TableInstance) else RANGES).rehearsal.metafeatures
     schema = instance.schema
     exact = Replica(Stall(read_raw(known, instance.table), schema), None, seeded(0))
     db = jostle.rehearse(instance.table)
@@ -186,7 +186,7 @@ def mark_held(each: Metafeature) -> tuple[str, str | None]:
 def test_a_metafeature_takes_its_mark_along_where_it_is_sent() -> None:
     """A worker may not have the file that the function stands in."""
     assert log_rows._version is None
-    found = [held for _, held in in_processes(mark_held, [log_rows, log_rows], workers=2)]
+    found = [held for _, held in performed(mark_held, [log_rows, log_rows], workers=2)]
     assert found == [("log_rows", log_rows.version)] * 2
 
 
@@ -230,7 +230,7 @@ def test_evenness_and_sparsity_of_regions_are_told_in_spite_of_noise() -> None:
     wanted = {"even": (1.0, 0.0), "spike": (0.0, 15 / 16), "half": (0.75, 0.5)}
     for name, grid in (("even", even), ("spike", spike), ("half", half)):
         table = jostle.Table.from_grid(grid)
-        known = [each for each in RANGES.bought if each.name in {"coarse_evenness", "coarse_sparsity"}]
+        known = [each for each in RANGES.rehearsal.bought if each.name in {"coarse_evenness", "coarse_sparsity"}]
         stall = Stall(read_raw(known, table), table.schema)
         exact = View(table.schema, 1.0, Replica(stall, None, seeded(0)))
         assert [each(exact) for each in known] == pytest.approx(wanted[name])

@@ -102,7 +102,7 @@ class Cases:
     def floor(self) -> float:
         """Below which losses do not count as different."""
         own = None if self.judge is None else self.task.judge(self.judge).floor
-        return self.task.floor if own is None else own
+        return self.task.rehearsal.floor if own is None else own
 
     @property
     def mean(self) -> Floats:
@@ -302,7 +302,7 @@ def _aligned(
 
 def _floor(task: Task[Any], judge: str | None) -> float:
     own = None if judge is None else task.judge(judge).floor
-    return task.floor if own is None else own
+    return task.rehearsal.floor if own is None else own
 
 
 def _failures(history: History, gathered: Sequence[Gathered], options: Sequence[Option]) -> tuple[Failed, ...]:

@@ -23,11 +23,11 @@ from attrs import asdict, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import AmountError, ChoiceError
-from jostle.files.kinds import FileKind
-from jostle.learned.files import here
+from jostle.files.kinds import FileKind, writing
+from jostle.learned.files import here, shortened
 from jostle.privacy.amounts import exact
 from jostle.tables.columns import Categorical, Numeric
-from jostle.tables.schema import Schema
+from jostle.tables.schema import MOST_ROWS, Schema
 from jostle.tasks import Task
 
 
@@ -92,7 +92,8 @@ class Store:
     def save(self, lines: Iterable[str]) -> None:
         """Write all lines anew. No time is in the file: the same lines make the same file."""
         text = "".join(f"{line}\n" for line in lines).encode()
-        self.path.write_bytes(gzip.compress(text, mtime=0) if self._is_packed else text)
+        with writing(self.path, ChoiceError, f"the {self.kind.name}"):
+            self.path.write_bytes(gzip.compress(text, mtime=0) if self._is_packed else text)
 
     def _unwritten(self, reason: str) -> ChoiceError:
         return ChoiceError(
@@ -163,6 +164,8 @@ HISTORY = FileKind(
 )
 MOST_CATEGORIES, MOST_CODES, MOST_REPEATS = 100_000, 2**30, 10_000
 """Of a sketch in all, of one of its columns, and of runs: what is learned from makes room for each."""
+DIGITS, DIGITS_READ = 5, 9
+"""Significant digits that are kept of losses, and of what metafeatures bought."""
 LEAST_AMOUNT, MOST_AMOUNT = Fraction(1, 10**100), Fraction(10**100)
 
 
@@ -175,19 +178,19 @@ def _texts(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _numbers(values: Iterable[float]) -> tuple[float, ...]:
-    return tuple(values)
+    return tuple(map(float, values))
 
 
 def _losses(values: Iterable[float | None]) -> tuple[float | None, ...]:
-    return tuple(values)
+    return tuple(None if each is None else float(each) for each in values)
 
 
 def _by_judge(given: Mapping[str, Iterable[float | None]]) -> Mapping[str, tuple[float | None, ...]]:
-    return {name: tuple(values) for name, values in given.items()}
+    return {name: _losses(values) for name, values in given.items()}
 
 
 def _read(given: Mapping[str, Iterable[float]]) -> Mapping[str, tuple[float, ...]]:
-    return {name: tuple(values) for name, values in given.items()}
+    return {name: _numbers(values) for name, values in given.items()}
 
 
 @frozen
@@ -260,8 +263,8 @@ class KnownInstance:
 
     def __attrs_post_init__(self) -> None:
         """Refuse a number of rows that no table has."""
-        if self.rows < 0:
-            raise ChoiceError("an instance of a history has fewer than no rows")
+        if not 0 <= self.rows < MOST_ROWS:
+            raise ChoiceError("an instance of a history has a number of rows that no table has")
 
     @property
     def schema(self) -> Schema:
@@ -425,10 +428,13 @@ class History:
                     version,
                     repeat,
                     epsilons,
-                    [_short(losses[epsilon, repeat]) for epsilon in epsilons],
+                    shortened([losses[epsilon, repeat] for epsilon in epsilons], DIGITS),
                     [median] * len(epsilons),
                     failures,
-                    {judge: [_short(others[judge][epsilon, repeat]) for epsilon in epsilons] for judge in judges},
+                    {
+                        judge: shortened([others[judge][epsilon, repeat] for epsilon in epsilons], DIGITS)
+                        for judge in judges
+                    },
                 )
 
     def save(self, path: str | Path) -> None:
@@ -459,17 +465,13 @@ def store_at(path: str | Path) -> Store:
     return Store(Path(path), HISTORY, "what was rehearsed until now is kept in it", BEGINS)
 
 
-def _short(loss: float | None) -> float | None:
-    return None if loss is None else float(f"{loss:.5g}")
-
-
 def to_json(line: Line) -> str:
     """A line of a history as JSON."""
     facts = asdict(line)
     if not facts.get("others", True):
         del facts["others"]
     if isinstance(line, KnownInstance):
-        facts["read"] = {name: [float(f"{value:.9g}") for value in values] for name, values in line.read.items()}
+        facts["read"] = shortened(facts["read"], DIGITS_READ)
         if not line.sketch.declared:
             del facts["sketch"]["declared"]
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
@@ -477,11 +479,7 @@ def to_json(line: Line) -> str:
 
 def from_json(text: str) -> Line:
     """The line that a text of JSON stands for."""
-    facts = HISTORY.facts(text)
-    kind = facts.pop("kind", None)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise HISTORY.damaged("has a line of an unknown kind")
-    return HISTORY.made(KINDS[kind], facts)
+    return HISTORY.line(KINDS, text)
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:

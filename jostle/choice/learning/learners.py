@@ -41,6 +41,28 @@ class Example:
     floor: float
 
 
+@frozen(eq=False)
+class Lesson:
+    """One decision, for all sites of a message that saw the same and took the same."""
+
+    label: str
+    among: tuple[str, ...]
+    names: tuple[str, ...]
+    seen: tuple[float, ...]
+    taken: int
+    loss: float
+    """Of the whole run, over the mean of the situation."""
+    weight: float
+    """The share of the message's sites."""
+
+
+def lesson_arrays(lessons: Sequence[Lesson]) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+    """Of lessons of one label: what was seen, a row each; which alternative was taken; the losses; the weights."""
+    seen = np.array([lesson.seen for lesson in lessons], dtype=np.float64).reshape(len(lessons), len(lessons[0].names))
+    taken = np.array([lesson.taken for lesson in lessons])
+    return seen, taken, np.array([each.loss for each in lessons]), np.array([each.weight for each in lessons])
+
+
 def log_regret(losses: Floats, floor: float) -> tuple[Floats, Floats]:
     """The Options' log regrets, and the logarithm of the best loss, a row per case."""
     least = np.maximum(losses, max(floor, LEAST))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ChoiceError
-from jostle.files.structure import AnyFloat
 from jostle.learned.policies import LEAF, Forest
 
 Floats = NDArray[np.float64]
 LEAST = 1e-9
 """Losses below it are none: an error of range queries of 1e-9 is a few records in a million."""
+MOST_REGRET = 50.0
+"""Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 FAILED = 2.0
 """What fails is so many times as bad as the worst that does not: it never ties with anything."""
 SURE, RESAMPLED = 0.9, 2000
@@ -37,7 +39,7 @@ class Figures:
     regret_mean: float
     regret_p95: float
     regret_max: float
-    gap_closed: AnyFloat
+    gap_closed: float
     """(single best - chosen) / (single best - hindsight), of the mean losses; NaN where there is no gap.
 
     Of losses without a floor, the means are of losses in units of hindsight's.
@@ -47,14 +49,14 @@ class Figures:
     loss_mean: float
     single_mean: float
     hindsight_mean: float
-    single_regret: AnyFloat = float("nan")
-    """The mean regret of the single best Option; NaN in files of before it was noted."""
-    regret_low: AnyFloat = float("nan")
+    single_regret: float
+    """The mean regret of the single best Option."""
+    regret_low: float = float("nan")
     """Between this and the next, the 90% interval of the mean regret, by drawing groups of databases anew."""
-    regret_high: AnyFloat = float("nan")
-    beside_low: AnyFloat = float("nan")
+    regret_high: float = float("nan")
+    beside_low: float = float("nan")
     """Between this and the next, how far the mean regret is above the single best Option's."""
-    beside_high: AnyFloat = float("nan")
+    beside_high: float = float("nan")
 
 
 def in_words(found: Figures, single: str) -> str:
@@ -65,11 +67,10 @@ def in_words(found: Figures, single: str) -> str:
     'mean loss 0.213, where always Majority has 0.22, ... 1.03 times the loss in hindsight, always Majority 1.06 times'
     """
     sure = "" if math.isnan(found.regret_low) else f" (90%: {found.regret_low:.2f} to {found.regret_high:.2f})"
-    always = "" if math.isnan(found.single_regret) else f", always {single} {found.single_regret:.2f} times"
     return (
         f"mean loss {found.loss_mean:.4g}, where always {single} has {found.single_mean:.4g}, and the best Option of "
         f"each case in hindsight {found.hindsight_mean:.4g}; in the mean of cases {found.regret_mean:.2f} times{sure} "
-        f"the loss in hindsight{always}"
+        f"the loss in hindsight, always {single} {found.single_regret:.2f} times"
     )
 
 
@@ -192,6 +193,52 @@ def weights_of(groups: NDArray[np.str_]) -> Floats:
     return np.asarray(found / found.mean())
 
 
+def single_best(losses: Floats, weights: Floats, floor: float) -> int:
+    """The Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
+    if not floor:
+        losses = np.maximum(losses, LEAST)
+        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
+    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
+
+
+def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
+    """The Options expected to be best, or the single best one where none is so far ahead of it."""
+    places = np.arange(len(expected))
+    best = np.argmin(expected, axis=1)
+    ahead = expected[places, single] - expected[places, best]
+    return np.where(ahead > lead, best, single)
+
+
+def split_groups(groups: NDArray[np.str_], folds: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield which cases are left out, fold by fold; a group is left out as a whole."""
+    names = np.unique(groups)
+    # Spread over the folds by a fixed rule that has nothing to do with the alphabet.
+    order = np.argsort([hash_of(name) for name in names])
+    fold = np.empty(len(names), dtype=np.int64)
+    fold[order] = np.arange(len(names)) % folds
+    for number in range(min(folds, len(names))):
+        yield np.isin(groups, names[fold == number])
+
+
+def hash_of(name: str) -> int:
+    """A number that a name stands for, the same in every process."""
+    return int.from_bytes(name.encode()[::-1] + b"\x01", "big") * 0x9E3779B97F4A7C15 % 2**61
+
+
+def over_groups(logs: Floats, groups: Sequence[str] | NDArray[np.str_]) -> tuple[Floats, Floats]:
+    """The mean of each row of logarithms, a column being of one of the groups, and its standard error over these.
+
+    Budgets and parts of a database, and databases that share people, are one observation: each group counts once.
+
+    >>> over_groups(np.array([[1.0, 3.0, 4.0]]), ["a", "a", "b"])
+    (array([3.]), array([1.]))
+    """
+    names, which = np.unique(groups, return_inverse=True)
+    means = np.stack([np.nanmean(logs[:, which == place], axis=1) for place in range(len(names))], axis=1)
+    spread = means.std(axis=1, ddof=1) if len(names) > 1 else np.full(len(logs), np.nan)
+    return means.mean(axis=1), spread / np.sqrt(len(names))
+
+
 CUTS = 32
 """Thresholds that are tried for each input, at most; of more, evenly spread ones."""
 LEAST_GAIN = 0.002
@@ -233,7 +280,8 @@ def fit_regret_tree(
             splits.append(_best_split(inputs, regrets, weights, part, least_share))
         splits[node] = None
         leaves += 1
-    values = np.stack([_summary(regrets[part], best[part], weights[part]) for part in rows])
+    ends = (part for part, looks_at in zip(rows, feature, strict=True) if looks_at == LEAF)
+    values = np.stack([_summary(regrets[part], best[part], weights[part]) for part in ends])
     return Forest([0], feature, threshold, left, right, values, inputs=inputs.shape[1])
 
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -80,7 +80,7 @@ class Plan:
         if self.look is not None:
             metafeature, share = self.look
             key = Beforehand(metafeature.name, metafeature.version, share).key(key)
-        own = self.judged_by is None or any(option.task.knows(self.judged_by) for option in self.options)
+        own = self.judged_by is None or any(option.task.rehearsal.knows(self.judged_by) for option in self.options)
         return key if own or self.judged_by is None else judged_key(key, self.judged_by.name)
 
 
@@ -135,10 +135,10 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
     tasks = dict.fromkeys(option.task for option in plan.options)
     # Repeat by repeat, so that a history that was interrupted knows a little of everything.
     for repeat, (database, spec), task in product(range(plan.repeats), jobs, tasks):
-        if not task.takes(database):
+        if not task.rehearsal.takes(database):
             continue
         key = plan.key(database, spec)
-        judge = task.other(plan.judged_by)
+        judge = task.rehearsal.other(plan.judged_by)
         missing = [
             (option, history.missing(key, option.name, versions[option.name], plan.epsilons, repeat, judge))
             for option in plan.options
@@ -152,7 +152,7 @@ def _batches(jobs: Sequence[tuple[PublicDatabase, Spec]], plan: Plan, history: H
             if repeat == 0 and (known is None or not metafeature.is_read(known))
         )
         if runs or reads:
-            own = plan.judged_by is None or task.knows(plan.judged_by)
+            own = plan.judged_by is None or task.rehearsal.knows(plan.judged_by)
             yield Batch(task, database, spec, key, repeat, runs, reads, None if own else plan.judged_by, plan.look)
 
 
@@ -162,7 +162,7 @@ def _size(batch: Batch) -> int:
 
 def perform(batch: Batch) -> list[Line]:
     """The lines that a batch shows: run in a worker."""
-    instance = batch.task.instance(batch.database, batch.spec)
+    instance = batch.task.rehearsal.instance(batch.database, batch.spec)
     lines: list[Line] = []
     if batch.repeat == 0:
         read = read_raw(batch.reads, instance.table)
@@ -174,7 +174,7 @@ def perform(batch: Batch) -> list[Line]:
 
 
 def _runs(option: Option, instance: Instance, batch: Batch, epsilons: tuple[str, ...]) -> Runs:
-    judges = batch.task.judges[1:] if batch.judged_by is None else ()
+    judges = batch.task.rehearsal.judges[1:] if batch.judged_by is None else ()
     losses: list[float | None] = []
     others: dict[str, list[float | None]] = {judge.name: [] for judge in judges}
     seconds: list[float] = []
@@ -221,26 +221,38 @@ def _run(
     trace: Trace | None = None,
     look: tuple[Metafeature, Fraction] | None = None,
 ) -> Run:
-    db = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace)
-    left = Fraction(epsilon)
-    try:
+    def answer() -> Any:
+        db, left = rehearse(instance.table, epsilon=epsilon, seed=seed, trace=trace), Fraction(epsilon)
         if look is not None:
             metafeature, share = look
             left -= bought(db, [metafeature], share * left)
+        return option(db, *instance.questions, epsilon=left)
+
+    run = judged_run(answer, instance.loss)
+    if judge is None or run.loss is None:
+        return run
+    # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
+    return _ended(run.answer, float(judge.loss(instance, run.answer)))
+
+
+def _ended(answer: Any, loss: float) -> Run:
+    return Run(answer, loss) if math.isfinite(loss) else Run(answer, None, f"crashed: its loss is {loss}")
+
+
+def judged_run(answer: Callable[[], Any], loss: Callable[[Any], float]) -> Run:
+    """One run on public data, of an Option or of a whole program: where it fails, that is a result as well."""
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewRowsWarning)  # which is what is to be learned
-            answer = option(db, *instance.questions, epsilon=left)
-        loss = instance.loss(answer)
+            given = answer()
+        found = float(loss(given))
     except AnswerError as mistake:
         return Run(None, None, f"crashed: {mistake.title}")
     except JostleError as mistake:
         return Run(None, None, f"refused: {mistake.title}")
-    except Exception as mistake:  # noqa: BLE001 - an Option that crashes is a result as well, on public data
+    except Exception as mistake:  # noqa: BLE001 - as above
         return Run(None, None, f"crashed: {said_by(mistake)}")
-    if judge is not None and math.isfinite(loss):
-        # Whatever the task can judge, another judge has to: where it fails, it is not the Option that did.
-        loss = float(judge.loss(instance, answer))
-    return Run(answer, loss) if math.isfinite(loss) else Run(answer, None, f"crashed: its loss is {loss}")
+    return _ended(given, found)
 
 
 def run_once(
@@ -263,7 +275,7 @@ def mean_error(option: Option, database: PublicDatabase, size: int, epsilon: Fra
     Which noise its runs have is fixed, so that tables of such errors are the same each time.
     """
     spec = database.sized(size)
-    instance = option.task.instance(database, spec)
+    instance = option.task.rehearsal.instance(database, spec)
     losses = []
     for trial in range(TRIALS):
         seed = seed_of(database.key(spec), f"{option.name} {option.version}", str(epsilon), trial)

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from jostle.choice.learning.cases import Cases
+from jostle.choice.learning.regret import split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
-from jostle.choice.makers.training import FOLDS, split_groups
+from jostle.choice.makers.training import FOLDS
 from jostle.errors import ChoiceError
+from jostle.files.kinds import writing
 from jostle.tasks.metafeature import Metafeature
 
 USUAL_SHARE = Fraction(1, 20)
@@ -63,12 +65,11 @@ def write_scenario(folder: str | Path, cases: Cases, maker: ChoiceMaker, trained
             "the scenario would have no features", why="a selector has nothing to go by", fix="informed_by=..."
         )
     scenario = f"JOSTLE-{cases.task.name.upper()}"
-    try:
+    files = list(_files(scenario, cases, maker, steps, share))
+    with writing(place, ChoiceError, "the scenario", fix="name another folder"):
         place.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(scenario, cases, maker, steps, share):
+        for name, text in files:
             (place / name).write_text(text, encoding="ascii", errors="backslashreplace")
-    except OSError as mistake:
-        raise ChoiceError(f"cannot write the scenario {place}: {mistake.strerror}", fix="name another folder") from None
     return place
 
 
@@ -83,7 +84,7 @@ def _files(
         README.format(
             task=cases.task.name,
             versions=", ".join(f"{option.name} {option.version}" for option in maker.among),
-            loss=(cases.task.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
+            loss=(cases.task.rehearsal.judges[0] if cases.judge is None else cases.task.judge(cases.judge)).about,
             free=FREE,
             bought=BOUGHT,
             share=share,

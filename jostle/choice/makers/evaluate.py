@@ -17,7 +17,7 @@ from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.regret import Figures, as_failed, figures, honest_best
 from jostle.choice.learning.rehearse import run_once, seed_of
-from jostle.choice.learning.workers import in_processes
+from jostle.choice.learning.workers import performed
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.trained import Trained
 from jostle.corpora.corpus import BEGINNING, Corpus
@@ -169,8 +169,8 @@ def evaluate(
         )
     trained = maker.trained
     judge = maker.judge
-    floor = maker.task.floor if judge.floor is None else judge.floor
-    taken = [database for database in databases if maker.task.takes(database)]
+    floor = maker.task.rehearsal.floor if judge.floor is None else judge.floor
+    taken = [database for database in databases if maker.task.rehearsal.takes(database)]
     apart = kept_apart(maker.among, [database for database in taken if _readable(database)])
     kept = [database for database in taken if not _readable(database) or database.digest not in apart]
     if not kept or not budgets:
@@ -184,7 +184,7 @@ def evaluate(
     parts = [Trial(database, sent, budgets, number, judge) for number in range(trials) for database in kept]
     outcome_of: dict[tuple[str, int], list[TrialResult] | str] = {}
     with stage(f"evaluating {maker.label}") as said:
-        for place, outcome in in_processes(_attempt, parts, workers=workers):
+        for place, outcome in performed(_attempt, parts, workers=workers):
             outcome_of[parts[place].database.name, parts[place].number] = outcome
             said.at(len(outcome_of), len(parts))
     group_of = {database.name: database.group for database in kept}
@@ -233,7 +233,7 @@ def _readable(database: PublicDatabase) -> bool:
 def _attempt(trial: Trial) -> list[TrialResult] | str:
     """Run everything once on one database, or say why that cannot be: done in a worker."""
     try:
-        instance = trial.maker.task.instance(trial.database, trial.database.cut(trial.number))
+        instance = trial.maker.task.rehearsal.instance(trial.database, trial.database.cut(trial.number))
     except JostleError as mistake:
         return f"{trial.database.name} is left out: {mistake.title}"
     outcomes: list[TrialResult] = []

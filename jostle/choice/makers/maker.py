@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from attrs import evolve, field, frozen
 
+from jostle.choice.learning.cases import seen
 from jostle.choice.learning.learners import Predict
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
@@ -133,7 +133,7 @@ class ChoiceMaker(Option[Answer]):
         if self.known and self.known[0].judge is not None:
             return self.task.judge(self.known[0].judge)
         given: Judge | None = getattr(self.trainer, "judged_by", None)
-        return given or self.task.judges[0]
+        return given or self.task.rehearsal.judges[0]
 
     def with_trained(self, trained: Trained) -> ChoiceMaker:
         """This maker with what was learned elsewhere."""
@@ -167,7 +167,7 @@ class ChoiceMaker(Option[Answer]):
         check_probe(db, self.label)
         self.refuse_hopeless(db, epsilon)
         trained = self.trained
-        asked = self.task.read(db.schema, questions)
+        asked = self.task.question.read(db.schema, questions)
 
         def run(probe: Probe, budget: Fraction) -> Answer:
             choosing = self.choose(probe, budget, trained)
@@ -185,17 +185,16 @@ class ChoiceMaker(Option[Answer]):
         listed = distinct(looked_at, schema)
         each = trained.share * budget / len(listed) if listed else Fraction(0)
         market = Purchases(db, each, listed)
-        view = View(schema, float(budget), market, db.rows)
-        seen = [value if np.isfinite(value) else 0.0 for value in (metafeature(view) for metafeature in looked_at)]
-        prediction = trained.predict(seen)
+        values = seen(looked_at, View(schema, float(budget), market, db.rows))
+        prediction = trained.predict(values)
         left = budget - each * len(market.bought)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
         chosen = next((place for place in runs if not self.among[place].hopeless(schema, left, db.rows)), runs[0])
         return Choosing(
             chosen=chosen,
-            seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, seen, strict=True)),
+            seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, values, strict=True)),
             prediction=prediction,
-            why=trained.why(seen, looked_at, chosen, prediction),
+            why=trained.why(values, looked_at, chosen, prediction),
             left=left,
             usual={metafeature.name: ends for metafeature, ends in zip(looked_at, trained.usual, strict=True)},
         )

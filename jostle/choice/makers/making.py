@@ -91,7 +91,7 @@ class Training:
             yield fitted_on
         yield [str(share) for share in self.shares]
         judge = self.judged_by
-        own = judge is None or judge.name == maker.task.judges[0].name
+        own = judge is None or judge.name == maker.task.rehearsal.judges[0].name
         yield None if own or judge is None else (judge.name, _code(judge.loss))
         yield self.epsilons
         if self.looks:
@@ -118,7 +118,7 @@ class Training:
 
     def cases(self, maker: ChoiceMaker, history: History) -> Cases:
         """The cases to learn from."""
-        judge = maker.task.other(self.judged_by)
+        judge = maker.task.rehearsal.other(self.judged_by)
         return cases_of(history, maker.among, epsilons=self.budgets(maker, history), judge=judge)
 
     def budgets(self, maker: ChoiceMaker, history: History | None = None) -> tuple[str, ...]:
@@ -126,13 +126,13 @@ class Training:
         if self.corpus is not None:
             return self.epsilons or EPSILONS
         known = self._known(maker) if history is None else history
-        there = budgets_of(known, maker.among, maker.task.other(self.judged_by))
+        there = budgets_of(known, maker.among, maker.task.rehearsal.other(self.judged_by))
         return tuple(each for each in there if self.epsilons is None or each in self.epsilons)
 
     def learned_from(self, maker: ChoiceMaker) -> Sequence[KnownByName]:
         """The databases that are learned from, before they are rehearsed on."""
         if self.corpus is not None:
-            return [database for database in self.databases if maker.task.takes(database)]
+            return [database for database in self.databases if maker.task.rehearsal.takes(database)]
         return list(self._known(maker).databases.values())
 
     def learners(self, maker: ChoiceMaker) -> tuple[Learner, ...]:
@@ -155,7 +155,7 @@ class Training:
         with stage("reading public databases"):
             apart = kept_apart(maker.among, self.databases)
             given = self.jobs(self.databases)
-            jobs = [job for job in given if maker.task.takes(job[0]) and job[0].digest not in apart]
+            jobs = [job for job in given if maker.task.rehearsal.takes(job[0]) and job[0].digest not in apart]
         if not jobs:
             raise ChoiceError(
                 f"there is no public database of the task {maker.task.name!r} to learn from",
@@ -178,7 +178,7 @@ class Training:
         self, maker: ChoiceMaker, jobs: Sequence[tuple[PublicDatabase, Spec]]
     ) -> Iterator[tuple[Metafeature, Fraction]]:
         """What may be bought that Options can use: one metafeature for each number of rows by groups, at each share."""
-        schema = maker.task.instance(*jobs[0]).schema
+        schema = maker.task.rehearsal.instance(*jobs[0]).schema
         by_purchase: dict[tuple[str, ...], Metafeature] = {}
         for each in maker.informed_by if self.looks else ():
             wanted = distinct([each], schema)
@@ -196,7 +196,7 @@ class Training:
 
     def _judged(self, maker: ChoiceMaker, history: History) -> History:
         """The part of a history that was judged as this training judges."""
-        own = self.judged_by is None or maker.task.knows(self.judged_by)
+        own = self.judged_by is None or maker.task.rehearsal.knows(self.judged_by)
         name = None if own or self.judged_by is None else self.judged_by.name
         keys = [key for key in history.instances if judge_in(key) == name]
         if not keys and name is not None:
@@ -245,7 +245,7 @@ def MkChoiceMaker(  # noqa: N802 - the word of the language
     options = tuple(_option(each) for each in given_items(among, "a list of Options", fix=fix, error=ChoiceError))
     if not options:
         raise ChoiceError("there are no Options to choose among", fix="among=[...]")
-    looked_at = options[0].task.metafeatures if informed_by is None else _looks(informed_by)
+    looked_at = options[0].task.rehearsal.metafeatures if informed_by is None else _looks(informed_by)
     shares = SHARES if spending is None else (share_of(spending, "spending"),)
     file = str(trained_on) if isinstance(trained_on, str | Path) else ""
     if file.endswith(".json"):

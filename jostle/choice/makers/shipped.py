@@ -245,11 +245,11 @@ def shipped_by(name: str, judge: str) -> str:
     'classification-auc'
     """
     if name in RANGES.also:
-        found = {RANGES.judges[0].name: name}
+        found = {RANGES.rehearsal.judges[0].name: name}
     else:
         first = _shipped(name)
         found = {
-            shipped.judge or shipped.task.judges[0].name: each
+            shipped.judge or shipped.task.rehearsal.judges[0].name: each
             for each, shipped in SHIPPED.items()
             if (shipped.task, shipped.axes) == (first.task, first.axes)
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,7 @@ from attrs import asdict, evolve, field, frozen
 
 from jostle.choice.learning.cases import Cases, Failed
 from jostle.choice.learning.learners import LEARNERS, Fitted, Learner, Predict, from_facts, log_regret, losses_of
-from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of
+from jostle.choice.learning.regret import Figures, fit_regret_tree, in_words, path_of, single_best, with_lead
 from jostle.choice.makers.training import (
     DRAWS,
     SHARES,
@@ -23,13 +24,12 @@ from jostle.choice.makers.training import (
     fit_way,
     judge_all,
     nested,
-    single_best,
-    with_lead,
 )
 from jostle.corpora.corpus import BEGINNING
 from jostle.errors import ChoiceError
-from jostle.files.damage import DamageError
 from jostle.files.kinds import FileKind
+from jostle.files.structure import structured
+from jostle.files.texts import DamageError
 from jostle.learned.files import write_whole
 from jostle.learned.policies import Forest
 from jostle.options.base import Option
@@ -202,7 +202,9 @@ class Trained:
             "rehearsals": self.rehearsals,
             "databases": self.databases,
             "groups": self.groups,
-            "figures": {name: round(value, 4) for name, value in asdict(self.figures).items()},
+            "figures": {
+                name: round(value, 4) if math.isfinite(value) else None for name, value in asdict(self.figures).items()
+            },
             "single": self.single,
             **({"failures": [asdict(each) for each in self.failures]} if self.failures else {}),
             "digests": self.digests,
@@ -247,7 +249,7 @@ class TrainedFacts:
     rehearsals: int
     databases: int
     groups: int
-    figures: Figures
+    figures: Mapping[str, int | float | None]
     single: int
     digests: tuple[str, ...]
     reasons: Forest
@@ -257,9 +259,6 @@ class TrainedFacts:
     judge: str | None = None
     failures: tuple[Failed, ...] = ()
     declared: TrainedFacts | None = None
-    with_rows: Any = None
-    """What earlier versions learned under add_remove as if the number of rows were public. There is no such table, and
-    under replace_one, where there is, all noise is another: it is not used."""
 
 
 def trained_on(cases: Cases, options: Sequence[Option], tried: Sequence[Judged]) -> Trained:
@@ -331,7 +330,9 @@ def _trained(held: TrainedFacts, priors: tuple[Predict | None, ...]) -> Trained:
         rehearsals=held.rehearsals,
         databases=held.databases,
         groups=held.groups,
-        figures=held.figures,
+        figures=structured(
+            {name: math.nan if value is None else value for name, value in held.figures.items()}, Figures
+        ),
         failures=held.failures,
         declared=None if held.declared is None else _trained(held.declared, priors),
     )

@@ -8,7 +8,7 @@ single best Option, the single best Option it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -18,15 +18,22 @@ from numpy.typing import NDArray
 
 from jostle.choice.learning.cases import Cases
 from jostle.choice.learning.learners import LEARNERS, MOST_LOG, ConstantLearner, Example, Fitted, Learner
-from jostle.choice.learning.regret import LEAST, Figures, figures, honest_best, weights_of
+from jostle.choice.learning.regret import (
+    LEAST,
+    Figures,
+    figures,
+    honest_best,
+    single_best,
+    split_groups,
+    weights_of,
+    with_lead,
+)
 from jostle.errors import ChoiceError
 from jostle.progress import stage, tick
 from jostle.tasks.metafeature import Metafeature
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 3.0
-MOST_REGRET = 50.0
-"""Larger regrets count as this: one hopeless Option in one case does not decide about all."""
 SHARES = (Fraction(1, 100), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10))
 """Shares of the budget that may be spent on metafeatures."""
 DRAWS = 4
@@ -139,14 +146,6 @@ class Foreseen:
         return Judged(way, losses, self.whole[places, self.single], taken)
 
 
-def with_lead(expected: Floats, single: NDArray[np.int64], lead: float) -> NDArray[np.int64]:
-    """The Options expected to be best, or the single best one where none is so far ahead of it."""
-    places = np.arange(len(expected))
-    best = np.argmin(expected, axis=1)
-    ahead = expected[places, single] - expected[places, best]
-    return np.where(ahead > lead, best, single)
-
-
 def foresee(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exact: bool = False) -> Foreseen:
     """The losses that a way expects of groups of databases left out of its training, in turn."""
     parts = list(split_groups(cases.groups, folds))
@@ -171,14 +170,6 @@ def judge(cases: Cases, way: Way, *, folds: int = FOLDS, draws: int = DRAWS, exa
     return foresee(cases, way, folds=folds, draws=draws, exact=exact).judged(way)
 
 
-def single_best(losses: Floats, weights: Floats, floor: float) -> int:
-    """The Option with the least mean loss; of losses without a floor, and so without a common scale, regret."""
-    if not floor:
-        losses = np.maximum(losses, LEAST)
-        losses = np.minimum(losses / losses.min(axis=1, keepdims=True), MOST_REGRET)
-    return int(np.argmin(np.average(losses, axis=0, weights=weights)))
-
-
 def fit_way(cases: Cases, way: Way, *, draws: int = DRAWS) -> Fitted:
     """The learner that a way fits to all cases."""
     everything = np.ones(len(cases), dtype=np.bool_)
@@ -195,22 +186,6 @@ def _fit(inputs: Floats, losses: Floats, cases: Cases, way: Way, kept: NDArray[n
     return way.learner.fit(
         Example(np.concatenate(inputs), np.tile(losses, (draws, 1)), np.tile(weights, draws), cases.floor)
     )
-
-
-def split_groups(groups: NDArray[np.str_], folds: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield which cases are left out, fold by fold; a group is left out as a whole."""
-    names = np.unique(groups)
-    # Spread over the folds by a fixed rule that has nothing to do with the alphabet.
-    order = np.argsort([hash_of(name) for name in names])
-    fold = np.empty(len(names), dtype=np.int64)
-    fold[order] = np.arange(len(names)) % folds
-    for number in range(min(folds, len(names))):
-        yield np.isin(groups, names[fold == number])
-
-
-def hash_of(name: str) -> int:
-    """A number that a name stands for, the same in every process."""
-    return int.from_bytes(name.encode()[::-1] + b"\x01", "big") * 0x9E3779B97F4A7C15 % 2**61
 
 
 def judge_all(

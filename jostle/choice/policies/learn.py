@@ -14,16 +14,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from jostle.choice.learning.formulas import ChoiceFormula, FormulaWorth, Gain
+from jostle.choice.learning.learners import Lesson, lesson_arrays
+from jostle.choice.learning.regret import over_groups
 from jostle.choice.policies.work import (
     REFUSED,
-    Lesson,
     Perform,
     Program,
     Situation,
@@ -36,6 +40,7 @@ from jostle.choice.policies.work import (
 from jostle.errors import ChoiceError
 from jostle.learned.policies import Forest, LearnedPolicy, fit_forest, mark_of
 from jostle.sites import Policy
+from jostle.tasks import Task
 
 Floats = NDArray[np.float64]
 LOSS_FLOOR = 0.01
@@ -69,6 +74,96 @@ class Worth:
 LEARNED = "learned"
 
 
+@frozen(eq=False)
+class Labelled:
+    """An Option or a function of a program, inside which choices are made."""
+
+    name: str
+    mark: str
+    """Changes with the text of it and of what it uses."""
+    program: str
+    """The file it stands in."""
+    task: Task[Any]
+    run: Callable[..., Any]
+    """What gives an answer for a probe, a budget, and what is asked besides; it can be sent to another process."""
+    labels: tuple[str, ...] | None = None
+    """Its labels, where they can be read off its text."""
+    words: frozenset[str] | None = None
+    """Alternatives that stand for themselves, which nothing else defines; None for all."""
+    fitted_on: Any = ()
+    """What Options inside it were fitted on: its choices are not learned there."""
+
+
+def _situations(given: Iterable[Situation]) -> tuple[Situation, ...]:
+    return tuple(given)
+
+
+def _budgets(given: Iterable[Fraction | str]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(epsilon) for epsilon in given)
+
+
+@frozen(eq=False, kw_only=True)
+class Grounds:
+    """A program, and where it is run to learn its choices, or to try what was learned."""
+
+    program: Program
+    situations: tuple[Situation, ...] = field(converter=_situations)
+    epsilons: tuple[Fraction, ...] = field(converter=_budgets)
+    trials: int = 1
+    """In every situation at every budget, of what is tried."""
+    seed: tuple[int, ...] = (0,)
+    floor: float = LOSS_FLOOR
+    """Added to losses before they are compared."""
+    perform: Perform = in_turn
+    """Does the work."""
+
+    @property
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        """Yield what is the same of all work in one situation at one budget."""
+        for epsilon, situation in product(self.epsilons, self.situations):
+            yield {"program": self.program, "situation": situation, "epsilon": epsilon, "seed": self.seed}
+
+    def lessons(
+        self,
+        policies: Mapping[str, Policy],
+        *,
+        runs: int,
+        rate: Fraction,
+        title: str = "running with decisions to learn from",
+    ) -> list[Lesson]:
+        """The lessons of one round: so many runs in every cell, decisions being explored at a rate."""
+        how: dict[str, Any] = {"policies": policies, "mark": mark_of(policies), "runs": runs, "rate": rate}
+        parts = [Teach(**cell, **how, floor=self.floor) for cell in self._cells]
+        taught: list[Taught] = self.perform(parts, title)
+        if taught and all(each.failure is not None and not each.lessons for each in taught):
+            raise ChoiceError(
+                f"no run of the program gave an answer that can be judged: {taught[0].failure}",
+                why="choices are learned from what whole runs on public databases end in",
+                fix="run the program on a public example first",
+            )
+        return [lesson for each in taught for lesson in each.lessons]
+
+    def ended(self, policies: Mapping[str, Policy], own: str = "") -> Floats:
+        """The losses that runs with some policies end in, budget by budget; not-a-number where one was refused.
+
+        *own* is a mark of what in them is no learned policy.
+        """
+        mark = f"{mark_of(policies)} {own}".strip()
+        parts = [Try(**cell, policies=policies, trials=self.trials, mark=mark) for cell in self._cells]
+        losses = self.perform(parts, "trying what was learned")
+        return np.array([math.nan if loss is None else loss for loss in losses], dtype=np.float64)
+
+    def compared(self, ended: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+        """Of several ways to choose the mean losses, how far their logarithms lie above the first's, and its error."""
+        raw = np.stack(ended)
+        losses = _filled(raw)
+        logs = np.log(losses + self.floor)
+        groups = np.array([group_of(situation) for situation in self.situations])
+        there = np.asarray(~np.isnan(raw).all(axis=0))
+        behind, errors = over_groups(logs - logs[0], np.tile(groups, len(self.epsilons))[there])
+        return losses.mean(axis=1), behind, errors
+
+
 def train_labels(
     program: Program,
     situations: Sequence[Situation],
@@ -96,31 +191,19 @@ def train_labels(
     last rounds count in the end, *inputs* which of what a label sees its policy looks at (all of it, if not said), and
     *caution* how cautious it is (see `LearnedPolicy`). With as many *trials* in every situation, what was learned is
     settled at the end (see `settled`), in the situations *settled_on* or those it was learned in; with 0, it is not.
-    *first* are lessons of a first round that was run elsewhere, as `lessons_of` gives them. *floor* is added to losses
-    before they are compared. *perform* does the work, and *told* is told what each label is worth. A label that was met
-    too rarely to be learned is refused, unless such ones are left out. *heard* is told the lessons that count.
+    *first* are lessons of a first round that was run elsewhere, as `Grounds.lessons` gives them. *floor* and *perform*
+    are those of `Grounds`, and *told* is told what each label is worth. A label that was met too rarely to be learned
+    is refused, unless such ones are left out. *heard* is told the lessons that count.
     """
-    budgets = tuple(Fraction(epsilon) for epsilon in epsilons)
+    ground = Grounds(program=program, situations=situations, epsilons=epsilons, floor=floor, perform=perform)
     learned: list[list[Lesson]] = []
     policies: dict[str, LearnedPolicy] = {}
     for number in range(rounds):
-        if number == 0 and first:
-            learned.append(list(first))
-        else:
-            learned.append(
-                lessons_of(
-                    program,
-                    situations,
-                    budgets,
-                    runs=runs,
-                    rate=rates[min(number, 1)],
-                    policies=policies,
-                    seed=(seed, number),
-                    floor=floor,
-                    perform=perform,
-                    title=f"running with decisions to learn from, round {number + 1} of {rounds}",
-                )
-            )
+        title = f"running with decisions to learn from, round {number + 1} of {rounds}"
+        here = evolve(ground, seed=(seed, number))
+        known = number == 0 and first
+        rate = rates[min(number, 1)]
+        learned.append(list(first) if known else here.lessons(policies, runs=runs, rate=rate, title=title))
         counted = [lesson for each in learned[-learned_from:] for lesson in each]
         policies = fit_policies(counted, inputs=inputs, caution=caution, seed=seed, rare_left_out=rare_left_out)
     if heard is not None:
@@ -128,29 +211,13 @@ def train_labels(
     if not trials:
         return policies
     tried_on = situations if settled_on is None else settled_on
-    return settled(
-        program,
-        tried_on,
-        budgets,
-        policies,
-        trials=trials,
-        seed=(seed, rounds),
-        floor=floor,
-        perform=perform,
-        told=told,
-    )
+    return settled(evolve(ground, situations=tried_on, trials=trials, seed=(seed, rounds)), policies, told=told)
 
 
 def settled(
-    program: Program,
-    situations: Sequence[Situation],
-    epsilons: Iterable[Fraction],
+    ground: Grounds,
     policies: Mapping[str, LearnedPolicy],
     *,
-    trials: int,
-    seed: tuple[int, ...],
-    floor: float = LOSS_FLOOR,
-    perform: Perform = in_turn,
     told: Callable[[Worth], None] | None = None,
     give_way: bool = True,
 ) -> dict[str, LearnedPolicy]:
@@ -160,45 +227,20 @@ def settled(
     the forests being this coarse. Without *give_way*, they are only tried, and stay as they are.
     """
     kept = dict(policies)
-    budgets = tuple(epsilons)
-
-    def ended(chosen: Mapping[str, Policy]) -> Floats:
-        return _ended(program, situations, budgets, chosen, trials=trials, seed=seed, perform=perform)
-
-    learned = ended(kept)
-    groups = [group_of(situation) for situation in situations]
+    learned = ground.ended(kept)
     for label in sorted(policies):
         among = policies[label].among
         fixed = [always(policies[label], usual) for usual in among]
-        raw = [learned, *(ended({**kept, label: policy}) for policy in fixed)]
-        losses = _filled(np.stack(raw))
-        logs = np.log(losses + floor)
-        ended_there = ~np.isnan(np.stack(raw)).all(axis=0)
-        behind, errors = over_groups(logs - logs[0], np.tile(groups, len(budgets))[ended_there])
+        raw = [learned, *(ground.ended({**kept, label: policy}) for policy in fixed)]
+        means, behind, errors = ground.compared(raw)
         best = 1 + int(np.argmin(behind[1:]))
         keeps = bool(behind[best] > errors[best])
         if told is not None:
-            names = (LEARNED, *among)
-            means, ratios = losses.mean(axis=1), np.exp(behind)
-            shown = zip(names, means.tolist(), ratios.tolist(), errors.tolist(), strict=True)
+            shown = zip((LEARNED, *among), means.tolist(), np.exp(behind).tolist(), errors.tolist(), strict=True)
             told(Worth(label, learned=keeps, usual=among[best - 1], losses=tuple(shown)))
         if give_way and not keeps:
             kept[label], learned = fixed[best - 1], raw[best]
     return kept
-
-
-def over_groups(logs: Floats, groups: Sequence[str] | NDArray[np.str_]) -> tuple[Floats, Floats]:
-    """The mean of each row of logarithms, a column being of one of the groups, and its standard error over these.
-
-    Budgets and parts of a database, and databases that share people, are one observation: each group counts once.
-
-    >>> over_groups(np.array([[1.0, 3.0, 4.0]]), ["a", "a", "b"])
-    (array([3.]), array([1.]))
-    """
-    names, which = np.unique(groups, return_inverse=True)
-    means = np.stack([np.nanmean(logs[:, which == place], axis=1) for place in range(len(names))], axis=1)
-    spread = means.std(axis=1, ddof=1) if len(names) > 1 else np.full(len(logs), np.nan)
-    return means.mean(axis=1), spread / np.sqrt(len(names))
 
 
 def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:
@@ -206,60 +248,23 @@ def always(policy: LearnedPolicy, alternative: str) -> LearnedPolicy:
     return evolve(policy, usual=alternative, fixed=True)
 
 
-def tried(
-    program: Program,
-    situations: Sequence[Situation],
-    epsilons: Sequence[Fraction],
-    ways: Sequence[tuple[Mapping[str, Policy], str]],
-    *,
-    trials: int,
-    seed: tuple[int, ...],
-    perform: Perform = in_turn,
-) -> Floats:
-    """The losses of several ways to choose, ways by budgets by situations, all with the same seeds.
-
-    With each way comes a mark of what in it is no learned policy. Where all were refused it is not-a-number.
-    """
-    raw = np.stack(
-        [
-            _ended(program, situations, epsilons, way, trials=trials, seed=seed, perform=perform, own=own)
-            for way, own in ways
-        ]
-    )
-    losses = np.full_like(raw, np.nan)
-    losses[:, ~np.isnan(raw).all(axis=0)] = _filled(raw)
-    return losses.reshape(len(ways), len(epsilons), len(situations))
-
-
-def _ended(
-    program: Program,
-    situations: Sequence[Situation],
-    epsilons: Sequence[Fraction],
-    policies: Mapping[str, Policy],
-    *,
-    trials: int,
-    seed: tuple[int, ...],
-    perform: Perform,
-    own: str = "",
-) -> Floats:
-    """The losses that runs with some policies end in, budget by budget; not-a-number where one was refused."""
-    mark = f"{mark_of(policies)} {own}".strip()
-    parts = [
-        Try(
-            program=program,
-            situation=situation,
-            epsilon=epsilon,
-            policies=policies,
-            trials=trials,
-            seed=seed,
-            mark=mark,
-        )
-        for epsilon in epsilons
-        for situation in situations
-    ]
-    return np.array(
-        [math.nan if loss is None else loss for loss in perform(parts, "trying what was learned")], dtype=np.float64
-    )
+def formula_worths(
+    ground: Grounds, policies: Mapping[str, LearnedPolicy], formulas: Sequence[ChoiceFormula]
+) -> list[FormulaWorth]:
+    """The worth of each formula, the other labels being as they were learned: beside that, and each alternative."""
+    worths = []
+    for formula in formulas:
+        label = formula.label
+        everywhere = [always(policies[label], name) for name in policies[label].among]
+        followed: list[Policy] = [policies[label], *everywhere]
+        raw = [ground.ended({**policies, label: formula}, formula.mark)]
+        raw += [ground.ended({**policies, label: policy}) for policy in followed]
+        means, behind, errors = ground.compared(raw)
+        names = ["what is followed now", *(f"{policy.usual} everywhere" for policy in everywhere)]
+        shown = zip(names, means[1:].tolist(), (-np.expm1(-behind[1:])).tolist(), errors[1:].tolist(), strict=True)
+        gains = tuple(Gain(name, mean, gain, error, relative=True) for name, mean, gain, error in shown)
+        worths.append(FormulaWorth(formula, float(means[0]), gains))
+    return worths
 
 
 def _filled(losses: Floats) -> Floats:
@@ -268,46 +273,6 @@ def _filled(losses: Floats) -> Floats:
     if not known.size:
         raise ChoiceError("no run with what was learned came to an end", fix="look at what the program refuses")
     return np.where(np.isnan(known), REFUSED * np.nanmax(known, axis=0), known)
-
-
-def lessons_of(
-    program: Program,
-    situations: Sequence[Situation],
-    epsilons: Iterable[Fraction],
-    *,
-    runs: int,
-    rate: Fraction,
-    policies: Mapping[str, Policy],
-    seed: tuple[int, ...] = (0,),
-    floor: float = LOSS_FLOOR,
-    perform: Perform = in_turn,
-    title: str = "running with decisions to learn from",
-) -> list[Lesson]:
-    """The lessons of one round: so many runs in every situation."""
-    mark = mark_of(policies)
-    parts = [
-        Teach(
-            program=program,
-            situation=situation,
-            epsilon=epsilon,
-            runs=runs,
-            rate=rate,
-            policies=policies,
-            seed=seed,
-            floor=floor,
-            mark=mark,
-        )
-        for epsilon in epsilons
-        for situation in situations
-    ]
-    taught: list[Taught] = perform(parts, title)
-    if taught and all(each.failure is not None and not each.lessons for each in taught):
-        raise ChoiceError(
-            f"no run of the program gave an answer that can be judged: {taught[0].failure}",
-            why="choices are learned from what whole runs on public databases end in",
-            fix="run the program on a public example first",
-        )
-    return [lesson for each in taught for lesson in each.lessons]
 
 
 def fit_policies(
@@ -349,10 +314,8 @@ def _fitted(
     looked_at = tuple(names if inputs is None else inputs)
     if unseen := set(looked_at) - set(names):
         raise ChoiceError(f"choice {label} does not see {min(unseen)!r}", fix=f"some of {', '.join(names)}")
-    seen = np.array([lesson.seen for lesson in lessons], dtype=np.float64).reshape(len(lessons), len(names))
+    seen, taken, losses, weights = lesson_arrays(lessons)
     seen = seen[:, [names.index(name) for name in looked_at]]
-    taken = np.array([lesson.taken for lesson in lessons])
-    losses, weights = (np.array([getattr(lesson, name) for lesson in lessons]) for name in ("loss", "weight"))
     forests: list[Forest] = []
     means: list[float] = []
     for place, alternative in enumerate(among):

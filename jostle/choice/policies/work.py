@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -23,15 +22,16 @@ import numpy as np
 from attrs import define, field, frozen
 
 from jostle.choice.learning.history import Store
+from jostle.choice.learning.learners import Lesson
+from jostle.choice.learning.rehearse import Run, judged_run
 from jostle.choice.learning.workers import check_engine, performed
 from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.parts import Spec
-from jostle.errors import ChoiceError, JostleError, PrivateDataError, said_by
-from jostle.files import json_text
-from jostle.files.damage import DamageError
+from jostle.errors import ChoiceError, JostleError, PrivateDataError
 from jostle.files.kinds import FileKind
 from jostle.files.structure import structured
+from jostle.files.texts import DamageError, json_parsed
 from jostle.learned.policies import nothing_learned
 from jostle.privacy.opening import rehearse
 from jostle.progress import stage
@@ -100,7 +100,7 @@ class PublicSituation:
 
 @lru_cache(maxsize=8)
 def _made(situation: PublicSituation) -> Instance:
-    return situation.task.instance(situation.database, situation.spec)
+    return situation.task.rehearsal.instance(situation.database, situation.spec)
 
 
 def situations_of(
@@ -120,7 +120,9 @@ def situations_of(
     found: list[PublicSituation] = []
     problems = [*map(str, corpus.problems), *left_out.values()]
     databases = [
-        database for database in corpus if asked.takes(database) and not (left_out and database.digest in left_out)
+        database
+        for database in corpus
+        if asked.rehearsal.takes(database) and not (left_out and database.digest in left_out)
     ]
     for number, database in enumerate(sorted(databases, key=_order) if most is not None else databases):
         if most is not None and len(found) >= most:
@@ -209,21 +211,6 @@ Program = Callable[..., Any]
 
 
 @frozen(eq=False)
-class Lesson:
-    """One decision, for all sites of a message that saw the same and took the same."""
-
-    label: str
-    among: tuple[str, ...]
-    names: tuple[str, ...]
-    seen: tuple[float, ...]
-    taken: int
-    loss: float
-    """Of the whole run, over the mean of the situation."""
-    weight: float
-    """The share of the message's sites."""
-
-
-@frozen(eq=False)
 class Taught:
     """What a part of a round taught."""
 
@@ -233,19 +220,25 @@ class Taught:
 
 
 @frozen(eq=False, kw_only=True)
-class Teach:
-    """A part of the work: what one round teaches in one situation at one budget."""
+class RunPart:
+    """A part of the work: runs of a program in one situation at one budget, by some policies."""
 
     program: Program
     situation: Situation
     epsilon: Fraction
-    runs: int
-    rate: Fraction
     policies: Mapping[str, Policy]
     seed: tuple[int, ...]
-    floor: float
     mark: str = ""
     """Of the policies."""
+
+
+@frozen(eq=False, kw_only=True)
+class Teach(RunPart):
+    """What one round teaches there."""
+
+    runs: int
+    rate: Fraction
+    floor: float
 
     @property
     def key(self) -> str:
@@ -257,14 +250,14 @@ class Teach:
         recorded: list[tuple[Taken, ...]] = []
         losses: list[float | None] = []
         failure: str | None = None
-        for run in range(self.runs):
-            chance = _seed(*self.seed, self.situation.key, self.epsilon, run)
+        for number in range(self.runs):
+            chance = _seed(*self.seed, self.situation.key, self.epsilon, number)
             # The recorder stands inside, where it sees every decision, whoever makes it.
             with explore(chance, self.rate, self.policies), record() as kept:
-                loss, failed = _run(self.program, self.situation, self.epsilon, chance + 1)
+                run = _run(self.program, self.situation, self.epsilon, chance + 1)
             recorded.append(kept.lines)
-            losses.append(loss)
-            failure = failure or failed
+            losses.append(run.loss)
+            failure = failure or run.failure
         known = [loss for loss in losses if loss is not None]
         if not known:
             return Taught((), failure)
@@ -279,16 +272,10 @@ class Teach:
 
 
 @frozen(eq=False, kw_only=True)
-class Try:
-    """A part of the work: how some policies do in one situation at one budget."""
+class Try(RunPart):
+    """How some policies do there."""
 
-    program: Program
-    situation: Situation
-    epsilon: Fraction
-    policies: Mapping[str, Policy]
     trials: int
-    seed: tuple[int, ...]
-    mark: str = ""
 
     @property
     def key(self) -> str:
@@ -299,24 +286,20 @@ class Try:
         """The mean loss; None where a run was refused."""
         seeds = [_seed(*self.seed, self.situation.key, self.epsilon, trial) for trial in range(self.trials)]
         with follow(self.policies):
-            losses = [_run(self.program, self.situation, self.epsilon, seed)[0] for seed in seeds]
+            losses = [_run(self.program, self.situation, self.epsilon, seed).loss for seed in seeds]
         known = [loss for loss in losses if loss is not None]
         return float(np.mean(known)) if len(known) == len(losses) else None
 
 
-def _run(program: Program, situation: Situation, epsilon: Fraction, seed: int) -> tuple[float | None, str | None]:
-    """The loss of a run, or None and why there is none. Nothing that was learned before has a part in it."""
-    try:
+def _run(program: Program, situation: Situation, epsilon: Fraction, seed: int) -> Run:
+    """A run of the program. Nothing that was learned before has a part in it."""
+
+    def answer() -> Any:
         with nothing_learned():
-            answer = program(
-                rehearse(situation.table, epsilon=epsilon, seed=seed), epsilon, *getattr(situation, "questions", ())
-            )
-        loss = float(situation.loss(answer))
-    except JostleError as mistake:
-        return None, f"refused: {mistake.title}"
-    except Exception as mistake:  # noqa: BLE001 - a program that crashes is a result as well, on public data
-        return None, f"crashed: {said_by(mistake)}"
-    return (loss, None) if math.isfinite(loss) else (None, f"crashed: its loss is {loss}")
+            db = rehearse(situation.table, epsilon=epsilon, seed=seed)
+            return program(db, epsilon, *getattr(situation, "questions", ()))
+
+    return judged_run(answer, situation.loss)
 
 
 Part = Teach | Try
@@ -395,7 +378,7 @@ class Notebook:
         store.mend()
         for line in store.lines():
             try:
-                key, found = structured(json_text.parsed(line), tuple[str, Any])
+                key, found = structured(json_parsed(line), tuple[str, Any])
                 self._known[key] = _read(found)
             except ValueError:  # what no line says is done again
                 continue
@@ -464,8 +447,8 @@ def _read(gave: Any) -> Taught | float | None:
 
 def _lesson(label: str, among: tuple[str, ...], names: tuple[str, ...], row: tuple[float, ...]) -> Lesson:
     if len(row) != len(names) + 3:
-        raise DamageError("is not as long as what was seen", ("labels", label))
+        raise DamageError(f"a lesson of {label} is not as long as what was seen")
     *seen, taken, loss, weight = row
     if taken not in range(len(among)) or loss < 0 or not 0 < weight <= 1:
-        raise DamageError("is no lesson", ("labels", label))
+        raise DamageError(f"what is noted of {label} is no lesson")
     return Lesson(label, among, names, tuple(seen), int(taken), loss, weight)

@@ -17,6 +17,7 @@ from jostle.privacy.events import Event, Laplace
 from jostle.privacy.evidence import Look, together
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
+from jostle.tables.regions import rows_with
 from jostle.tables.schema import Schema
 from jostle.tasks.classification import CLASSIFICATION, Model
 
@@ -60,9 +61,11 @@ def rows_cost(schema: Schema, epsilon: Fraction, share: Fraction) -> tuple[Event
 
 
 def bought_rows(db: Probe, epsilon: Fraction, share: Fraction) -> int:
-    """The number of rows, known or bought with a share of epsilon; at least 1."""
+    """The number of rows to learn from, known or bought with a share of epsilon; at least 1."""
     rows = db.rows
-    return max(1, db.count(epsilon * share, site="rows") if rows is None else rows)
+    if rows is None:
+        (rows,) = db.measure(rows_with((db.schema.label or "",), db.schema), epsilon * share, site="rows").tolist()
+    return max(1, rows)
 
 
 Floats = NDArray[np.float64]

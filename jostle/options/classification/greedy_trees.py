@@ -15,7 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from jostle.options.base import option
+from jostle.options.base import option, preset
 from jostle.options.classification.base import Classifier, bought_rows, rows_cost, rows_share
 from jostle.options.growing import (
     AtDepth,
@@ -41,45 +41,6 @@ from jostle.tables.schema import Schema
 
 @option
 @frozen(kw_only=True)
-class FriedmanSchuster(Classifier):
-    """One greedy tree with noisy stopping and pruning.
-
-    Friedman, Schuster: data mining with differential privacy. KDD 2010.
-
-    A greedy tree. Every level buys the sizes of its nodes, stops where they drown in noise, and picks a split for each
-    of the others; the leaves buy class counts, and C4.5's pruning, on these noisy counts, takes back what did not pay.
-    """
-
-    paper = "Friedman, Schuster, KDD 2010"
-
-    depth: int = whole(3, least=1)
-    """Levels of splits, at most."""
-    utility: Utility = choice("Max", Utility)
-    """Max moves by 1 with a row, Gini by 2, InfoGain by log2 of the number of rows: it needs the most data."""
-    numeric: NumericSplits = choice("cuts", NumericSplits)
-    """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
-    prune: bool = flag(default=True)
-
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """Sizes on d+1 levels, splits on d, and the leaves, each epsilon / (2(d+1))."""
-        return greedy_cost(schema, epsilon, self.depth, self.numeric)
-
-    def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A tree."""
-        return greedy_forest(
-            db,
-            epsilon,
-            depth=self.depth,
-            utility=self.utility,
-            numeric=self.numeric,
-            prune=self.prune,
-            trees=1,
-            made_by=self.name,
-        )
-
-
-@option
-@frozen(kw_only=True)
 class PatilSingh(Classifier):
     """A vote of greedy trees with noisy stopping and pruning.
 
@@ -95,6 +56,7 @@ class PatilSingh(Classifier):
     depth: int = whole(3, least=1)
     """Levels of splits, at most."""
     utility: Utility = choice("Max", Utility)
+    """Max moves by 1 with a row, Gini by 2, InfoGain by log2 of the number of rows: it needs the most data."""
     numeric: NumericSplits = choice("cuts", NumericSplits)
     """Numeric columns are cut in two, or split by all bins; or all columns are cut, in declared order."""
     prune: bool = flag(default=True)
@@ -104,7 +66,7 @@ class PatilSingh(Classifier):
         return greedy_cost(schema, epsilon, self.depth, self.numeric)
 
     def run(self, db: Probe, epsilon: Fraction) -> TreeModel:
-        """A forest."""
+        """A forest; of one tree, where there is one."""
         return greedy_forest(
             db,
             epsilon,
@@ -115,6 +77,21 @@ class PatilSingh(Classifier):
             trees=self.trees,
             made_by=self.name,
         )
+
+
+FriedmanSchuster = preset(
+    PatilSingh,
+    "FriedmanSchuster",
+    """One greedy tree with noisy stopping and pruning.
+
+    Friedman, Schuster: data mining with differential privacy. KDD 2010.
+
+    A greedy tree. Every level buys the sizes of its nodes, stops where they drown in noise, and picks a split for each
+    of the others; the leaves buy class counts, and C4.5's pruning, on these noisy counts, takes back what did not pay.
+    """,
+    paper="Friedman, Schuster, KDD 2010",
+    trees=1,
+)
 
 
 @option

@@ -11,8 +11,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.files.texts import DamageError
 from jostle.markup import branch, leaf, pre, words
 from jostle.options.models.plot import plot_terms, plot_tree
 from jostle.tables.routes import Routing
@@ -60,7 +60,7 @@ class TreeModel(Model):
     """Whether trees cast one vote each, or their shares are averaged."""
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The trees' votes, or mean shares. A row with an unknown value stays at the node that asks for it."""
+        """The trees' votes, or mean shares. A row with an unknown value goes where the first one goes."""
         total = np.zeros((len(codes), len(self.classes)))
         for root in self.routing.roots:
             shares = self.shares[self._descend(codes, int(root))]
@@ -82,14 +82,15 @@ class TreeModel(Model):
         for _ in range(self.routing.depth):
             attribute = self.routing.attribute[node]
             code = codes[rows, np.maximum(attribute, 0)]
-            going = np.flatnonzero((attribute >= 0) & (code >= 0))
+            going = np.flatnonzero(attribute >= 0)
             if not going.size:
                 break
-            node[going] = self.routing.children[self.routing.first[node[going]] + code[going]]
+            # As the rows that it was learned from: there, a blank goes with the first code.
+            node[going] = self.routing.children[self.routing.first[node[going]] + np.maximum(code[going], 0)]
         return node
 
     def leads(self) -> NDArray[np.float64]:
-        """The sums of the trees' least leads, each over its leaves; rows with unknown values are not told."""
+        """The sums of the trees' least leads, each over its leaves."""
         scores = self.shares
         if self.combine == "vote" and self.routing.trees > 1:
             scores = np.eye(len(self.classes))[np.argmax(scores, axis=1)]
@@ -208,15 +209,15 @@ class TreeModel(Model):
         """The model that `facts` came from."""
         held = structured(facts, TreeFacts)
         if held.columns != schema.attributes:
-            raise DamageError("are not those of the schema", ("columns",))
+            raise DamageError("columns are not those of the schema")
         if held.depth > MOST_DEPTH:
-            raise DamageError(f"is more than {MOST_DEPTH}", ("depth",))
+            raise DamageError(f"depth is more than {MOST_DEPTH}")
         routing = Routing(held.columns, held.roots, held.attribute, held.first, held.children, held.depth)
         inner = held.attribute[(held.attribute >= 0) & (held.attribute < len(held.columns))]
         sizes = np.array([schema[name].size for name in held.columns], dtype=np.int64)
         if sizes[inner].sum(dtype=np.float64) > len(held.children):
             # Two nodes could lead to the same places, and a small file to more branches than fit into memory.
-            raise DamageError("are not enough for all nodes", ("children",))
+            raise DamageError("children are not enough for all nodes")
         routing.check(schema)
         check_numbers(held.shares, "shares", len(held.attribute), len(schema.classes))
         return cls(
@@ -315,11 +316,8 @@ class AdditiveModel(Model):
         check_numbers(held.start, "start", classes)
         for number, term in enumerate(held.terms):
             if not set(term.columns) <= set(schema.attributes):
-                raise DamageError("are not those of the schema", ("terms", number, "columns"))
-            try:
-                check_numbers(term.weights, "weights", schema.size(*term.columns), classes)
-            except DamageError as damage:
-                raise damage.inside(number).inside("terms") from None
+                raise DamageError(f"columns of term {number} are not those of the schema")
+            check_numbers(term.weights, f"weights of term {number}", schema.size(*term.columns), classes)
         return cls(schema=schema, made_by=made_by, epsilon=epsilon, start=held.start, terms=held.terms)
 
 
@@ -346,7 +344,8 @@ class BayesTreeModel(Model):
 
     def chances(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """The chances. A row with an unknown value at a split goes on by its first branch."""
-        slot = self._slots()[self.tree.nodes_of(codes)[:, 0]]
+        leaves = self.tree.routing.leaves
+        slot = np.searchsorted(leaves, self.tree.nodes_of(codes)[:, 0])
         total = self.start[slot].copy()
         begin = 0
         for place, name in enumerate(self.schema.attributes):
@@ -358,15 +357,6 @@ class BayesTreeModel(Model):
         np.exp(total, out=total)
         total /= total.sum(axis=1, keepdims=True)
         return total
-
-    def _slots(self) -> NDArray[np.int64]:
-        """For every node the place of a leaf: its own, or for an inner node that of a leaf below it."""
-        routing = self.tree.routing
-        slots = np.zeros(len(routing.attribute), dtype=np.int64)
-        slots[routing.leaves] = np.arange(len(routing.leaves))
-        for node in np.flatnonzero(routing.attribute >= 0)[::-1]:
-            slots[node] = slots[routing.children[routing.first[node]]]
-        return slots
 
     def leads(self) -> NDArray[np.float64]:
         """The least of the leaves' leads, each the sum of its start's and of those of its attributes."""
@@ -399,10 +389,7 @@ class BayesTreeModel(Model):
     ) -> BayesTreeModel:
         """The model that `facts` came from."""
         held = structured(facts, BayesTreeFacts)
-        try:
-            tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
-        except DamageError as damage:
-            raise damage.inside("tree") from None
+        tree = TreeModel.from_facts(schema, held.tree, made_by, epsilon)
         leaves, classes = len(tree.routing.leaves), len(schema.classes)
         values = sum(schema[name].size for name in schema.attributes)
         check_numbers(held.start, "start", leaves, classes)

@@ -104,7 +104,7 @@ class PublicRows:
 def _public(frame: Any, schema: Schema) -> PublicRows:
     if schema.label is None:
         raise OptionError("the schema names no label", fix='Schema(columns, label="...")')
-    block = encode_frame(frame, schema)
+    block = encode_frame(frame, schema).labelled(schema).first_for_blank(schema.attributes, schema)
     codes = np.empty((block.length, len(schema.attributes)), dtype=np.int64)
     for place, name in enumerate(schema.attributes):
         codes[:, place] = block.columns[name]

@@ -37,8 +37,8 @@ from jostle.privacy.evidence import MOST_KEPT, Look, noise_variance, together
 from jostle.privacy.mechanisms import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import Counts
-from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema
+from jostle.tables.regions import Regions, rows_with
+from jostle.tables.schema import Schema, declared_rows
 from jostle.tasks.ranges.boxes import Asked
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.task import RANGES, grid_shape
@@ -95,7 +95,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
 
 def total_cost(schema: Schema, epsilon: Fraction) -> tuple[Event, ...]:
     """The events of learning the number of rows: none where the schema declares it."""
-    return () if schema.rows is not None else (Laplace(epsilon),)
+    return () if declared_rows(schema, schema.names) is not None else (Laplace(epsilon),)
 
 
 @frozen(eq=False)
@@ -191,11 +191,12 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
 
     What is known to a twentieth is not bought again, unless *always*.
     """
-    if db.schema.rows is not None:
-        return GridTotal(db.schema.rows, 0.0, Fraction(0))
-    (known,) = db.known(Counts.of())
+    schema, kernel = db.schema, rows_with(db.schema.names, db.schema)
+    if (declared := declared_rows(schema, schema.names)) is not None:
+        return GridTotal(declared, 0.0, Fraction(0))
+    (known,) = db.known(kernel)
     if known is None or db.rows is None or always:
-        noisy = db.count(epsilon, site="total")
+        (noisy,) = db.measure(kernel, epsilon, site="total").tolist()
         variance, cost = noise_variance(1 / epsilon), epsilon
         bought = Look(np.array([noisy]), np.array([variance]))
         known = together([bought] if known is None else [known, bought])
@@ -207,7 +208,7 @@ def total_of(db: Probe, epsilon: Fraction, *, always: bool = False) -> GridTotal
 def known_levels(db: Probe, tree: Tree) -> tuple[Look | None, ...]:
     """What was known beforehand of a tree's nodes, level by level: each answer stands at one level alone."""
     nothing = (None,) * len(tree.starts)
-    if db.known(Counts.of()) == (None,):
+    if db.known(rows_with(db.schema.names, db.schema)) == (None,):
         return nothing  # whatever is known, tells the total
     levels = tuple(starts for starts in tree.starts if len(starts) <= MOST_KEPT)
     looks = db.known(Regions(db.schema.names, tree.order, levels))

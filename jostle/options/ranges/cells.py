@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
 
-from jostle.options.base import option
+from jostle.options.base import option, preset
 from jostle.options.ranges.base import GridOption, cell_kernel, counts_cost, total_cost, total_of
 from jostle.parameters import positive, share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -21,7 +22,7 @@ from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.task import grid_shape
 
 
-def noisy_cells(db: Probe, epsilon: Fraction, *, site: str = "cells") -> Estimate:
+def noisy_cells(db: Probe, epsilon: Fraction, *, site: str) -> Estimate:
     """Every cell's noisy count, unbiased, with independent errors.
 
     Privacy: `AddNoise` over the cells, which change by 1 in sum under add_remove and by 2 under replace_one.
@@ -44,6 +45,8 @@ class Identity(GridOption):
     """
 
     paper = "Dwork, McSherry, Nissim, Smith 2006"
+    site: ClassVar[str] = "cells"
+    """What the question is called in traces."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One tally with noise."""
@@ -51,12 +54,12 @@ class Identity(GridOption):
 
     def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
         """The noisy cells."""
-        return noisy_cells(db, epsilon)
+        return noisy_cells(db, epsilon, site=self.site)
 
 
-@option
-@frozen
-class PerturbedHistogram(GridOption):
+PerturbedHistogram = preset(
+    Identity,
+    "PerturbedHistogram",
     """Adds noise to every cell; the estimate's `records` are a data set.
 
     Noise on every cell, as the histogram that a data set is then made from.
@@ -64,17 +67,10 @@ class PerturbedHistogram(GridOption):
     Vinterbo, Differentially private projected histograms, ECML PKDD 2012. The paper's neighbours have one record
     replaced, which takes noise of scale 2/epsilon; under add_remove 1/epsilon is enough. `Estimate.records` makes the
     data set.
-    """
-
-    paper = "Vinterbo 2012"
-
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
-        """One tally with noise."""
-        return Laplace(epsilon)
-
-    def run(self, db: Probe, workload: Workload | None, epsilon: Fraction) -> Estimate:  # noqa: ARG002 - any
-        """The noisy cells."""
-        return noisy_cells(db, epsilon, site="histogram")
+    """,
+    paper="Vinterbo 2012",
+    site="histogram",
+)
 
 
 @option

@@ -27,7 +27,7 @@ from jostle.options.ranges.tree import (
 from jostle.parameters import flag, positive, share, whole
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.probe import Probe
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, declared_rows
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.task import evenness, grid_shape
 
@@ -229,7 +229,7 @@ class ShrunkTree(GridOption):
         level = min(FIRST_LEVEL, depth // 2)
         first = look_first(db, tree, level, epsilon * self.first_share, site="first look")
         seen = first.seen
-        rows = db.schema.rows
+        rows = declared_rows(db.schema, db.schema.names)
         records = rows if rows is not None else max(int(seen.counts.sum()), 0)
         evenly = evenness(seen.counts, float(seen.variance.mean()))
         tilt = coarseness(records * float(epsilon), evenly)

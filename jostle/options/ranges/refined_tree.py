@@ -33,7 +33,7 @@ from jostle.privacy.evidence import Look, noise_variance
 from jostle.privacy.mechanisms import AddNoiseByLevel, level_scales
 from jostle.privacy.probe import Probe
 from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema
+from jostle.tables.schema import Schema, declared_rows
 from jostle.tasks.ranges.estimate import Estimate, Workload
 from jostle.tasks.ranges.task import grid_shape
 
@@ -232,7 +232,7 @@ class RefinedTree(GridOption):
         tree = halving_tree(grid_shape(schema))
         level = min(FIRST_LEVEL + len(tree.shape), (len(tree.starts) - 1) // 2)
         counted = CountedTree.nothing(tree)
-        rows = schema.rows
+        rows = declared_rows(schema, schema.names)
         if rows is not None:
             counted = counted.and_rows(rows)
         budgets = self.budgets(schema, epsilon)

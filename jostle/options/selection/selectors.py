@@ -10,15 +10,15 @@ only rise (Lyu et al.); here it is as much larger. That is a sparse vector with 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.options.base import ELSEWHERE, check_probe, option
+from jostle.options.base import ELSEWHERE, check_probe, option, preset
 from jostle.options.selection.base import (
     MOST_CELLS,
     ROWS_SHARE,
@@ -284,19 +284,31 @@ FOUND_SHARE = Fraction(1, 10)
 """Of the budget, for a threshold where none is given: the noisy score of the so-manieth best feature."""
 
 
+@option
 @frozen(kw_only=True)
-class ThresholdSelector(ScoredSelector):
-    """Features are gone through in random order, up to *top* that pass.
+class SparseVector(ScoredSelector):
+    """Selects features whose noisy score passes a noisy threshold, up to a number of them: the sparse vector.
 
-    Without a threshold, that is the score of the top-th best feature, which a record changes by no more than any
-    single score, so that little budget finds it.
+    Features are gone through in random order, up to *top* that pass. Without a threshold, that is the score of the
+    top-th best feature, which a record changes by no more than any single score, so that little budget finds it.
+
+    Shares of the budget are those of Lyu, Su and Li: 1 to (2c)^(2/3), or c^(2/3) where scores only rise.
     """
+
+    paper = "Lyu, Su, Li, PVLDB 2017"
+    linear: ClassVar[bool] = False
+    """Whether the answers' share grows as c rather than as c^(2/3): 1 to 6c, or 3c where scores only rise."""
 
     score: ScoreName = choice("DC", ScoreName)  # which a record moves by 1, where it moves IG by a dozen bits
 
-    @abstractmethod
     def share(self, places: int, *, rises: bool) -> Fraction:
         """The threshold's share of the noise's budget, where so many features are found."""
+        moves = places if rises else 2 * places
+        return (
+            Fraction(1, 1 + 3 * moves)
+            if self.linear
+            else Fraction(1 / (1 + moves ** (2 / 3))).limit_denominator(10_000)
+        )
 
     def selecting_cost(self, schema: Schema, epsilon: Fraction) -> Event:
         """The search for a threshold, if need be, and the run."""
@@ -323,33 +335,14 @@ def _within(threshold: int) -> int:
     return max(-(2**50), min(2**50, threshold))
 
 
-@option
-@frozen(kw_only=True)
-class SparseVector(ThresholdSelector):
-    """Selects features whose noisy score passes a noisy threshold, up to a number of them: the sparse vector.
-
-    Shares of the budget are those of Lyu, Su and Li: 1 to (2c)^(2/3), or c^(2/3) where scores only rise.
-    """
-
-    paper = "Lyu, Su, Li, PVLDB 2017"
-
-    def share(self, places: int, *, rises: bool) -> Fraction:
-        """The threshold's share."""
-        weight = float(places if rises else 2 * places) ** (2 / 3)
-        return Fraction(1 / (1 + weight)).limit_denominator(10_000)
-
-
-@option
-@frozen(kw_only=True)
-class NoisyCut(ThresholdSelector):
+NoisyCut = preset(
+    SparseVector,
+    "NoisyCut",
     """Selects features whose noisy score passes a threshold with less noise, up to a number of them.
 
     Privacy: as the sparse vector, with as much more noise as its epsilon needs: shares are 1 to 6c, or 3c where scores
     only rise. As published it had too little.
-    """
-
-    paper = "Lee, Clifton, KDD 2014; Lyu, Su, Li, PVLDB 2017"
-
-    def share(self, places: int, *, rises: bool) -> Fraction:
-        """The threshold's share."""
-        return Fraction(1, 1 + (3 if rises else 6) * places)
+    """,
+    paper="Lee, Clifton, KDD 2014; Lyu, Su, Li, PVLDB 2017",
+    linear=True,
+)

@@ -63,7 +63,7 @@ def answered(option: Statistic[Answer], db: Probe, asked: Asked, epsilon: Amount
     check_probe(db, option.name)
     schema, budget = db.schema, epsilon_amount(epsilon)
     if option.refuses(schema) is None:
-        read = option.task.read(schema, asked or option.task.questions(schema))
+        read = option.task.question.read(schema, asked or option.task.question.usual(schema))
         option.refuse_hopeless(db, budget)
         option.check(schema, read, budget)
         if reason := option.refuses_column(schema, read[0]):

@@ -102,7 +102,7 @@ RULES: Mapping[Task[Any], Rule] = {
 def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: str) -> Measured:
     """A statistic by the way that its rule takes, which the trace says with the reason, and what it comes to."""
     task = task_of(what)
-    read, budget = task.read(db.schema, asked), epsilon_amount(epsilon)
+    read, budget = task.question.read(db.schema, asked), epsilon_amount(epsilon)
     rule = RULES[task]
     fact = rule.look(db, *read, budget)
     option: Any = rule.chosen(fact)

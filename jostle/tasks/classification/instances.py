@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -25,6 +25,7 @@ from jostle.tables.engines import MemorySource
 from jostle.tables.frames import frame_columns
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks.base import refuse_other
 from jostle.tasks.classification.model import Model
 
 Floats = NDArray[np.float64]
@@ -99,6 +100,8 @@ class TableInstance:
 
     questions: ClassVar[tuple[()]] = ()
     """What Options are asked beside the table: nothing."""
+    judged: ClassVar[tuple[type, str, str]] = (Model, "a classification", "a model or a tree")
+    """Of which kind answers are, the name of the task, and what is judged in words."""
 
     key: str
     table: Table
@@ -110,7 +113,7 @@ class TableInstance:
     labels: NDArray[np.int64]
     """The held-out rows' labels."""
     _last: list[tuple[Any, Chances]] = field(factory=list, init=False)
-    """The model that was asked last, and what it said: several judges ask after one another."""
+    """The answer that was read last, and what it said: several judges ask after one another."""
 
     @property
     def schema(self) -> Schema:
@@ -122,37 +125,36 @@ class TableInstance:
         """The share of held-out rows that are of the commonest class."""
         return float(np.bincount(self.labels).max() / len(self.labels))
 
-    def read(self, model: Any, /) -> Chances:
-        """The chance of each class that a model gives each held-out row; refuse what is no model."""
-        if not isinstance(model, Model):
-            raise OptionError(
-                f"an answer is {type(model).__name__}, which has no loss on a classification task",
-                why="what is judged is a model or a tree",
-                fix="return one",
-            )
+    def read(self, answer: Any, /) -> Chances:
+        """The chance of each class that an answer gives each held-out row; refuse what is no answer."""
+        refuse_other(answer, *self.judged)
+        if not self._last or self._last[0][0] is not answer:
+            self._last[:] = [(answer, self.said_by(answer))]
+        return self._last[0][1]
+
+    def said_by(self, model: Any) -> Chances:
+        """The chance of each class that a model gives each held-out row; refuse one of another table."""
         if model.schema.columns != self.schema.columns or model.schema.label != self.schema.label:
             raise OptionError(
                 "an answer is a model of another table",
                 why="it is judged by the rows of the table that was asked, by its attributes and classes",
                 fix="return one that was made from db",
             )
-        if not self._last or self._last[0][0] is not model:
-            self._last[:] = [(model, model.chances(self.codes))]
-        return self._last[0][1]
+        return np.asarray(model.chances(self.codes))
 
-    def lists(self, model: Any, /) -> tuple[list[str], list[str]]:
+    def lists(self, answer: Any, /) -> tuple[list[str], list[str]]:
         """The classes of the held-out rows, predicted and true."""
         classes = self.schema.classes
-        predicted = np.argmax(self.read(model), axis=1)
+        predicted = np.argmax(self.read(answer), axis=1)
         return [classes[code] for code in predicted.tolist()], [classes[code] for code in self.labels.tolist()]
 
-    def chances(self, model: Any, /) -> list[dict[str, float]]:
+    def chances(self, answer: Any, /) -> list[dict[str, float]]:
         """The chance of each class, for each held-out row."""
-        return [dict(zip(self.schema.classes, row, strict=True)) for row in self.read(model).tolist()]
+        return [dict(zip(self.schema.classes, row, strict=True)) for row in self.read(answer).tolist()]
 
-    def loss(self, model: Any, /) -> float:
-        """The share of held-out rows that a model predicts wrongly."""
-        return error(self.labels, self.read(model))
+    def loss(self, answer: Any, /) -> float:
+        """The share of held-out rows that are predicted wrongly."""
+        return error(self.labels, self.read(answer))
 
 
 def _split(length: int, rows: int | None, name: str) -> tuple[int, int]:
@@ -171,8 +173,16 @@ def _split(length: int, rows: int | None, name: str) -> tuple[int, int]:
     return rows, min(MOST_HELD_OUT, length - rows)
 
 
+Held = TypeVar("Held", bound=TableInstance)
+
+
 def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
     """The instance that a spec makes of a public table."""
+    return instance_of(TableInstance, database, spec)
+
+
+def instance_of(kind: type[Held], database: PublicTable, spec: TableSpec) -> Held:
+    """An instance of a kind: all tasks that are asked of tables with a label have the same rows."""
     key = database.key(spec)
     try:
         schema, codes = _encoded(database.reader, database.label, spec.bins)
@@ -199,7 +209,7 @@ def table_instance(database: PublicTable, spec: TableSpec) -> TableInstance:
     unseen = np.empty((held, len(attributes)), dtype=np.int64, order="F")
     for place, name in enumerate(attributes):
         unseen[:, place] = codes[name][scored]
-    return TableInstance(
+    return kind(
         key,
         Table(MemorySource(schema, columns, learnt, identity=key.encode())),
         learnt,

@@ -15,9 +15,8 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import JostleError, OptionError
-from jostle.files.damage import DamageError
-from jostle.files.kinds import FileKind
-from jostle.given import given_path
+from jostle.files.kinds import FileKind, writing
+from jostle.files.texts import DamageError
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.attributes import UNKNOWN, attribute_codes, label_codes
@@ -172,11 +171,8 @@ class Model(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file of JSON, for `jostle.load_model`."""
-        place = given_path(path, OptionError)
-        try:
+        with writing(path, OptionError, "the model") as place:
             place.write_text(self.to_json(), encoding="utf-8")
-        except OSError as mistake:
-            raise OptionError(f"cannot write the model {path}: {mistake.strerror}", fix="name another file") from None
 
     def _repr_html_(self) -> str:
         return pre(self.text())
@@ -211,7 +207,7 @@ def _read(text: str, file: FileKind) -> Model:
     try:
         return kind.from_facts(Schema.from_toml(held.schema), held.facts, held.made_by, held.epsilon)
     except DamageError as damage:
-        raise file.damaged(f"is damaged: {damage.inside('facts')}") from None
+        raise file.damaged(f"is damaged: {damage}") from None
     except JostleError as mistake:  # of the schema, or of what the facts are made into
         raise file.damaged(f"is damaged: {mistake.title}") from None
 
@@ -231,7 +227,7 @@ def in_percent(classes: Sequence[str], chances: NDArray[np.float64]) -> str:
 def check_numbers(array: NDArray[np.float64], name: str, *shape: int) -> None:
     """Refuse an array that is not of this shape, or has numbers that cannot be added up."""
     if array.shape != shape or (array.size and np.abs(array).max() > LARGEST):
-        raise DamageError("does not fit the schema and the other parts", (name,))
+        raise DamageError(f"{name} do not fit the schema and the other parts")
 
 
 def apart(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from jostle.corpora.parts import Spec, TableSpec
 from jostle.privacy.expressions import cells, largest, mean_of_cells, one_rule
 from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Numeric
-from jostle.tasks.base import Judge, Task, register
+from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.classification import instances
 from jostle.tasks.classification.instances import TableInstance, table_instance
 from jostle.tasks.classification.model import Model
@@ -200,32 +200,37 @@ def _judge(name: str, about: str, of: Of) -> Judge:
 CLASSIFICATION: Task[Model] = register(
     Task(
         name="classification",
-        does="predicts a label",
-        modules=("classifiers", "trees", "classification"),
-        named="ClassifierName",
-        answers=(Model,),
-        gives="a model or a tree",
-        told_by=("label", "attributes"),
-        questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
-        suits=lambda schema: schema.label is not None,
-        suited='a schema with a label: Schema(columns, label="...")',
-        database=PublicTable,
-        instance=table_instance,
-        corpus=_corpus,
-        example=_example,
-        judges=(
-            _judge("error", "the share of held-out rows predicted wrongly", instances.error),
-            _judge("balanced-error", "the mean over classes of the share predicted wrongly", instances.balanced_error),
-            _judge("log-loss", "the mean negative logarithm of the true class's chance", instances.log_loss),
-            _judge("auc", "1 less the area under the curve, the mean over pairs of classes", instances.one_less_auc),
+        question=Question(
+            does="predicts a label",
+            modules=("classifiers", "trees", "classification"),
+            named="ClassifierName",
+            answers=(Model,),
+            gives="a model or a tree",
+            told_by=("label", "attributes"),
+            suits=lambda schema: schema.label is not None,
+            suited='a schema with a label: Schema(columns, label="...")',
         ),
-        sure=True,
-        free=PUBLIC,
-        bought=BOUGHT,
-        text=lambda model: model.told(),
-        data=lambda model: json.loads(model.to_json()),
-        drawn=lambda model: model._repr_html_(),
-        save=lambda model, path: model.save(path),
-        endings=(".json",),
+        rehearsal=Rehearsal(
+            database=PublicTable,
+            instance=table_instance,
+            corpus=_corpus,
+            example=_example,
+            judges=(
+                _judge("error", "the share of held-out rows predicted wrongly", instances.error),
+                _judge(
+                    "balanced-error", "the mean over classes of the share predicted wrongly", instances.balanced_error
+                ),
+                _judge("log-loss", "the mean negative logarithm of the true class's chance", instances.log_loss),
+                _judge(
+                    "auc", "1 less the area under the curve, the mean over pairs of classes", instances.one_less_auc
+                ),
+            ),
+            sure=True,
+            free=PUBLIC,
+            bought=BOUGHT,
+        ),
+        shown=Shown(
+            text=lambda model: model.told(), data=lambda model: json.loads(model.to_json()), endings=(".json",)
+        ),
     )
 )

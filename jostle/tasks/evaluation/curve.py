@@ -31,7 +31,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError
-from jostle.given import given_path
+from jostle.files.kinds import writing
 from jostle.markup import in_picture, pre, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.regions import haar_side
@@ -262,14 +262,11 @@ class RocCurve:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file: a picture where the name ends as one's does, else all of it as JSON."""
-        target = given_path(path, OptionError, fix='curve.save("curve.png")')
-        try:
+        with writing(path, OptionError) as target:
             if target.suffix.lower() in PICTURES:
                 self.plot().savefig(target)
             else:
                 target.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
-        except OSError as mistake:
-            raise OptionError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
 
     def plot(self) -> Any:
         """A matplotlib figure of the curve."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from jostle.corpora.databases import PublicTable
 from jostle.corpora.parts import TableSpec
-from jostle.errors import OptionError
 from jostle.tables.columns import Categorical, Numeric
 from jostle.tables.encode import encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
 from jostle.tables.table import Table
+from jostle.tasks.base import refuse_other
 from jostle.tasks.classification.instances import table_instance
 from jostle.tasks.evaluation.curve import RocCurve
 
@@ -81,13 +81,9 @@ class ScoresInstance:
 
     def read(self, curve: Any, /) -> RocCurve:
         """A curve; refuse what is none."""
-        if not isinstance(curve, RocCurve):
-            raise OptionError(
-                f"an answer is {type(curve).__name__}, which has no loss on an evaluation task",
-                why="what is judged is a ROC curve",
-                fix="return one",
-            )
-        return curve
+        refuse_other(curve, RocCurve, "an evaluation", "a ROC curve")
+        found: RocCurve = curve
+        return found
 
     def lists(self, curve: Any, /) -> tuple[list[float], list[float]]:
         """The shares of the class that are found at even steps of the others, estimated and true."""

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import OptionError, shown
-from jostle.given import given_path
+from jostle.files.kinds import writing
 from jostle.markup import bar_table, fact_table, in_picture, words
 from jostle.privacy.amounts import show_amount
 from jostle.tables.columns import MISSING, Numeric
@@ -184,7 +184,8 @@ class Published:
 
     def write(self, path: str | Path) -> None:
         """Write the rows to a file: Parquet if it is called so, else CSV."""
-        write_frame(self.to_frame(), given_path(path, OptionError))
+        with writing(path, OptionError) as place:
+            write_frame(self.to_frame(), place)
 
     def marginal(self, name: str) -> Integers:
         """How many of the rows there are of each group of a column's codes."""

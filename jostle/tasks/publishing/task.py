@@ -8,19 +8,18 @@ What is learned is a function of published rows and public facts alone, so it co
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from jostle.corpora.databases import PublicTable
-from jostle.corpora.parts import TableSpec
 from jostle.errors import OptionError
 from jostle.tables.columns import Numeric
 from jostle.tables.made_frames import PARQUET
-from jostle.tasks.base import Task, register
-from jostle.tasks.classification.instances import Chances, TableInstance, table_instance
+from jostle.tasks.base import Question, Shown, Task, register
+from jostle.tasks.classification.instances import Chances, TableInstance, instance_of
 from jostle.tasks.classification.task import CLASSIFICATION
 from jostle.tasks.publishing.published import Published
 
@@ -105,47 +104,26 @@ def _asked(published: Published) -> list[Asked]:
 class PublishingInstance(TableInstance):
     """Published rows are judged by what the default classifier, trained on them, says of rows held out."""
 
-    def read(self, published: Any, /) -> Chances:
-        """The chance of each class that the classifier gives each held-out row; refuse what is no published data."""
-        if not isinstance(published, Published):
-            raise OptionError(
-                f"an answer is {type(published).__name__}, which has no loss on a publishing task",
-                why="what is judged is published data",
-                fix="return some",
-            )
-        if not self._last or self._last[0][0] is not published:
-            self._last[:] = [(published, learn(published).chances(self.codes))]
-        return self._last[0][1]
+    judged: ClassVar[tuple[type, str, str]] = (Published, "a publishing", "published data")
 
-
-def publishing_instance(database: PublicTable, spec: TableSpec) -> PublishingInstance:
-    """The instance that a spec makes of a public table: the same rows as for classification."""
-    made = table_instance(database, spec)
-    return PublishingInstance(made.key, made.table, made.rows, made.codes, made.labels)
+    def said_by(self, published: Any) -> Chances:
+        """The chance of each class that the classifier gives each held-out row."""
+        return learn(published).chances(self.codes)
 
 
 PUBLISHING: Task[Published] = register(
     Task(
         name="publishing",
-        does="publishes rows",
-        modules=("publishing",),
-        named="PublisherName",
-        answers=(Published,),
-        gives="published data",
-        questions=lambda schema: (),  # noqa: ARG005 - nothing beside the table
-        suits=CLASSIFICATION.suits,
-        suited=CLASSIFICATION.suited,
-        database=PublicTable,
-        instance=publishing_instance,
-        corpus=CLASSIFICATION.corpus,
-        example=CLASSIFICATION.example,
-        judges=CLASSIFICATION.judges,
-        free=CLASSIFICATION.free,
-        bought=CLASSIFICATION.bought,
-        text=lambda published: published.text(),
-        data=lambda published: published.data(),
-        save=lambda published, path: published.write(path),
-        endings=(".csv", *PARQUET),
-        drawn=lambda published: published._repr_html_(),
+        question=Question(
+            does="publishes rows",
+            modules=("publishing",),
+            named="PublisherName",
+            answers=(Published,),
+            gives="published data",
+            suits=CLASSIFICATION.question.suits,
+            suited=CLASSIFICATION.question.suited,
+        ),
+        rehearsal=evolve(CLASSIFICATION.rehearsal, instance=partial(instance_of, PublishingInstance), sure=False),
+        shown=Shown(save=lambda published, path: published.write(path), endings=(".csv", *PARQUET)),
     )
 )

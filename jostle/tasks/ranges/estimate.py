@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import OptionError, shown
-from jostle.given import given_path
+from jostle.files.kinds import writing
 from jostle.tables.columns import Numeric
 from jostle.tables.made_frames import PARQUET, Frames, as_frame, write_frame
 from jostle.tables.schema import Schema
@@ -221,16 +221,16 @@ class GridEstimate:
 
     def write(self, path: str | Path) -> None:
         """Write it to a file as the ending says: .csv or .parquet a row per cell, .npy the counts, .json everything."""
-        place = given_path(path, OptionError)
-        ending = place.suffix.lower()
-        if ending in {".csv", *PARQUET}:
-            write_frame(self._arrow(), place)
-        elif ending == ".npy":
-            np.save(place, self.cells)
-        elif ending in {".json", ""}:
-            place.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
-        else:
-            raise OptionError(f"no estimate is written to a file {ending}", fix=f"one of {', '.join(ENDINGS)}")
+        with writing(path, OptionError) as place:
+            ending = place.suffix.lower()
+            if ending in {".csv", *PARQUET}:
+                write_frame(self._arrow(), place)
+            elif ending == ".npy":
+                np.save(place, self.cells)
+            elif ending in {".json", ""}:
+                place.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
+            else:
+                raise OptionError(f"no estimate is written to a file {ending}", fix=f"one of {', '.join(ENDINGS)}")
 
     def _repr_html_(self) -> str:
         return drawn(self)

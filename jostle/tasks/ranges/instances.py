@@ -13,6 +13,7 @@ from jostle.corpora.parts import GridSpec, seeds_of
 from jostle.errors import OptionError
 from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.table import Table
+from jostle.tasks.base import refuse_other
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
 
 
@@ -37,16 +38,6 @@ def scaled_l1(truth: ArrayLike, answers: ArrayLike, scale: float) -> float:
     """The sum of the absolute differences / number of queries / number of records."""
     differences = _differences(truth, answers)
     return float(np.abs(differences).sum()) / differences.size / scale
-
-
-def mean_absolute(truth: ArrayLike, answers: ArrayLike) -> float:
-    """The mean of the absolute differences."""
-    return float(np.abs(_differences(truth, answers)).mean())
-
-
-def mean_squared(truth: ArrayLike, answers: ArrayLike) -> float:
-    """The mean of the squared differences."""
-    return float((_differences(truth, answers) ** 2).mean())
 
 
 def mean_relative(truth: ArrayLike, answers: ArrayLike, theta: float) -> float:
@@ -102,12 +93,7 @@ class GridInstance:
 
     def read(self, estimate: Any, /) -> Floats:
         """What an estimate answers to the workload; refuse what is no estimate."""
-        if not isinstance(estimate, Estimate | SparseEstimate):
-            raise OptionError(
-                f"an answer is {type(estimate).__name__}, which has no loss on a grid task",
-                why="what is judged is an estimate of the cells",
-                fix="return one",
-            )
+        refuse_other(estimate, (Estimate, SparseEstimate), "a grid", "an estimate of the cells")
         if estimate.shape != self.workload.shape:
             raise OptionError(
                 f"an answer is an estimate of {' x '.join(map(str, estimate.shape))} cells",

@@ -17,7 +17,7 @@ from jostle.privacy.expressions import cells, deviation, far_from_flat, occupied
 from jostle.privacy.nodes import Expression
 from jostle.tables.columns import Numeric
 from jostle.tables.schema import Schema
-from jostle.tasks.base import Judge, Task, register
+from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.instances import GridInstance, grid_instance, mean_relative, scaled_l1, scaled_l2
@@ -259,33 +259,33 @@ RANGES: Task[Estimate | SparseEstimate] = register(
     Task(
         name="grid",
         also=("ranges",),
-        does="answers queries of a grid",
-        modules=("histograms", "ranges"),
-        named="GridName",
-        answers=(Estimate, SparseEstimate),
-        gives="an estimate of the cells",
-        told_by=("over", "*_range"),
-        asked={"queries": Workload},
-        questions=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
-        read=_read,
-        of=_of,
-        suits=_suits,
-        suited="a schema of one or two columns of numbers, no label",
-        database=PublicGrid,
-        instance=grid_instance,
-        corpus=_corpus,
-        example=_example,
-        judges=(
-            _judge("l2", "the scaled L2 error of range queries", scaled_l2),
-            _judge("l1", "the scaled L1 error of range queries", scaled_l1),
-            _judge("relative", "the mean relative error of range queries", _relative),
+        question=Question(
+            does="answers queries of a grid",
+            modules=("histograms", "ranges"),
+            named="GridName",
+            answers=(Estimate, SparseEstimate),
+            gives="an estimate of the cells",
+            told_by=("over", "*_range"),
+            beside={"queries": Workload},
+            usual=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
+            read=_read,
+            of=_of,
+            suits=_suits,
+            suited="a schema of one or two columns of numbers, no label",
         ),
-        free=PUBLIC,
-        bought=BOUGHT,
-        text=_text,
-        data=lambda estimate: estimate.data(),
-        drawn=lambda estimate: estimate._repr_html_(),
-        save=lambda estimate, path: estimate.write(path),
-        endings=ENDINGS,
+        rehearsal=Rehearsal(
+            database=PublicGrid,
+            instance=grid_instance,
+            corpus=_corpus,
+            example=_example,
+            judges=(
+                _judge("l2", "the scaled L2 error of range queries", scaled_l2),
+                _judge("l1", "the scaled L1 error of range queries", scaled_l1),
+                _judge("relative", "the mean relative error of range queries", _relative),
+            ),
+            free=PUBLIC,
+            bought=BOUGHT,
+        ),
+        shown=Shown(text=_text, save=lambda estimate, path: estimate.write(path), endings=ENDINGS),
     )
 )

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from jostle.errors import OptionError
-from jostle.given import given_path
+from jostle.files.kinds import writing
 from jostle.markup import pre
 from jostle.privacy.amounts import show_amount
 from jostle.tables.encode import texts_of
@@ -96,11 +96,8 @@ class SelectedFeatures:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file of JSON."""
-        place = given_path(path, OptionError)
-        try:
+        with writing(path, OptionError) as place:
             place.write_text(json.dumps(self.data(), indent=2) + "\n", encoding="utf-8")
-        except OSError as mistake:
-            raise OptionError(f"cannot write {path}: {mistake.strerror}", fix="name another file") from None
 
     def __len__(self) -> int:
         return len(self.places)

@@ -11,7 +11,7 @@ from small import EPSILONS, METAFEATURES, ROWS, budget, by_rows, options, plante
 
 from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, Sketch
-from jostle.choice.makers.training import single_best
+from jostle.choice.learning.regret import single_best
 from jostle.errors import ChoiceError
 from jostle.options.classification.naive_bayes import Majority
 from jostle.tables.schema import Schema
@@ -61,8 +61,8 @@ def test_a_case_is_an_instance_and_a_budget() -> None:
     assert cases.budgets.tolist() == [0.1, 1, 10] * 2
     assert cases.databases.tolist() == ["one"] * 3 + ["two"] * 3
     assert set(cases.groups.tolist()) == {"people"}
-    assert cases.floor == CLASSIFICATION.floor == 0.01
-    assert RANGES.floor == 0
+    assert cases.floor == CLASSIFICATION.rehearsal.floor == 0.01
+    assert RANGES.rehearsal.floor == 0
 
 
 def test_what_failed_is_worse_than_everything_that_did_not() -> None:

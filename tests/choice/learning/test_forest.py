@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
 from jostle.errors import ChoiceError
-from jostle.files.damage import DamageError
 from jostle.files.structure import structured
+from jostle.files.texts import DamageError
 from jostle.learned.policies import LEAF, Forest, fit_forest
 
 CHANCE = np.random.default_rng(7)

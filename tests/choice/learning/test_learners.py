@@ -21,7 +21,7 @@ from jostle.choice.learning.learners import (
     log_regret,
 )
 from jostle.errors import ChoiceError
-from jostle.files.damage import DamageError
+from jostle.files.texts import DamageError
 
 CHANCE = np.random.default_rng(11)
 INPUTS = CHANCE.random((300, 3))
@@ -66,7 +66,7 @@ def test_what_is_fitted_reads_back(learner: Learner) -> None:
     assert json.dumps(same.facts()) == text, "the same example gives the same file"
     facts = json.loads(text)
     for name in facts:
-        with pytest.raises(DamageError, match=f"{name} is missing"):
+        with pytest.raises(DamageError, match=f"missing required field `{name}`"):
             from_facts(fitted.kind, {key: value for key, value in facts.items() if key != name}, NAMES, PRIORS)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from distributed import LocalCluster
 
 from jostle.choice.learning.workers import performed
 from jostle.errors import ChoiceError
@@ -82,3 +83,13 @@ def test_what_a_worker_dies_of_is_a_sentence(
     assert said in caught.value.title
     assert "--workers 1" in (caught.value.fix or "")
     assert results(double, 1, 2) == {0: 2, 1: 4}, "there are workers again"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_cluster_that_loses_a_worker_says_so() -> None:
+    """By joblib's backend for clusters it would wait for ever."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made:  # type: ignore[no-untyped-call]  # Dask has no types
+        engine = str(made.scheduler_address).replace("tcp://", "dask://")
+        with pytest.raises(ChoiceError, match=r"a worker of dask://.* failed: KilledWorker"):
+            list(performed(ended, [1], engine=engine))

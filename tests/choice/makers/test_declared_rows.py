@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -65,7 +64,7 @@ def test_what_is_rehearsed_there_is_kept_apart(tmp_path: Path) -> None:
     for each in cases.instances:
         assert each.schema.rows in {None, each.rows}
         assert each.schema.neighbours == ("add_remove" if each.schema.rows is None else "replace_one")
-    assert '"declared":false' not in (tmp_path / "history.jsonl").read_text()  # as earlier versions wrote it
+    assert '"declared":false' not in (tmp_path / "history.jsonl").read_text()
 
 
 def test_a_maker_follows_what_it_learned_for_its_kind_of_table(trained: Trained) -> None:
@@ -84,10 +83,3 @@ def test_a_maker_without_such_rehearsals_chooses_as_everywhere_else(trained: Tra
     ordinary = evolve(trained, declared=None)
     known = make_instance(table(1, 9000), TableSpec(declared=True))
     assert ordinary.for_schema(known.schema) is ordinary
-
-
-def test_what_was_learned_as_if_the_number_were_public_under_add_remove_is_not_followed(trained: Trained) -> None:
-    """Files of earlier versions have it, and go on being read."""
-    facts = json.loads(trained.to_json())
-    facts["with_rows"] = facts.pop("declared")
-    assert Trained.from_json(json.dumps(facts)).declared is None

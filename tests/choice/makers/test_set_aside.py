@@ -14,8 +14,8 @@ from small import METAFEATURES, options, table, tables
 from jostle.choice.learning.regret import figures
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
-from jostle.choice.makers.train import Learned, train_maker
-from jostle.choice.policies.train import Labelled, train_policies
+from jostle.choice.policies.learn import Labelled
+from jostle.choice.trainer import LearnedMaker, train_maker, train_policies
 from jostle.corpora.corpus import Corpus, check_set_aside
 from jostle.corpora.databases import PublicTable
 from jostle.errors import CorpusError, JostleError
@@ -41,7 +41,7 @@ def folder(place: Path, *given: PublicTable, groups: str = "") -> Path:
     return place
 
 
-def trained(judge: Path | None, corpus: Corpus | None = None) -> Learned:
+def trained(judge: Path | None, corpus: Corpus | None = None) -> LearnedMaker:
     training = Training(corpus=corpus or tables(4), epsilons=("1/10", "10"), repeats=2)
     maker = ChoiceMaker(among=AMONG, informed_by=METAFEATURES[:1], trainer=training, label="mine")
     return train_maker(maker, engine="threads", judge=judge)
@@ -110,12 +110,12 @@ def test_a_folder_without_databases_of_the_task_is_refused(tmp_path: Path) -> No
 def test_what_labels_are_worth_is_measured_on_them(tmp_path: Path) -> None:
     aside = folder(tmp_path / "aside", table(20), table(21))
     entry = Labelled("Stump", "mark", "p.py", CLASSIFICATION, _chooses)
-    learned = train_policies(entry, corpus=tables(3), epsilons=["1"], engine="threads", runs=12, aside=aside)
+    learned = train_policies(entry, corpus=tables(3), epsilons=["1"], engine="threads", runs=12, judge=aside)
     assert learned.judged is not None
     assert (learned.tried_on, learned.judged.tried_on) == ("the same", "2 databases")
     assert "on databases set aside, of which nothing was learned:" in learned.as_text()
     with pytest.raises(CorpusError, match="t20, to be judged by, has the same rows"):
-        train_policies(entry, corpus=Corpus([table(20)]), epsilons=["1"], engine="threads", aside=aside)
+        train_policies(entry, corpus=Corpus([table(20)]), epsilons=["1"], engine="threads", judge=aside)
 
 
 def _chooses(db: object, epsilon: float, *_: object) -> object:

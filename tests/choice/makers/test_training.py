@@ -14,6 +14,7 @@ from small import METAFEATURES, attributes, budget, by_rows, first_share, known_
 from jostle.choice.learning.cases import Cases, cases_of
 from jostle.choice.learning.history import History, KnownDatabase, KnownInstance, Line, Runs, judged_key
 from jostle.choice.learning.learners import ForestLearner, TreeLearner
+from jostle.choice.learning.regret import single_best, split_groups
 from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import Training
 from jostle.choice.makers.trained import Trained, trained_on
@@ -26,8 +27,6 @@ from jostle.choice.makers.training import (
     judge_all,
     most_careful,
     nested,
-    single_best,
-    split_groups,
 )
 from jostle.errors import ChoiceError
 from jostle.tasks import Judge

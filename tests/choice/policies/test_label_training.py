@@ -19,8 +19,9 @@ from processes import LIMIT, started
 
 import jostle
 from jostle.choice.policies import work as label_notes
-from jostle.choice.policies.train import Labelled, evaluate_policies, train_policies
+from jostle.choice.policies.learn import Labelled
 from jostle.choice.policies.work import Notebook, Part, halves, situations_of
+from jostle.choice.trainer import evaluate_policies, train_policies
 from jostle.cli import main
 from jostle.corpora.folders import public
 from jostle.errors import BudgetError, ChoiceError
@@ -260,7 +261,7 @@ def test_a_run_warns_of_policies_that_cannot_be_read(
     capsys.readouterr()
     assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
     said = capsys.readouterr().err
-    wrong = f"the file of policies {path} is not JSON: Expecting value, line 1, column 1"
+    wrong = f"the file of policies {path} is not JSON: invalid character (byte 1)"
     assert said.startswith(f"warning: How took the first alternative: {wrong}; jostle train ")
 
 

@@ -19,7 +19,7 @@ SIZES = ("small", "large")
 
 def stump(at: float, left: float, right: float, *, inputs: int = 1) -> Forest:
     """Return a forest of one tree that says *left* up to *at* of the first input, and *right* above."""
-    return Forest([0], [0, -1, -1], [at, 0, 0], [1, 0, 0], [2, 0, 0], [[0.0], [left], [right]], inputs=inputs)
+    return Forest([0], [0, -1, -1], [at, 0, 0], [1, 0, 0], [2, 0, 0], [[left], [right]], inputs=inputs)
 
 
 def pair(first: float, second: float) -> Forest:

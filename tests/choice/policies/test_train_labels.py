@@ -15,11 +15,12 @@ from attrs import frozen
 
 import jostle
 from jostle import Categorical, Schema, Table
-from jostle.choice.policies.formulas import choice_formulas, formula_worths
-from jostle.choice.policies.learn import Worth, fit_policies, lessons_of, train_labels
-from jostle.choice.policies.train import worth_text
-from jostle.choice.policies.work import Lesson
+from jostle.choice.learning.formulas import choice_formulas
+from jostle.choice.learning.learners import Lesson
+from jostle.choice.policies.learn import Grounds, Worth, fit_policies, formula_worths, train_labels
+from jostle.choice.trainer import worth_text
 from jostle.errors import ChoiceError
+from jostle.options.functions import function_option
 from jostle.sites import choose, choose_each, follow
 
 SIDES = ("left", "right")
@@ -74,8 +75,10 @@ def test_a_choice_as_a_formula_is_what_is_planted_and_its_worth_is_said() -> Non
     (formula,) = choice_formulas(lessons, ["Side"], runs=400)
     assert {name for each in formula.sums for term in each.terms for name in term.names} == {"n"}
     assert [best({"Side": formula}, rows) for rows in (2, 8, 32, 38)] == [1] * 4
-    (worth,) = formula_worths(sides, SITUATIONS, [Fraction(1)], policies, [formula], trials=1, seed=(0, 2), floor=0.01)
-    gains = {name: (gain, error) for name, _, gain, error in worth.others}
+    (worth,) = formula_worths(
+        Grounds(program=sides, situations=SITUATIONS, epsilons=["1"], seed=(0, 2)), policies, [formula]
+    )
+    gains = {each.over: (each.gain, each.error) for each in worth.gains}
     assert set(gains) == {"what is followed now", "left everywhere", "right everywhere"}
     assert all(gains[f"{side} everywhere"][0] > 2 * gains[f"{side} everywhere"][1] > 0 for side in SIDES)
     assert worth.as_text(None).splitlines()[-4:-1] == [
@@ -129,7 +132,9 @@ def test_many_sites_that_choose_at_once_learn_each_their_own() -> None:
 
 
 def test_lessons_are_losses_relative_to_the_situation() -> None:
-    taught = lessons_of(sides, SITUATIONS[:3], [Fraction(1), Fraction(2)], runs=6, rate=Fraction(1), policies={})
+    taught = Grounds(program=sides, situations=SITUATIONS[:3], epsilons=[Fraction(1), Fraction(2)]).lessons(
+        {}, runs=6, rate=Fraction(1)
+    )
     assert len(taught) == 3 * 2 * 6
     assert sum(lesson.loss for lesson in taught) == pytest.approx(len(taught))
     assert {lesson.seen for lesson in taught} == {(n, e) for n in (1, 3, 5) for e in (1, 2)}
@@ -139,10 +144,14 @@ def test_lessons_are_losses_relative_to_the_situation() -> None:
 
 
 def test_sites_that_see_and_take_the_same_are_one_lesson() -> None:
-    taught = lessons_of(levels, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    taught = Grounds(program=levels, situations=SITUATIONS[:1], epsilons=[Fraction(1)]).lessons(
+        {}, runs=1, rate=Fraction(0)
+    )
     assert len(taught) == 10
     assert sum(lesson.weight for lesson in taught) == pytest.approx(1)
-    alike = lessons_of(same_everywhere, SITUATIONS[:1], [Fraction(1)], runs=1, rate=Fraction(0), policies={})
+    alike = Grounds(program=same_everywhere, situations=SITUATIONS[:1], epsilons=[Fraction(1)]).lessons(
+        {}, runs=1, rate=Fraction(0)
+    )
     assert [lesson.weight for lesson in alike] == [1]
 
 
@@ -231,6 +240,24 @@ def test_what_is_refused_ends_worse_than_anything_else() -> None:
     assert losses["left"] == pytest.approx(2 * losses["right"])
 
 
+def nowhere(db: jostle.Probe, epsilon: Fraction) -> float:
+    """Go anywhere, and have an Option answer another task than its own."""
+    choose("Side", among=SIDES, informed_by={"e": epsilon})
+    wrong: Any = function_option(misled, task="classification", predict=None)
+    return float(wrong(db, epsilon=epsilon))
+
+
+def misled(db: jostle.Probe, *, epsilon: Fraction) -> str:
+    """Give back no model."""
+    return f"{db.count(epsilon)} rows"
+
+
+def test_what_an_option_gives_that_is_no_answer_is_a_crash_for_whole_programs_as_well() -> None:
+    ground = Grounds(program=nowhere, situations=SITUATIONS[:1], epsilons=["1"])
+    with pytest.raises(ChoiceError, match="can be judged: crashed: misled gives back a value of type str"):
+        ground.lessons({}, runs=1, rate=Fraction(1))
+
+
 def tree(db: jostle.Probe, epsilon: Fraction) -> float:
     """Come to one root, which matters, and to 400 leaves, which do not."""
     root = choose("Go", among=SIDES, informed_by={"depth": 2})
@@ -240,7 +267,9 @@ def tree(db: jostle.Probe, epsilon: Fraction) -> float:
 
 
 def test_a_root_is_not_lost_among_its_leaves() -> None:
-    taught = lessons_of(tree, SITUATIONS[:3], [Fraction(1)], runs=10, rate=Fraction(1), policies={})
+    taught = Grounds(program=tree, situations=SITUATIONS[:3], epsilons=[Fraction(1)]).lessons(
+        {}, runs=10, rate=Fraction(1)
+    )
     roots = [lesson for lesson in taught if lesson.seen == (2,)]
     assert len(roots) == 3 * 10
     assert len(taught) < 40 * len(roots)
@@ -294,6 +323,8 @@ def test_tables_of_the_same_people_are_one_observation() -> None:
 
 
 def test_what_was_best_on_the_whole_is_the_usual_alternative() -> None:
-    taught = lessons_of(sides, SITUATIONS[:8], [Fraction(1)], runs=12, rate=Fraction(1), policies={})
+    taught = Grounds(program=sides, situations=SITUATIONS[:8], epsilons=[Fraction(1)]).lessons(
+        {}, runs=12, rate=Fraction(1)
+    )
     assert fit_policies(taught, caution={"Side": 2.0})["Side"].usual == "right"
     assert fit_policies(taught, caution={"Side": 2.0})["Side"].caution == 2.0

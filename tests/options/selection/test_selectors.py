@@ -162,13 +162,13 @@ def test_a_selection_is_tested_on_rows_it_was_not_trained_on() -> None:
         jostle.private_roc_auc(db, evolve(selected, model=None), epsilon=1)
     assert db.spent == 1
     with pytest.raises(OptionError, match="from another table"):
-        SELECTION.instance(*SELECTION.example()).loss(selected)
+        SELECTION.rehearsal.instance(*SELECTION.rehearsal.example()).loss(selected)
 
 
 def test_a_selection_is_judged_by_what_one_budget_selected_and_trained() -> None:
     """Where a part of it trains nothing, by naive Bayes with as much again."""
-    database, spec = SELECTION.example()
-    instance: Any = SELECTION.instance(database, spec)
+    database, spec = SELECTION.rehearsal.example()
+    instance: Any = SELECTION.rehearsal.instance(database, spec)
     db = jostle.rehearse(instance.table, seed=1)
     option: Any = get("Peeling(training=1/2)")
     selected = option(db, epsilon=1000)

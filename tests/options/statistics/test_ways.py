@@ -26,7 +26,7 @@ MOST_MISSED = 0.1 * TIMES + 4 * math.sqrt(0.09 * TIMES)
 
 def probe(*, rows: int | None = None, seed: int = 1, trace: Trace | None = None, high: int = 10_000) -> Probe:
     declared: Any = {} if rows is None else {"neighbours": "replace_one", "rows": rows}
-    schema = Schema({"x": Numeric(0, high, bins=50, unit=1)}, **declared)
+    schema = Schema({"x": Numeric(0, high, bins=50, unit=1, missing="drop")}, **declared)
     return jostle.rehearse(
         Table.from_frame(pd.DataFrame({"x": NUMBERS}), schema), epsilon=10**9, seed=seed, trace=trace
     )
