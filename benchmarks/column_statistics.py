@@ -2,12 +2,13 @@
 
     python benchmarks/column_statistics.py           # writes docs/benchmarks/statistics.md and statistics.json
     python benchmarks/column_statistics.py --tune    # the shapes that rules were set on, to look at
+    python benchmarks/column_statistics.py --only quantile    # leaves the other statistics as they were measured
 
 A column of whole numbers from 0 to a million is made up, and a statistic asked of it over and over with other noise.
 The Options run as they are, on a probe that tallies a column once and releases the tally with new noise each time.
 OpenDP's measurements are built by OpenDP (in an environment of its own), which says how wide their noise is for the
-budget by its own privacy map; the noise is drawn here, exactly as wide, and the selection over the same candidates is
-permute-and-flip, as theirs is. Errors are means of distances from the truth.
+budget by its own privacy map; the noise is drawn here, exactly as wide. Their candidates for a quantile are all numbers
+that there may be, and the selection is permute-and-flip, as theirs is. Errors are means of distances from the truth.
 """
 
 from __future__ import annotations
@@ -47,9 +48,7 @@ ROWS = (100, 1_000, 20_000, 1_000_000)
 EPSILONS = ("0.05", "0.1", "0.5", "1", "2")
 TIMES = 150
 """Runs of a cell; of quantiles a quarter, and of others' answers several times as many."""
-EVEN = 2**14
-"""Candidates that the others pick among: as many as there were before."""
-BEFORE = PickedQuantiles(counting=Fraction(1, 2))
+BEFORE = PickedQuantiles(counting=Fraction(1, 2), intervals=2**14)
 """Half for the pick and half for counts around it."""
 OPENDP = ["opendp==0.16.0"]
 OPENDP_SCRIPT = """
@@ -129,6 +128,26 @@ MANY = {
 }
 
 
+class Scored:
+    """Candidates by score: of those with equal ones, one is as likely to be picked as another."""
+
+    def __init__(self, scores: NDArray[Any]) -> None:
+        self.order = np.argsort(-scores, kind="stable").astype(np.int32)
+        worse, self.first, self.count = np.unique(-scores[self.order], return_index=True, return_counts=True)
+        self.gaps = worse - worse[0]
+
+    def picked(self, rate: float, times: int, chance: np.random.Generator, *, flip: bool) -> NDArray[np.int64]:
+        """Return the places picked, by permute-and-flip or by the exponential mechanism."""
+        chances = np.exp(-self.gaps * rate)
+        places = []
+        for _ in range(times):
+            # How many of each score come up; of all these, one is picked.
+            held = chance.binomial(self.count, chances) if flip else self.count * chances
+            group = int(chance.choice(len(held), p=held / held.sum()))
+            places.append(int(self.order[self.first[group] + chance.integers(self.count[group])]))
+        return np.array(places)
+
+
 class Again:
     """A probe on made-up rows that tallies once, and releases what it tallied with new noise each time."""
 
@@ -137,9 +156,10 @@ class Again:
         self.schema = schema
         self.rows = schema.rows
         self.noise = Noise(SeededBits(seed))
+        self.chance = np.random.default_rng(seed)
         self._numbers = np.sort(numbers)
         self._tallies: dict[str, Any] = {}
-        self._scored: dict[bytes, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._scored: dict[str, Scored] = {}
 
     def perform(self, mechanism: Any, epsilon: Fraction, *, site: str) -> Any:  # noqa: ARG002 - as a probe has it
         """Return a mechanism's answer."""
@@ -159,15 +179,12 @@ class Again:
 
     def pick(self, score: Any, epsilon: Fraction, *, site: str) -> int:  # noqa: ARG002 - as a probe has it
         """Return the place of a candidate."""
-        key = score.starts.tobytes() + bytes(f"{score.part}/{score.of}", "ascii")
+        key = f"{len(score.starts)} {score.part}/{score.of}"
         if key not in self._scored:
             scores = score.scores(self._tally(score.kernel(self.schema)), self.schema)
-            self._scored = {key: (np.argsort(-scores, kind="stable"), np.sort(scores)[::-1])}
-        order, scores = self._scored[key]
+            self._scored[key] = Scored(scores)
         rate = pick_rate(epsilon, score.sensitivity(self.schema), monotone=False)
-        # The coins of all others come up less often than once in 10**17 runs.
-        near = int(np.searchsorted(-scores, -scores[0] + int(50 / rate) + 1))
-        return int(order[self.noise.permute_and_flip(scores[:near], rate)])
+        return int(self._scored[key].picked(float(rate), 1, self.chance, flip=True)[0])
 
     def earmark(self, _: Fraction) -> Again:
         """Return itself."""
@@ -199,22 +216,21 @@ def error(  # noqa: PLR0917 - what is asked, of whom
     return [float(np.abs(np.ravel(np.asarray(answer, dtype=float)) - truth).mean()) for answer in answers]
 
 
-def picked(
-    numbers: Numbers, part: float, scale: float, times: int, chance: np.random.Generator, *, flip: bool
-) -> Numbers:
-    """Return even candidates picked by how many rows have to change sides, with noise of a scale in rows."""
-    starts = np.arange(EVEN) * (WIDTH + 1) // EVEN
-    ends = np.append(starts[1:], WIDTH + 1)
-    upto = np.searchsorted(np.sort(numbers), ends - 1, side="right")
-    below = np.append(0, upto[:-1])
-    off = np.maximum(np.maximum(part * len(numbers) - upto, below - part * len(numbers)), 0)
-    noise = chance.exponential if flip else chance.gumbel
-    picks = [int(np.argmax(-off / scale + noise(size=EVEN))) for _ in range(times)]
-    return (starts[picks] + ends[picks] - 1) / 2
+def scored(numbers: Numbers, part: float) -> Scored:
+    """Return all numbers that there may be, by how many rows have to change sides."""
+    upto = np.cumsum(np.bincount(numbers.astype(np.int64), minlength=WIDTH + 1))
+    below, target = np.append(0, upto[:-1]), part * len(numbers)
+    return Scored(-np.maximum(np.maximum(target - upto, below - target), 0))
 
 
 def peer_errors(  # noqa: PLR0917 - as above
-    what: str, numbers: Numbers, rows: int | None, of: dict[str, float], times: int, chance: np.random.Generator
+    what: str,
+    numbers: Numbers,
+    every: Scored | None,
+    rows: int | None,
+    of: dict[str, float],
+    times: int,
+    chance: np.random.Generator,
 ) -> tuple[list[float], list[float]]:
     """Return how far OpenDP's answers are off, and where there is one, those of one exponential pick."""
     count = len(numbers)
@@ -222,12 +238,12 @@ def peer_errors(  # noqa: PLR0917 - as above
     def laplace(scale: float) -> Numbers:
         return chance.laplace(0, scale, times)
 
-    if what.startswith("quantile"):
+    if every is not None:
         part = float(what.split()[1])
         truth = float(np.sort(numbers)[max(0, math.ceil(part * count) - 1)])
         scale = of[f"{what} {rows}" if rows else what]
-        theirs = np.abs(picked(numbers, part, scale, times, chance, flip=True) - truth)
-        once = np.abs(picked(numbers, part, 2 / of["epsilon"], times, chance, flip=False) - truth)
+        theirs = np.abs(every.picked(1 / scale, times, chance, flip=True) - truth)
+        once = np.abs(every.picked(of["epsilon"] / 2, times, chance, flip=False) - truth)
         return theirs.tolist(), once.tolist()
     if rows:
         off = laplace(of[f"{what} {rows}"])
@@ -254,17 +270,20 @@ STATISTICS: dict[str, tuple[Any, Any, Callable[[Numbers], float]]] = {
 }
 
 
-def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]]) -> Iterator[dict[str, Any]]:
+def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]], only: str) -> Iterator[dict[str, Any]]:
     """Yield for every statistic, shape, number of rows, budget and promise how far everybody is off."""
     for shape in shapes:
         for rows in ROWS:
             numbers = made(shapes, shape, rows)
+            every = {f"quantile {part}": scored(numbers, float(part)) for part in PARTS}
             for declared in (None, rows):
                 schema = schema_of(declared)
                 db = Again(numbers, schema, zlib.crc32(f"{shape} {rows} {declared}".encode()))
                 # Of a million rows few cells, since they take long.
                 for epsilon in EPSILONS if rows < 10**6 else ("0.1",):
                     for what, (task, before, truth_of) in STATISTICS.items():
+                        if not what.startswith(only):
+                            continue
                         times = TIMES // 4 if task is QUANTILES else TIMES
                         asked: tuple[Any, ...] = ((Fraction(what.split()[1]),),) if task is QUANTILES else ()
                         truth = np.array([truth_of(numbers)])
@@ -276,7 +295,7 @@ def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]]) -> Itera
                         of = {key: each / float(epsilon) for key, each in scales["1.0"].items()} | {
                             "epsilon": float(epsilon)
                         }
-                        theirs, once = peer_errors(what, numbers, declared, of, 5 * times, chance)
+                        theirs, once = peer_errors(what, numbers, every.get(what), declared, of, 5 * times, chance)
                         yield {
                             "statistic": what,
                             "shape": shape,
@@ -313,10 +332,11 @@ def of_shape(
     tune: bool,  # noqa: FBT001 - of a pool
     shape: str,
     scales: dict[str, dict[str, float]],
+    only: str,
 ) -> tuple[list[Any], list[Any]]:
     """Return what there is to say of columns of one shape."""
     shapes = {shape: (TUNED if tune else SHAPES)[shape]}
-    return list(cells(shapes, scales)), list(many(shapes, [PickedQuantiles(), CountedQuantiles()], 4))
+    return list(cells(shapes, scales, only)), list(many(shapes, [PickedQuantiles(), CountedQuantiles()], 4))
 
 
 def ratio(cell: dict[str, Any], *others: str) -> tuple[float, float]:
@@ -415,6 +435,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", default="", help="statistics whose names begin so; others stay as they were measured")
     given = parser.parse_args()
     shapes = TUNED if given.tune else SHAPES
     # Scales of noise go with 1 / epsilon.
@@ -422,9 +443,12 @@ def main() -> None:
     scales = peers.run("opendp", OPENDP, OPENDP_SCRIPT, request)
     with ProcessPoolExecutor(given.processes) as pool:
         found, several = [], []
-        for these, those in pool.map(of_shape, repeat(given.tune), shapes, repeat(scales)):
+        for these, those in pool.map(of_shape, repeat(given.tune), shapes, repeat(scales), repeat(given.only)):
             found += these
             several += those
+    if given.only:
+        kept = json.loads(PAGE.with_suffix(".json").read_text("utf-8"))["cells"]
+        found += [cell for cell in kept if not cell["statistic"].startswith(given.only)]
     text = page(found, several)
     if given.tune:
         sys.stdout.write(text)

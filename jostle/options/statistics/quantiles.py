@@ -28,15 +28,14 @@ from jostle.tasks.statistics import QUANTILES
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MOST_INTERVALS = 2**17
-"""A quantile is picked among at most so many intervals."""
-PER_ROW = 128
-"""Intervals for each row that counts, a row counting epsilon at most 1: fewer cut off more than noise does."""
-LEAST_INTERVALS = 2**10
-WIDER = 4
+WIDER, MUCH_WIDER = 2, 16
 """How many times as wide as the one before it an interval is, where numbers around a quantile are counted."""
-LEAVES = 2**16
-"""Of a tree of counts, at most."""
+COARSE = 2**10
+"""Of a column's width; narrower intervals are fewer, since noise on all of them makes all less sure."""
+PER_ROW = 128
+"""Leaves for each row that counts, a row counting epsilon at most 1: fewer cut off more than noise does."""
+LEAST_LEAVES, MOST_LEAVES = 2**10, 2**16
+"""Of a tree of counts."""
 
 
 @option
@@ -58,8 +57,10 @@ class PickedQuantiles(OfQuantiles):
     task = QUANTILES
 
     paper = "Smith, STOC 2011"
-    counting: Fraction = share("1/25")
+    counting: Fraction = share("1/20")
     """Part of the budget that counts what is around the picks."""
+    intervals: int = whole(2**20, least=2)
+    """How many are picked among, if there are as many steps: fewer take less time, and cut off more."""
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """The picks, together, and a tally."""
@@ -79,7 +80,7 @@ class PickedQuantiles(OfQuantiles):
         schema, grain = db.schema, grain_in(db.schema, column)
         counting = self.counting * epsilon
         each = (epsilon - counting) / len(shares)
-        starts = even_starts(grain, intervals(db.rows, each))
+        starts = even_starts(grain, self.intervals)
         ends = np.append(starts[1:], grain.span + 1)
         picks = [db.pick(_score(column, starts, part), each, site="pick") for part in shares]
         held = [(int(starts[pick]), int(ends[pick])) for pick in picks]
@@ -132,7 +133,7 @@ class CountedQuantiles(OfQuantiles):
 
     def levels(self, grain: Grain, rows: int | None, epsilon: Fraction) -> tuple[Integers, ...]:
         """Steps where the intervals of each level begin, the coarsest first."""
-        wanted = min(grain.span + 1, intervals(rows, epsilon), LEAVES)
+        wanted = min(grain.span + 1, leaves_for(rows, epsilon))
         depth = max(1, round(math.log(wanted, self.branches)))
         leaves = even_starts(grain, min(wanted, self.branches**depth))
         strides = (self.branches**level for level in reversed(range(depth)))
@@ -213,23 +214,20 @@ def rising(below: Floats) -> Floats:
     return np.asarray(np.maximum((upper + lower) / 2, 0))
 
 
-def intervals(rows: int | None, epsilon: Fraction) -> int:
-    """Number of intervals: as many as noise leaves a difference between; all where nobody knows how many rows."""
+def leaves_for(rows: int | None, epsilon: Fraction) -> int:
+    """Number of leaves: as many as noise leaves a difference between; all where nobody knows how many rows."""
     if rows is None:
-        return MOST_INTERVALS // 2
+        return MOST_LEAVES
     wanted = PER_ROW * rows * min(Fraction(1), epsilon)
-    return min(MOST_INTERVALS, max(LEAST_INTERVALS, 1 << max(0, math.ceil(wanted) - 1).bit_length()))
+    return min(MOST_LEAVES, max(LEAST_LEAVES, 1 << max(0, math.ceil(wanted) - 1).bit_length()))
 
 
 def even_starts(grain: Grain, count: int) -> Integers:
     """Steps where so many even intervals begin, or as many as there are steps."""
     steps = grain.span + 1
-    number = min(steps, count)
-    return np.array([place * steps // number for place in range(number)] if steps > 2**45 else _even(steps, number))
-
-
-def _even(steps: int, number: int) -> Integers:
-    return np.arange(number, dtype=np.int64) * steps // number
+    places = np.arange(min(steps, count), dtype=np.int64)
+    # Of places times steps, in parts that fit 63 bits.
+    return places * (steps // len(places)) + places * (steps % len(places)) // len(places)
 
 
 def starts_around(held: list[tuple[int, int]], grain: Grain) -> Integers:
@@ -240,7 +238,7 @@ def starts_around(held: list[tuple[int, int]], grain: Grain) -> Integers:
         places |= {first, end}
         while width <= grain.span:
             places |= {first - width, end + width}
-            width *= WIDER
+            width *= WIDER if width * COARSE > grain.span else MUCH_WIDER
     return np.array(sorted(place for place in places if 0 <= place <= grain.span), dtype=np.int64)
 
 

@@ -14,7 +14,8 @@ import jostle
 from jostle import Numeric, Probe, Schema, Table, Trace
 from jostle.options import get
 from jostle.options.statistics.choosing import RULES
-from jostle.options.statistics.quantiles import agreed, rising
+from jostle.options.statistics.quantiles import agreed, even_starts, rising, starts_around
+from jostle.tables.values import Grain
 from jostle.tasks import QUANTILES
 from jostle.trace.records import Chosen
 
@@ -121,3 +122,29 @@ def test_several_quantiles_come_in_the_order_they_were_asked_for() -> None:
     assert len(answer.interval()) == len(answer.to_frame()) == 3
     assert repr(answer).count("95%") == 3
     assert RULES[QUANTILES].formula == "CountedQuantiles where quantiles >= 10, else PickedQuantiles"
+
+
+@pytest.mark.parametrize("rows", [None, ROWS])
+@pytest.mark.parametrize("share", ["1/2", "9/10"])
+def test_a_quantile_is_exact_to_the_unit_of_a_column_with_a_million_of_them(share: str, rows: int | None) -> None:
+    """Where nothing is left of noise: intervals cut nothing off."""
+    truth = np.sort(NUMBERS)[math.ceil(Fraction(share) * ROWS) - 1]
+    assert probe(rows=rows, high=1_000_000).quantile("x", share, epsilon=10**6) == truth
+
+
+@pytest.mark.parametrize("steps", [1, 2, 1000, 2**20 + 7, 2**45 + 3, 2**61 - 1])
+@pytest.mark.parametrize("count", [1, 3, 1000, 4097])
+def test_intervals_are_even_however_many_steps_there_are(steps: int, count: int) -> None:
+    grain = Grain(Fraction(1), 0, steps - 1)
+    number = min(steps, count)
+    assert even_starts(grain, count).tolist() == [place * steps // number for place in range(number)]
+
+
+def test_what_is_counted_around_a_pick_is_few_intervals_that_cover_all() -> None:
+    """One for each doubling of a width that is no small share of the column's; far fewer of narrower ones."""
+    grain = Grain(Fraction(1), 0, 10**6)
+    starts = starts_around([(500_000, 500_001)], grain)
+    assert {0, 499_999, 500_000, 500_001, 500_002} <= set(starts.tolist())
+    assert np.all(np.diff(starts) > 0)
+    assert len(starts) <= 30
+    assert np.diff(starts).max() <= 250_000
