@@ -37,12 +37,12 @@ from jostle.choice.makers.training import SINGLE_BEST, Judged, Way, free_and_pai
 from jostle.figures.vinterbo import (
     FOLDS,
     PLAIN,
+    PRIVATE,
     FoldRows,
     LinearFeatures,
     estimated_plan,
     fitted_or_label,
     folds_of,
-    private_model,
     published_features,
     swept_ways,
 )
@@ -55,7 +55,17 @@ from jostle.tasks.publishing.task import learn
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 0.75, 1)
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram", "DiffGen")
-SEERS = ("SuLQID3", "Mohammed", "PooledTree", "NaiveBayes", "PrivateLogistic", "Majority")
+SEERS = (
+    "SuLQID3",
+    "Mohammed",
+    "PooledTree",
+    "NaiveBayes",
+    "FunctionalLogistic",
+    "PLR",
+    "PrivateERM",
+    "PrivGene",
+    "Majority",
+)
 """Options that see the rows themselves, and publish a model."""
 SLIDES = ("adult", "bank_additional_full", "acs_national_income", "acs_ma_tenure")
 FIGURES = ("iris", "satellite", "adult")
@@ -168,7 +178,7 @@ def vinterbo(
         schema = schema_of(frame)
         kept(f"vinterbo {name} estimated", lambda: estimated_plan(schema, len(frame)))  # noqa: B023 - run at once
         kept(f"vinterbo {name} as if public", lambda: {"k": len(mda(frame, schema))})  # noqa: B023 - run at once
-        ways = [PLAIN, private_model(binary=len(schema.classes) == 2), "NaiveBayes", *swept_ways(schema)]
+        ways = [PLAIN, PRIVATE, "NaiveBayes", *swept_ways(schema)]
         rows = pa.Table.from_pandas(frame, preserve_index=False)
         for fold in folds_of(rows, schema, FOLDS if name == "iris" else folds):
             for way in ways:

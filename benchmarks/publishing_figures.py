@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jostle.figures.vinterbo import PLAIN, SWEPT, TableAreas, draw_boxes, draw_sweeps, private_model
+from jostle.figures.vinterbo import PLAIN, PRIVATE, SWEPT, TableAreas, draw_boxes, draw_sweeps
 
 __all__ = ["BINARY", "SWEPT", "TABLES", "areas", "draw", "estimated"]
 
@@ -35,7 +35,7 @@ def draw(known: Facts, folder: Path) -> None:
 
 def _areas(known: Facts, name: str) -> TableAreas:
     binary = name in BINARY
-    ways = [PLAIN, private_model(binary=binary), *(f"{of}={value}" for of, values in SWEPT.items() for value in values)]
+    ways = [PLAIN, PRIVATE, *(f"{of}={value}" for of, values in SWEPT.items() for value in values)]
     return TableAreas(
         binary, {way: areas(known, name, f" {way}") for way in ways}, dict(known[f"vinterbo {name} estimated"])
     )

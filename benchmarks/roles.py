@@ -15,10 +15,13 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from jostle.corpora.corpus import KEPT, Role
-from jostle.corpora.databases import PublicDatabase
+from jostle.corpora.databases import PublicDatabase, PublicGrid, changed
 from jostle.corpora.folders import points_grid, public
 from jostle.tables.readers import header
 
@@ -27,6 +30,10 @@ KINDS = {"tables": "tabular", "lines": "lines", "maps": "points", "selectors": "
 ROLES: tuple[str, ...] = get_args(Role)
 LINE, MAP = (1024,), (64, 64)
 """Cells that a column of numbers, and pairs of them, are counted in."""
+FINE = {1: (1 << 18,), 2: (1 << 10, 1 << 10), 3: (1 << 6, 1 << 6, 1 << 6)}
+"""The same where questions are asked, and of three columns: these are made coarser for each."""
+MOST_ALIKE = 30
+"""A column of fewer values is no axis of three."""
 
 
 class Listed(NamedTuple):
@@ -59,6 +66,31 @@ def database_of(folder: Path, name: str) -> PublicDatabase:
     return points_grid(path, shape, columns=header(path)[: len(shape)])
 
 
+def asked_of(folder: Path, axes: int, role: str) -> list[PublicGrid]:
+    """Return the grids of a role that questions are asked of, as fine as these are: lines, maps, and cubes."""
+    if axes < 3:
+        inside = ("lines", "points")[axes - 1]
+        found = [(folder / inside / f"{row.name}.csv.gz", row) for row in listed(folder, inside, role)]
+        grids = [(points_grid(path, FINE[axes], columns=header(path)[:axes]), row) for path, row in found]
+    else:
+        grids = [
+            (cube, row)
+            for row in listed(folder, "tabular", role)
+            if (cube := cube_of(folder / "tabular" / f"{row.name}.csv.gz")) is not None
+        ]
+    return [changed(grid, group=row.group, name=row.name) for grid, row in grids]
+
+
+def cube_of(path: Path) -> PublicGrid | None:
+    """Return the grid of the three columns of numbers of a table that have most values; None where there are none."""
+    table: Any
+    (table,) = public(path)
+    numbers = [name for name in table.attributes if pa.types.is_floating(table.columns[name].type)]
+    values = {name: pc.count_distinct(table.columns[name]).as_py() for name in numbers}
+    wide = sorted((name for name in numbers if values[name] >= MOST_ALIKE), key=lambda name: -values[name])[:3]
+    return points_grid(path, FINE[3], columns=tuple(wide)) if len(wide) == 3 else None
+
+
 def main() -> int:
     """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -69,6 +101,10 @@ def main() -> int:
         for each in listed(given.folder)
         if each.folder != "text"
     }
+    for role in ROLES:
+        for axes in FINE:
+            for grid in asked_of(given.folder, axes, role):
+                found[grid.digest] = [grid.name, grid.group, role]
     lines = ",\n".join(f"{json.dumps(digest)}: {json.dumps(known)}" for digest, known in sorted(found.items()))
     KEPT.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     print(f"{len(found)} databases in {KEPT}")

@@ -60,8 +60,7 @@ def main() -> int:
         shipped = SHIPPED[name]
         options = [get(each) for each in shipped.among]
         cases = cases_of(rehearsals_of(name), options, judge=shipped.judge)
-        known = shipped.task.rehearsal.metafeatures if shipped.looks else ()
-        trained = learn(cases, options, known)
+        trained = learn(cases, options, shipped.informed_by)
         trained.save(shipped_folder() / f"{name}.json")
         print(f"{name}: {trained.summary}")
     return 0

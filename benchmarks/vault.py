@@ -2,10 +2,10 @@
 
     python benchmarks/vault.py [--seconds 60] [--processes 16] [--kills-a-second 4]
 
-Each process opens the same table with the same vault and asks for counts, one after the other, until its time is up or
-the budget is. Right after an answer is released, it appends a line to a file of its own, by a single write. Processes
-are killed with SIGKILL at random instants and replaced. Afterwards every line must stand in the vault, and no more may
-be released than was promised. Writes docs/benchmarks/vault.md.
+Each process opens one of two tables about the same people with the same vault and asks for counts, one after the
+other, until its time is up or the budget is. Right after an answer is released, it appends a line to a file of its own,
+by a single write. Processes are killed with SIGKILL at random instants and replaced. Afterwards every line must stand
+in the vault, and no more may be released than was promised. Writes docs/benchmarks/vault.md.
 """
 
 from __future__ import annotations
@@ -86,11 +86,18 @@ READ_BEFORE = ["pyarrow", "narwhals", "jostle.tables.table", "jostle.privacy.ope
 """What processes are forked with, so that they ask soon, and not when they are killed already."""
 
 
+def table_of(number: int) -> jostle.Table:
+    """Return one of two tables about the same people, with other columns and other numbers of rows."""
+    column = "xy"[number % 2]
+    schema = jostle.Schema(
+        {column: jostle.Categorical(["a", "b"])}, person="who", rows_per_person=1 + number % 2, people="everybody"
+    )
+    return jostle.Table.from_frame(pa.table({column: ["a", "b", "a"], "who": [1, 2, 3]}), schema)
+
+
 def ask(vault: Path, folder: Path, until: float) -> None:
     """Charge the vault again and again; note each answer right after it was released."""
-    table = jostle.Table.from_frame(
-        pa.table({"x": ["a", "b", "a"]}), jostle.Schema({"x": jostle.Categorical(["a", "b"])})
-    )
+    table = table_of(os.getpid())
     name = f"process {os.getpid()}.{time.monotonic_ns()}"
     notes = os.open(folder / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     number = 0
@@ -113,10 +120,7 @@ def trial(seconds: float, processes: int, kills_a_second: float, promise: Fracti
     context.set_forkserver_preload(READ_BEFORE)
     with tempfile.TemporaryDirectory() as name:
         folder, vault = Path(name), Path(name) / "trial.vault"
-        table = jostle.Table.from_frame(
-            pa.table({"x": ["a", "b", "a"]}), jostle.Schema({"x": jostle.Categorical(["a", "b"])})
-        )
-        _made(vault, table, promise)
+        _made(vault, table_of(0), promise)
         # The clock begins once the server that processes are forked from has read Jostle, which takes seconds.
         first = context.Process(target=time.sleep, args=(0,))
         first.start()
@@ -151,7 +155,7 @@ def trial(seconds: float, processes: int, kills_a_second: float, promise: Fracti
             if line
         )
         keeper = FileVault(vault)
-        recorded = Counter(line.site for line in keeper.reservations())
+        recorded = Counter(line.site for line in keeper.statement().reservations)
         with closing(sqlite3.connect(vault)) as connection:
             (check,) = connection.execute("PRAGMA integrity_check").fetchone()
         return Outcome(

@@ -16,7 +16,7 @@ from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
-    from jostle.advice import advise
+    from jostle.advice import advise, advise_rows_per_person
     from jostle.api import free_facts, option, pretrained, private_roc_auc
     from jostle.choice.makers.making import MkChoiceMaker
     from jostle.lang.program import load
@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "Trace",
     "advise",
+    "advise_rows_per_person",
     "choose",
     "compare_models",
     "expressions",
@@ -64,6 +65,7 @@ __all__ = [
 
 _HOMES = {
     "advise": "jostle.advice",
+    "advise_rows_per_person": "jostle.advice",
     "pretrained": "jostle.api",
     "free_facts": "jostle.api",
     "private_roc_auc": "jostle.api",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
-from jostle.choice.makers.maker import ChoiceMaker, MakersByAxes
+from jostle.choice.makers.maker import ChoiceMaker
 from jostle.choice.makers.making import MkChoiceMaker
-from jostle.choice.makers.shipped import SHIPPED, shipped_by
+from jostle.choice.makers.shipped import shipped_by
 from jostle.errors import ChoiceError, OptionError
 from jostle.given import called_as, given_as
 from jostle.lang.quick_start import quickly
@@ -17,7 +17,7 @@ from jostle.options.functions import FunctionOption, Predict, function_option
 from jostle.privacy.amounts import Amount
 from jostle.privacy.probe import Probe
 from jostle.programs import shipped_choice
-from jostle.tasks import RANGES, Task, task_of
+from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
 from jostle.tasks.evaluation import RocCurve
@@ -97,18 +97,17 @@ def pretrained(
 ) -> ChoiceMaker[SelectedFeatures]: ...
 @overload
 def pretrained(
-    name: Literal["ranges-1d", "ranges-2d"], *, judged_by: str | None = None
+    name: Literal["ranges", "ranges-1d", "ranges-2d"], *, judged_by: str | None = None
 ) -> ChoiceMaker[Estimate | SparseEstimate]: ...
 @overload
-def pretrained(name: Literal["ranges"], *, judged_by: str | None = None) -> MakersByAxes[Estimate | SparseEstimate]: ...
-@overload
-def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]: ...
+def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker: ...
 @called_as('jostle.pretrained("classification")')
-def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | MakersByAxes[Estimate | SparseEstimate]:
+def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker:
     """A maker that came with Jostle: "classification", "ranges", or what else a refusal lists.
 
     It chooses among the built-in Options as it learned from rehearsals on public databases, and is an Option itself.
-    "ranges" is "ranges-1d" on tables of one column, and "ranges-2d" on tables of two. *judged_by* names the loss that
+    "ranges" looks at what is asked, of tables of one to three columns; "ranges-1d" and "ranges-2d" learned from random
+    ranges alone. *judged_by* names the loss that
     it is to do well by, of the task's: of models "error", which is what it means where nobody says, or "auc".
 
     Args:
@@ -122,9 +121,6 @@ def pretrained(name: str, *, judged_by: str | None = None) -> ChoiceMaker | Make
     if judged_by is not None:
         given_as(judged_by, str, "the name of a loss", fix='judged_by="auc"', error=ChoiceError)
         name = shipped_by(name, judged_by)
-    if name == RANGES.also[0]:
-        grids = [each for each, shipped in SHIPPED.items() if shipped.task is RANGES and shipped.axes]
-        return MakersByAxes(label=name, makers=tuple(map(shipped_choice, grids)))
     return shipped_choice(name)
 
 
@@ -137,8 +133,8 @@ def free_facts(task: str | Task[Any]) -> tuple[Metafeature, ...]:
     Raises:
         OptionError: there is no such task.
 
-    >>> [each.name for each in free_facts("grid")]
-    ['log_epsilon', 'axes', 'log_cells']
+    >>> [each.name for each in free_facts("grid")][:4]
+    ['log_epsilon', 'axes', 'log_cells', 'log_queries']
     """
     return task_of(task).rehearsal.free
 

@@ -132,7 +132,7 @@ def shipped_choice(name: str) -> ChoiceMaker:
     shipped = SHIPPED[name]
     among = [get(each) for each in shipped.among]
     judge = None if shipped.judge is None else shipped.task.judge(shipped.judge)
-    maker = ChoiceMaker(among=among, informed_by=shipped.task.rehearsal.metafeatures, label=name, axes=shipped.axes)
+    maker = ChoiceMaker(among=among, informed_by=shipped.informed_by, label=name, axes=shipped.axes)
     try:
         known = maker.with_trained(shipped_maker(name))
     except ChoiceError:

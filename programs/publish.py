@@ -28,8 +28,8 @@ def publish(db: jostle.Probe, epsilon: Fraction) -> Published:
 
 def main() -> None:
     """Publish the rows of a public example."""
-    database, spec = PUBLISHING.example()
-    example = PUBLISHING.instance(database, spec)
+    database, spec = PUBLISHING.rehearsal.example()
+    example = PUBLISHING.rehearsal.instance(database, spec)
     rows = publish(jostle.rehearse(example.table, epsilon=1, seed=1), Fraction(1))
     print(rows)
     print(

@@ -300,7 +300,6 @@ def test_a_circle_is_found() -> None:
 
 
 TOLD_APART: Mapping[str, str] = {
-    "jostle.api": "`pretrained` has a type for each name of a maker, and one of two makers goes by a task's name",
     "jostle.audit.audited": "the audits of one task's Options",
     "jostle.choice.makers.shipped": "the makers that came with Jostle, of which several are named like their task",
     "jostle.sklearn.classifier": "an estimator of one task",

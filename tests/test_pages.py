@@ -24,6 +24,7 @@ SLOW = {
     "scientist",
     "statistician",
     "task",
+    "ward",
 }
 """Pages that learn, audit, or start a dozen commands."""
 NUMBER = re.compile(r"-?\d[\d,.]*(?:e-?\d+)?")

@@ -110,7 +110,6 @@ class Advice:
             OptionError: matplotlib is not installed.
             ChoiceError: the file cannot be written.
         """
-        place = None if path is None else given_path(path, ChoiceError, fix='plot("losses.png")')
         figure = new_figure(7, 4.5)
         axes = figure.add_subplot()
         for rank, option in enumerate(self.options):
@@ -125,14 +124,7 @@ class Advice:
         axes.set_ylabel(self.judge)
         axes.set_title(f"{self.rows:,} rows; the band holds four in five of {self.options[0]}'s")
         axes.legend(fontsize=7)
-        if place is not None:
-            try:
-                figure.savefig(place)
-            except (OSError, ValueError) as mistake:
-                raise ChoiceError(
-                    f"cannot write {place}: {mistake}", fix="name a file that ends in .png or .svg"
-                ) from None
-        return figure
+        return write_figure(figure, path, "losses.png")
 
 
 @called_as("jostle.advise(schema=schema, rows=10_000)", why="it goes by public facts alone")
@@ -166,7 +158,7 @@ def advise(
     """
     schema = Schema.read(schema) if isinstance(schema, str | Path) else schema
     given_as(schema, Schema, "a schema", fix='schema=Schema({...}), or "schema.toml"', error=SchemaError)
-    records = _whole(rows)
+    records = whole_rows(rows)
     asked, name, notes = _asked(what, schema)
     known = kept_expectations()[name]
     options, absent = _known(asked, known)
@@ -177,10 +169,7 @@ def advise(
             why="losses are expected from rehearsals on public databases, which came with Jostle",
             fix=f"one of {', '.join(known.options)}; or jostle train, and then jostle evaluate",
         )
-    listed = given_items(epsilons, "a list of budgets", fix="epsilons=[0.1, 1]", error=ChoiceError)
-    budgets = sorted({epsilon_amount(epsilon) for epsilon in listed})
-    if not budgets:
-        raise ChoiceError("there are no budgets to advise on", fix="epsilons=[0.1, 1]")
+    budgets = epsilon_budgets(epsilons)
     facts = _Facts(records, len(schema.classes) if known.scale == "share" else 0, _share(commonest, known))
     found = {option: _over(facts, option, known, list(map(float, budgets))) for option in options}
     order = sorted(options, key=lambda option: found[option][len(budgets) // 2][0])
@@ -198,6 +187,26 @@ def advise(
         warnings=tuple(_warnings(facts, order, known, budgets)),
         notes=(*notes, *_notes(facts, schema, known, budgets)),
     )
+
+
+def epsilon_budgets(epsilons: Iterable[Amount]) -> list[Fraction]:
+    """Budgets to advise on, the least first; refuse what is none, and no budget at all."""
+    listed = given_items(epsilons, "a list of budgets", fix="epsilons=[0.1, 1]", error=ChoiceError)
+    budgets = sorted({epsilon_amount(epsilon) for epsilon in listed})
+    if not budgets:
+        raise ChoiceError("there are no budgets to advise on", fix="epsilons=[0.1, 1]")
+    return budgets
+
+
+def write_figure(figure: Any, path: str | Path | None, example: str) -> Any:
+    """The figure, written into a file if one is named."""
+    if path is not None:
+        place = given_path(path, ChoiceError, fix=f'plot("{example}")')
+        try:
+            figure.savefig(place)
+        except (OSError, ValueError) as mistake:
+            raise ChoiceError(f"cannot write {place}: {mistake}", fix="name a file that ends in .png or .svg") from None
+    return figure
 
 
 @frozen
@@ -276,7 +285,8 @@ def _asked(what: str | Option | None, schema: Schema) -> tuple[list[str], str, l
     wanted = what if isinstance(what, str) and what in SHIPPED else None
     task = SHIPPED[wanted].task if wanted is not None else _task(what, schema)
     if task is not None:
-        name = _home(schema, task, wanted)
+        # Advice on ranges is on random ones, by the number of axes, whichever maker is asked about.
+        name = _home(schema, task, None if wanted in task.also else wanted)
         return [name, *ADVISED[name].among], name, []
     if isinstance(what, str) and Path(what).suffix in {".jst", ".py"}:
         maker = load_maker(what)
@@ -346,7 +356,8 @@ def _share(given: Amount | None, known: Expectations) -> float | None:
     return share
 
 
-def _whole(rows: object) -> int:
+def whole_rows(rows: object) -> int:
+    """About how many rows there are; refuse what is no such number."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows < 2**63:
         raise ChoiceError(f"rows is {shown(rows)}", why="it is about how many rows there are", fix="rows=10_000")
     return int(rows)

@@ -21,11 +21,13 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from jostle.audit.counting import (
+    CLASSES_OF_LAST_STEP,
     COUNTED,
     COUNTS,
     AnotherCount,
     BoughtExpression,
     ClusterSums,
+    LastStep,
     NoisyCounts,
     OneLevelTree,
     RawChoice,
@@ -36,6 +38,7 @@ from jostle.audit.counting import (
     TwoLevelCell,
 )
 from jostle.audit.forks import enumerated
+from jostle.audit.persons import HELD_ROWS, PERSON_CONTROLS
 from jostle.audit.selections import (
     GridChoice,
     Mirrored,
@@ -116,11 +119,13 @@ def row(
     return Subject(name=name, module=__name__, about=about, pairs=pairs, sample=sample, distribution=exact, **further)
 
 
+OURS = "our own, on the proof of Descent"
 LYU = "Lyu, Su, Li, PVLDB 10(6), 2017"
 DING = "Ding, Wang, Wang, Zhang, Kifer, CCS 2018"
 ONE_BY_ONE = 12_000
 """Runs of mechanisms that run one at a time."""
 _unevenness = far_from_flat(cells(COUNTED))
+_last_steps = chosen_pairs("add_remove", added, *CLASSES_OF_LAST_STEP)
 _leaf_pairs = chosen_pairs(
     "add_remove",
     added,
@@ -300,6 +305,20 @@ CONTROLS: tuple[Subject[Any], ...] = (
         ),
     ),
     row(
+        "DescentUnrounded",
+        "the last of 60 steps of a regression, in coarse units, with noise for what a row moves exact weights",
+        _last_steps,
+        LastStep(relation="add_remove", rows=300, bits=0, way="unrounded"),
+        fault=Fault("one row decides which way a weight is rounded, and later steps go on from there", OURS),
+    ),
+    row(
+        "DescentByTrueNumber",
+        "the last of 60 steps of a regression that divides by its number of rows, with noise for 100 rows",
+        _last_steps,
+        LastStep(relation="add_remove", rows=100, bits=7, way="by the true number"),
+        fault=Fault("in a table of few rows, one moves the mean by far more than 1/100", OURS),
+    ),
+    row(
         "RefinedNeverTheSame",
         "a count at half of epsilon, then refined to all of it by noise that never stays as it was",
         COUNTS,
@@ -309,10 +328,23 @@ CONTROLS: tuple[Subject[Any], ...] = (
             "Gupte, Sundararajan, PODS 2010, for the noise that is added",
         ),
     ),
+    *PERSON_CONTROLS,
 )
 """In the order of the auditor's table."""
 
 HONEST: tuple[Subject[Any], ...] = (
+    row(
+        "LastStep",
+        "the last of 60 steps of a regression",
+        _last_steps,
+        LastStep(relation="add_remove", rows=100, bits=7),
+    ),
+    row(
+        "LastStepInCoarseUnits",
+        "the last of 60 steps of a regression, in coarse units",
+        _last_steps,
+        LastStep(relation="add_remove", rows=300, bits=0),
+    ),
     row(
         "NoisyCounts",
         "noisy histogram of 3 cells, a record added",
@@ -437,6 +469,7 @@ HONEST: tuple[Subject[Any], ...] = (
         grid_pairs("add_remove"),
         GridChoice(factor=1 / 2),
     ),
+    HELD_ROWS,
 )
 """In the order of the auditor's table."""
 

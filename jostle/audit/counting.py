@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from attrs import frozen
@@ -27,11 +30,14 @@ from jostle.audit.subjects import (
     laplace_table,
     mass,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.nodes import Expression
 from jostle.privacy.reals import Exponential, Tail
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.columns import Categorical
+from jostle.tables.engines import MemorySource
 from jostle.tables.schema import Schema
+from jostle.tables.slopes import UNIT
 
 COUNTED = "cell"
 """The column whose counts are the input."""
@@ -323,3 +329,63 @@ class ClusterSums(NumbersWithNoise):
     def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
         """Yield the sum."""
         yield (sum(count for count in data if count >= self.cut),), 1 / epsilon
+
+
+class _Unrounded(Descent):
+    """A control: what rounding does to weights is left out of how far a row moves them."""
+
+    def moved(self, schema: Schema) -> int:  # noqa: ARG002 - under one relation
+        """The most that a row moves the weights, had they not been rounded; at least 1."""
+        keeps = 1 - self.length * self.penalty
+        apart = sum(keeps**step for step in range(self.steps)) * self.length * Fraction(2, self.rows) * 2**self.bits
+        return max(1, math.isqrt(self.features * math.floor(apart**2)))
+
+
+class _TrueMean(Descent):
+    """A control: sums are divided by the number of rows, also where it is below the public one."""
+
+    def divisor(self, count: int) -> Fraction:
+        """The number of rows."""
+        return Fraction(max(1, count))
+
+
+DESCENTS: Mapping[str, type[Descent]] = MappingProxyType(
+    {"as proved": Descent, "unrounded": _Unrounded, "by the true number": _TrueMean}
+)
+
+
+@frozen(kw_only=True)
+class LastStep(NumbersWithNoise):
+    """The weight of a class, which is all that a model has, after steps in whole numbers; cells are the two classes."""
+
+    relation: Relation
+    rows: int
+    bits: int
+    way: str = "as proved"
+
+    def parts(self, data: Vector, epsilon: Fraction) -> Iterator[Part]:
+        """Yield the weight."""
+        weight, scale = self._noised(data, epsilon)
+        yield (weight,), scale
+
+    @lru_cache(maxsize=256)  # noqa: B019 - there are few of them
+    def _noised(self, data: Vector, epsilon: Fraction) -> tuple[int, Fraction]:
+        """The weight, and the scale of the noise on it."""
+        public = Schema({COUNTED: Categorical(["0", "1"])}, label=COUNTED, neighbours=self.relation)
+        source = MemorySource.of_grid(np.array(data, dtype=np.int64), public, b"")
+        facts = (), (), (), 0, 1, UNIT // 2, (0,), "huber", Fraction(1, 1000), self.rows, 60, self.bits
+        descent = DESCENTS[self.way](*facts)
+        (weight,) = descent.collect(lambda kernel: source.tally(kernel, ()), public).ravel().tolist()
+        return weight, descent.scale(public, epsilon)
+
+
+_GROWING: tuple[Vector, ...] = (
+    (0, 0),
+    (2, 0),
+    *((count, 0) for count in range(266, 278)),
+)
+_MIXED: tuple[Vector, ...] = ((1, 0), (100, 40), (400, 40))
+CLASSES_OF_LAST_STEP: tuple[Pair[Vector], ...] = (
+    *(Pair(held, (held[0] + 1, held[1]), f"{held[0]} rows; one more comes") for held in _GROWING),
+    *(Pair(held, (held[0], held[1] + 1), f"{sum(held)} rows; one of the other class comes") for held in _MIXED),
+)

@@ -48,6 +48,13 @@ def run(  # noqa: PLR0917 - a command's options
         Path | None, typer.Option(help="Private rows, .csv or .parquet, or a private grid of counts, .npy.")
     ] = None,
     schema: Annotated[Path | None, typer.Option(help="The public facts about the rows, .toml.")] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that says whose each row is; as the schema says.")
+    ] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option(help="The most rows of a person that are read; as the schema says, or 16.")
+    ] = None,
+    people: Annotated[str | None, typer.Option(help="The population they are of; as the schema says.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The promise: 1, 0.1, 1/3.")] = None,
     vault: Annotated[
         Path | None,
@@ -102,6 +109,7 @@ def run(  # noqa: PLR0917 - a command's options
             entry=entry,
             data=data,
             schema=schema,
+            persons={"person": person, "rows_per_person": rows_per_person, "people": people},
             epsilon=epsilon,
             vault=kept,
             second_promise=second_promise,

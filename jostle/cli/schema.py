@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jostle.cli.saying import Json, check_kept, echo, echo_lines, say, say_json
+from jostle.visible import visible
 
 app = typer.Typer(help="Public facts about tables.", no_args_is_help=True, add_completion=False)
 
@@ -26,13 +28,20 @@ def infer(  # noqa: PLR0917 - a command's options
     from jostle.tables import Schema
 
     check_kept(out, "--out", {"the data": data})
-    schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        schema = Schema.infer_public(data, label=label, bins=bins, texts=texts, words=words)
+    # At the head of the file, where a person may be declared by taking a mark away.
+    notes = "".join(f"# {visible(str(each.message))}\n" for each in told)
+    for each in told:
+        echo(f"warning: {each.message}", err=True)
     echo(f"taken as public: values and bounds of {data} stand in the schema, for everybody to see", err=True)
     if out is not None:
         schema.write(out)
+        out.write_text(notes + out.read_text("utf-8"), encoding="utf-8")
         say(f"wrote {out}: {len(schema.names)} columns", {"out": str(out), "columns": list(schema.names)}, json_)
     else:
-        text = schema.to_toml()
+        text = notes + schema.to_toml()
         if json_:
             say_json({"toml": text, "columns": list(schema.names)})
         else:

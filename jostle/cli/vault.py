@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jostle.cli.ledger import account_data, say_account
 from jostle.cli.saying import Json, headline, say, say_json, table
 from jostle.errors import SchemaError
 from jostle.visible import visible
 
 if TYPE_CHECKING:
+    from jostle.privacy.account import TableFacts
     from jostle.privacy.vault import FileVault
 
 
@@ -20,35 +22,43 @@ LOG = logging.getLogger(__name__)
 app = typer.Typer(help="What is promised.", no_args_is_help=True, add_completion=False)
 
 File = Annotated[Path, typer.Argument(metavar="VAULT", help="The vault file.")]
+People = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The population, as the schemas of its tables call it.")
+]
 
 
 @app.command()
-def create(
+def create(  # noqa: PLR0917 - a command's options
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The promise: 1, 0.1, 1/3.")],
     schema: Annotated[
-        Path | None, typer.Option(help="The public facts about the rows, .toml: their columns and neighbours.")
+        Path | None, typer.Option(help="The public facts about the rows, .toml: their columns, neighbours and people.")
     ] = None,
     neighbours: Annotated[
         str | None, typer.Option(help="add_remove or replace_one; as the schema says, or add_remove, if left out.")
     ] = None,
+    people: People = None,
     json_: Json = False,
 ) -> None:
-    """Make a vault with a promise, before the data are opened; none are needed."""
+    """Make a vault with a promise, before the data are opened, or a promise for more people in one; no data are needed.
+
+    Without --people, and without people in the schema, it is for one table.
+    """
     from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
     from jostle.privacy.vault import FileVault
 
     promise = recordable(epsilon_amount(epsilon), "epsilon")
-    relation, columns = _facts(schema, neighbours)
     keeper = FileVault(vault)
-    keeper.create(promise, relation, columns)
+    account = keeper.create(promise, _facts(schema, neighbours, people))
     LOG.info("%s", visible(f"made {vault}: epsilon {show_amount(promise)}"))
-    say(f"made {vault}: epsilon {show_amount(promise)} is promised, under {relation}", _as_data(keeper), json_)
+    whom = account.about if account.people is None else f"for {account.people} {account.about}"
+    said = f"made {vault}: epsilon {show_amount(promise)} is promised {whom}, under {account.neighbours}"
+    say(said, _as_data(keeper), json_)
 
 
 @app.command()
 def show(vault: File, json_: Json = False) -> None:
-    """Show what is promised in a vault, how that came about, what is spent and left."""
+    """Show what each account of a vault promises, about whom and which tables, how that came about, what is left."""
     from jostle.privacy.amounts import show_amount
     from jostle.privacy.vault import FileVault
 
@@ -56,14 +66,16 @@ def show(vault: File, json_: Json = False) -> None:
     if json_:
         say_json(_as_data(keeper))
         return
-    account = keeper.account()
-    promise, spent, left = map(show_amount, (account.promise, account.spent, account.left))
-    headline(f"{vault}: epsilon {spent} of {promise} spent, {left} left, under {account.neighbours}")
-    headline(f"columns: {', '.join(keeper.columns()) or 'those it is first opened with'}")
-    table(
-        ("moment", "process", "promise", "reason"),
-        [(each.moment, str(each.process), show_amount(each.epsilon), each.reason) for each in keeper.promises()],
-    )
+    for each in keeper.statements():
+        say_account(vault, each)
+        for opened in each.tables:
+            facts = opened.facts
+            whose = "" if facts.person is None else f", by {facts.person}"
+            headline(f"{opened.name}, {facts.about}{whose}: {', '.join(facts.columns)}")
+        table(
+            ("moment", "process", "promise", "reason"),
+            [(line.moment, str(line.process), show_amount(line.epsilon), line.reason) for line in each.promises],
+        )
 
 
 @app.command("raise")
@@ -71,6 +83,7 @@ def raise_promise(
     vault: File,
     epsilon: Annotated[str, typer.Option(help="The larger promise, what is spent included.")],
     reason: Annotated[str, typer.Option(help="Why; it is kept in the vault.")],
+    people: People = None,
     json_: Json = False,
 ) -> None:
     """Raise the promise in a vault; the reason stays in it, for whoever was promised less."""
@@ -78,10 +91,10 @@ def raise_promise(
     from jostle.privacy.vault import FileVault
 
     keeper = FileVault(vault)
-    account = keeper.raise_promise(recordable(epsilon_amount(epsilon), "epsilon"), reason)
+    account = keeper.raise_promise(recordable(epsilon_amount(epsilon), "epsilon"), reason, people)
     promise, left = show_amount(account.promise), show_amount(account.left)
     LOG.info("%s", visible(f"raised {vault} to epsilon {promise}: {reason}"))
-    say(f"{vault}: epsilon {promise} is promised now, {left} of it left", _as_data(keeper), json_)
+    say(f"{vault}: epsilon {promise} is promised {account.about} now, {left} of it left", _as_data(keeper), json_)
 
 
 @app.command()
@@ -98,27 +111,27 @@ def backup(
     say(f"copied {vault} to {copy}; put it back where the vault was, never beside it", _as_data(keeper), json_)
 
 
-def _facts(schema: Path | None, neighbours: str | None) -> tuple[str, tuple[str, ...]]:
-    """Neighbour relation and columns that a vault is made for."""
+def _facts(schema: Path | None, neighbours: str | None, people: str | None) -> TableFacts:
+    """What an account is made for."""
+    from attrs import evolve
+
+    from jostle.privacy.account import TableFacts
+    from jostle.tables.columns import check_text
     from jostle.tables.schema import Schema, checked_neighbours
 
-    declared = None if schema is None else Schema.read(schema)
-    relation = checked_neighbours(neighbours) if neighbours else declared.neighbours if declared else "add_remove"
-    if declared is not None and relation != declared.neighbours:
-        raise SchemaError(
-            f"neighbours is {relation}, but {schema} says {declared.neighbours}", fix="leave --neighbours out"
-        )
-    return relation, () if declared is None else declared.names
+    if people is not None:
+        check_text("the name of the people", people)
+        if not people.strip():
+            raise SchemaError("the people have no name", fix='--people "ward 7"')
+    declared = TableFacts() if schema is None else TableFacts.of(Schema.read(schema))
+    for name, said in (("neighbours", neighbours and checked_neighbours(neighbours)), ("people", people)):
+        fact = getattr(declared, name)
+        if schema is not None and said is not None and said != fact:
+            raise SchemaError(f"{name} is {said}, but {schema} says {fact}", fix=f"leave --{name} out")
+        facts: Any = {} if said is None else {name: said}
+        declared = evolve(declared, **facts)
+    return declared
 
 
 def _as_data(keeper: FileVault) -> dict[str, Any]:
-    account = keeper.account()
-    return {
-        "vault": str(keeper.path),
-        "neighbours": account.neighbours,
-        "promise": str(account.promise),
-        "spent": str(account.spent),
-        "left": str(account.left),
-        "columns": list(keeper.columns()),
-        "promises": [promise.as_data() for promise in keeper.promises()],
-    }
+    return {"vault": str(keeper.path), "accounts": [account_data(each) for each in keeper.statements()]}

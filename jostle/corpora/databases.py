@@ -245,20 +245,23 @@ def whole_counts(counts: ArrayLike, name: str) -> NDArray[np.int64]:
 
 
 def coarsened(counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """A grid with fewer cells, each the sum of a block of equal sides.
+    """A grid with fewer cells, each the sum of a block whose sides are equal, or differ by one.
 
     >>> coarsened(np.arange(6), (3,))
     array([1, 5, 9])
+    >>> coarsened(np.arange(5), (2,))
+    array([3, 7])
     """
     pairs = list(zip(counts.shape, shape, strict=False))
-    if len(shape) != counts.ndim or any(side < 1 or whole % side for whole, side in pairs):
+    if len(shape) != counts.ndim or any(not 1 <= side <= whole for whole, side in pairs):
         raise CorpusError(
             f"a grid of shape {counts.shape} is not coarsened to {shape}",
-            why="cells are added up in blocks, so each new side divides the old one",
+            why="cells are added up in blocks, so no new side is longer than the old one",
         )
-    split = [part for whole, side in zip(counts.shape, shape, strict=True) for part in (side, whole // side)]
-    sums: NDArray[np.int64] = counts.reshape(split).sum(axis=tuple(range(1, 2 * counts.ndim, 2)))
-    return sums
+    for axis, (whole, side) in enumerate(pairs):
+        if side < whole:
+            counts = np.add.reduceat(counts, -(-np.arange(side) * whole // side), axis=axis)
+    return counts
 
 
 def drawn(

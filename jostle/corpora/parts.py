@@ -64,6 +64,8 @@ class GridSpec(Spec):
     shape: tuple[int, ...] | None = field(default=None, converter=_shape)
     """The sides after adding up neighbouring cells; None for those the grid has."""
     seed: int = _whole(0, 0)
+    asks: str | None = None
+    """What is asked of it, as a text that its task reads; None for what is asked where nobody says."""
 
 
 def instance_key(digest: str, spec: Spec) -> str:
@@ -78,7 +80,7 @@ def instance_key(digest: str, spec: Spec) -> str:
 
 
 def _shown(value: object) -> str:
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value).replace(" ", ":")
 
 
 def seeds_of(digest: str, seed: int, stream: int) -> list[int]:

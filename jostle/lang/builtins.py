@@ -36,7 +36,7 @@ class Builtin:
 EPSILON = "epsilon"
 """What the caller allotted: known inside functions, never assigned."""
 
-AGGREGATES = ("count", "max", "mean", "min", "stddev", "sum")
+AGGREGATES = ("count", "max", "mean", "min", "persons", "stddev", "sum")
 """What `select` can compute."""
 
 _ALL = (

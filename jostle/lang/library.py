@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -45,22 +45,26 @@ DATABASE = "db"
 """What every Option is called with first."""
 
 
+def _texts(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
 @frozen
 class LibraryTask:
     """A task, as far as it is known without being loaded."""
 
     name: str
     does: str
-    modules: tuple[str, ...] = field(converter=tuple)
-    asked: tuple[str, ...] = field(converter=tuple)
-    handed: tuple[str, ...] = field(converter=tuple)
+    modules: tuple[str, ...] = field(converter=_texts)
+    asked: tuple[str, ...] = field(converter=_texts)
+    handed: tuple[str, ...] = field(converter=_texts)
     """What of it a program cannot write: it hands on what its caller gave."""
-    told_by: tuple[str, ...] = field(converter=tuple)
-    judges: tuple[str, ...] = field(converter=tuple)
+    told_by: tuple[str, ...] = field(converter=_texts)
+    judges: tuple[str, ...] = field(converter=_texts)
     """The losses that answers may be judged by, by name."""
     sure: bool
     """Whether a judge may be told how sure answers are."""
-    free: tuple[str, ...] = field(converter=tuple)
+    free: tuple[str, ...] = field(converter=_texts)
     """The metafeatures that every choice maker has for nothing, by name."""
 
     @classmethod

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.lang.arithmetic import is_number, kind_of
 from jostle.lang.stops import Stop
@@ -93,7 +93,9 @@ def lower(query: Query, table: TableValue) -> PrivateNumber:
     of_cells = query.value is not None and CELL in query.value.columns and CELL not in schema
     narrowing = _conditions(schema, [each for each in query.where if each not in on_cells])
     groups = [_group(schema, each) for each in query.groupby]
-    if on_cells or of_cells:
+    if query.aggregate == "persons" and not on_cells:
+        expression = _of_persons(query, schema, groups)
+    elif on_cells or of_cells:
         expression = _of_cells(query, schema, on_cells, groups, conditions=bool(narrowing))
     else:
         expression = _of_rows(query, schema, groups)
@@ -190,6 +192,18 @@ def _tallied(groups: Sequence[_Group]) -> Expression:
     return plain.coarsened({group.column: group.places for group in used})
 
 
+def _of_persons(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
+    if schema.person is None:
+        raise Stop(
+            "J504", "`persons` of a table without persons", "its schema does not say whose rows they are", "count()"
+        )
+    if query.value is not None:
+        raise Stop("J504", f"`persons` of `{query.value.text}`", "persons are counted", "persons()")
+    found: Any = _tallied(groups)
+    counted: Expression = evolve(found, persons=True)  # a tally, of any groups
+    return counted
+
+
 def _of_rows(query: Query, schema: Schema, groups: Sequence[_Group]) -> Expression:
     if query.aggregate == "count":
         for name in query.value.columns if query.value else ():
@@ -276,6 +290,8 @@ def _of_cells(
             "cells that do not meet the condition would be taken for empty ones",
             "leave the condition out, or use count(values)",
         )
+    if query.aggregate == "persons":
+        raise Stop("J504", "`persons` of some cells only", "cells hold rows", "count(values)")
     return {"max": largest, "min": smallest, "mean": mean_of_cells, "stddev": deviation}[query.aggregate](every)
 
 

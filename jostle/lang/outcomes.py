@@ -11,7 +11,7 @@ from attrs import frozen
 
 from jostle.lang.answers import as_data, as_text
 from jostle.lang.program import Purchase
-from jostle.privacy.account import Account
+from jostle.privacy.account import Account, about
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Record, Released, Trace
 from jostle.visible import visible
@@ -30,6 +30,8 @@ class Spending:
     """The file that remembers it; None where nothing does."""
     account: Account | None = None
     """What the vault says afterwards, of all runs."""
+    rows_per_person: int | None = None
+    """The most rows of a person, where it was spent about persons; None where it was about rows."""
 
     def as_data(self) -> dict[str, Any]:
         """This as plain data."""
@@ -39,6 +41,7 @@ class Spending:
             "vault": self.vault,
             "promise": None if promise is None else str(promise),
             "left": None if left is None else str(left),
+            "rows_per_person": self.rows_per_person,
         }
 
     def as_text(self) -> str:
@@ -46,6 +49,7 @@ class Spending:
         spent = f"epsilon {show_amount(self.spent)} was spent"
         if self.account is not None and self.given != self.account.promise:
             spent += f" of {show_amount(self.given)} that could be"
+        spent += f", {about(None if self.rows_per_person is None else (self.rows_per_person,))}"
         if self.account is None:
             return f"{spent}; " + ("no vault remembers it" if self.vault is None else f"{self.vault} cannot be read")
         left, promise = show_amount(self.account.left), show_amount(self.account.promise)

@@ -43,12 +43,14 @@ class Price:
     amount: Amount
     why: str = ""
     """Why there is no bound, if there is none."""
+    per_person: bool = False
+    """Whether it is of a table that says whose rows it has."""
 
     @property
     def text(self) -> str:
         """A text of one line."""
         if self.amount.known:
-            return f"{self.name} spends at most {self.amount.text}"
+            return f"{self.name} spends at most {self.amount.text}{' per person' * self.per_person}"
         return f"{self.name} spends what it is allotted at most; how much, shows while running: {self.why}"
 
 
@@ -122,7 +124,7 @@ def price_of(
         price = Price(root.name, UNBOUNDED, "it calls itself very deep")
     else:
         why = "" if amount.known else "how often something is bought depends on a released number"
-        price = Price(root.name, amount, why)
+        price = Price(root.name, amount, why, per_person=schema is not None and schema.person is not None)
     return price, tuple(pricer.found.values())
 
 

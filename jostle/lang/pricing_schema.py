@@ -236,7 +236,11 @@ def is_score(number: Private) -> bool:
 def is_count(number: Private) -> bool:
     """Whether a private number is a number of rows."""
     known = numbered(number)
-    return isinstance(known, PrivateNumber) and isinstance(known.expression, Tally) and not known.expression.weights
+    return (
+        isinstance(known, PrivateNumber)
+        and isinstance(known.expression, Tally)
+        and not (known.expression.weights or known.expression.persons)
+    )
 
 
 def check_bought(pricer: Pricer, span: Span, number: Private) -> None:

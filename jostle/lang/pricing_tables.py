@@ -136,9 +136,15 @@ def select(pricer: Pricer, node: nodes.Select, names: Names) -> Any:
     table = pricer.value(node.table, names)
     found = combined([table])
     if not isinstance(table, Rows) or table.table is None:
-        kind = GROUPS if node.groupby else "a private count" if node.aggregate == "count" else "a private number"
+        kind = (
+            GROUPS
+            if node.groupby
+            else "a private count"
+            if node.aggregate in {"count", "persons"}
+            else "a private number"
+        )
         # A row is in one group, and in one cell.
-        return evolve(found, moves=Fraction(1) if node.aggregate == "count" else None, kind=kind)
+        return evolve(found, moves=Fraction(1) if node.aggregate in {"count", "persons"} else None, kind=kind)
     from jostle.lang.pricing_described import described  # noqa: PLC0415 - only with a schema
 
     return evolve(found, number=described(pricer, node, names, table.table))

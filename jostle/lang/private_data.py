@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 
 from jostle.errors import JostleError
 from jostle.files.content import is_regular, read_content
-from jostle.privacy.opening import Recognised, recognise
+from jostle.privacy.account import TableFacts
+from jostle.privacy.opening import Recognised, Where, at_vault, check_account, recognise, vault_of_people
 from jostle.tables.arrays import GRID_ENDING, read_array
 from jostle.tables.origins import RowOrigin, take_as_private
 from jostle.tables.schema import Schema
@@ -27,8 +30,8 @@ class PrivateData:
     """None for a grid of counts, whose shape says it."""
 
     @classmethod
-    def at(cls, path: Path, schema: Path | None) -> PrivateData:
-        """The private data in a file: a grid of counts in .npy, or rows with a schema.
+    def at(cls, path: Path, schema: Path | None, persons: Mapping[str, Any] | None = None) -> PrivateData:
+        """The private data in a file: a grid of counts in .npy, or rows with a schema, and whose they are beside it.
 
         From now on nothing in this process reads that file as public.
         """
@@ -38,6 +41,8 @@ class PrivateData:
             raise JostleError(f"there is no file {path}", fix="check the path")
         take_as_private(RowOrigin.of(path))
         if path.suffix.lower() == GRID_ENDING:
+            if any((persons or {}).values()):
+                raise JostleError(f"{path} is a grid of counts, which says of no row whose it is", fix="a file of rows")
             return cls(path, None)
         if schema is None:
             raise JostleError(
@@ -45,7 +50,19 @@ class PrivateData:
                 why="which values can occur is public, and is never read off private rows",
                 fix="--schema FILE.toml; jostle schema infer PUBLIC.csv writes one from public data of the same kind",
             )
-        return cls(path, Schema.read(schema))
+        return cls(path, Schema.read(schema).with_persons(**(persons or {})))
+
+    @property
+    def facts(self) -> TableFacts:
+        """What a vault is told of them; nothing of a grid before it is read."""
+        return TableFacts() if self.declared is None else TableFacts.of(self.declared, self.path.name)
+
+    def account(self, vault: Path | None, second_promise: str | None) -> Where:
+        """Where their budget is kept; refuse a second promise that nobody gave a reason for, before they are read."""
+        vault = vault_of_people(self.path, self.facts, vault)
+        where = at_vault(vault, second_promise, forgotten=vault is None)
+        check_account(self.path, self.facts, where)
+        return where
 
     @cached_property
     def table(self) -> Table:

@@ -75,6 +75,9 @@ class ProgramOption(Option):
         learned = fitted_on({label: self.program.policy(label) for label in labels})
         return (*fitted_below(self.program, self._name), learned)
 
+    of_rows = False
+    """Amounts in a program are those of whoever runs it."""
+
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - all that it is given, whatever it does
         """An allotment of what it is given."""
         return Allotment(epsilon)

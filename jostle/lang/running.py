@@ -24,7 +24,7 @@ from jostle.lang.tasks import task_of as told_task
 from jostle.options.base import ELSEWHERE, Option
 from jostle.options.registry import origin_of
 from jostle.privacy.amounts import epsilon_amount, recordable, show_amount
-from jostle.privacy.opening import Where, at_vault, check_account, rehearse
+from jostle.privacy.opening import Where, at_vault, rehearse
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.sites import force
@@ -56,6 +56,7 @@ def run_program(
     entry: str | None = None,
     data: Path | None = None,
     schema: Path | None = None,
+    persons: Mapping[str, Any] | None = None,
     epsilon: str | None = None,
     vault: Path | None = None,
     second_promise: str | None = None,
@@ -68,19 +69,18 @@ def run_program(
 ) -> Outcome:
     """The outcome of a program: on *data*, privately, or, without, on a public example.
 
-    *vault* remembers what is spent, None for nothing; where the data have another, that takes a *second_promise*, a
-    reason. *public* are the folders that it may read as public, *out* the file that its answer is to be written to,
-    which is refused where no answer of its kind is; *forced* says, by label, which alternatives choices are to take.
+    *persons* says whose the rows are, beside the schema. *vault* remembers what is spent, None for nothing; where the
+    data have another, that takes a *second_promise*, a reason. *public* are the folders that it may read as public,
+    *out* the file that its answer is to be written to, which is refused where no answer of its kind is; *forced* says,
+    by label, which alternatives choices are to take.
     What a program prints goes to *say*; to *tell*, before it runs, what the owner of the data alone should know of
     them. What can be refused is refused before anything is opened, so that nothing is promised or written then. Where
     something was bought and the run comes to no answer, an interruption included, the outcome has what was bought, and
     the problem, which is for the caller to raise.
     """
     requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-    private = None if data is None else PrivateData.at(data, schema)
-    account = at_vault(vault, second_promise, forgotten=vault is None)
-    if data is not None:
-        check_account(data, account)
+    private = None if data is None else PrivateData.at(data, schema, persons)
+    account = at_vault(vault) if private is None else private.account(vault, second_promise)
     # The private file is known before others are looked at: none of its names is public.
     files = named(public)
     program = load_source(read_source(path), say=say, files=files)
@@ -96,7 +96,7 @@ def run_program(
         with forcing:
             return Outcome(str(path), name, program.run(name), private=False)
     records = Trace(trace, whole=True)
-    budget = _share(requested, vault) if private is not None else requested or Fraction(1)
+    budget = requested or Fraction(1) if private is None else _share(requested, account.path, private)
     promised = budget if private is None else requested
     subject = _example(program, target) if private is None else _private(private, account)
     _check_schema(program, name, subject.schema)
@@ -132,34 +132,36 @@ def run_program(
         loss,
         budget,
         records.records,
-        None if private is None else _spending(budget, probe, vault),
+        None if private is None else _spending(budget, probe, account.path, private),
         problem,
         () if problem is None else all_bought(bought, records),
     )
 
 
-def _share(requested: Fraction | None, vault: Path | None) -> Fraction:
+def _share(requested: Fraction | None, vault: Path | None, private: PrivateData) -> Fraction:
     """The budget that a run on private data may spend, as its vault has it before it is opened, or refuse."""
-    if vault is None or not vault.exists():
-        if requested is None:
-            raise JostleError(
-                "no epsilon is promised",
-                why="a table is only opened with a bound on what its answers may give away",
-                fix="--epsilon 1",
-            )
-        return requested
-    keeper = FileVault(vault)
-    return keeper.account().share(requested, keeper.name, keeper.raising)
+    keeper = FileVault(vault) if vault is not None and vault.exists() else None
+    account = None if keeper is None else keeper.account_of(private.facts)
+    if keeper is not None and account is not None:
+        return account.share(requested, keeper.name, keeper.raising(account.people))
+    if requested is None:
+        raise JostleError(
+            "no epsilon is promised",
+            why="a table is only opened with a bound on what its answers may give away",
+            fix="--epsilon 1",
+        )
+    return requested
 
 
-def _spending(given: Fraction, probe: Probe, vault: Path | None) -> Spending:
+def _spending(given: Fraction, probe: Probe, vault: Path | None, private: PrivateData) -> Spending:
     """The spendings of a run; a vault that cannot be read any more is no reason to show nothing."""
+    rows = probe.schema.rows_per_person
     if vault is None:
-        return Spending(given, probe.spent)
+        return Spending(given, probe.spent, rows_per_person=rows)
     try:
-        return Spending(given, probe.spent, str(vault), FileVault(vault).account())
+        return Spending(given, probe.spent, str(vault), FileVault(vault).account_of(private.facts), rows)
     except JostleError:
-        return Spending(given, probe.spent, str(vault))
+        return Spending(given, probe.spent, str(vault), rows_per_person=rows)
 
 
 def own_code(program: Program) -> Iterator[Trusted]:

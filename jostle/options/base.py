@@ -11,7 +11,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
-from attrs import Attribute, fields, frozen
+from attrs import Attribute, evolve, fields, frozen, has
 
 from jostle.errors import AnswerError, OptionError, described
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
@@ -60,6 +60,8 @@ class Option(ABC, Generic[Answer]):
     """Whether it may end before its budget is spent, and then costs what it spent: what it declares is a bound."""
     private: ClassVar[bool] = True
     """Whether it keeps its claim; one that does not runs on public data alone, and no maker chooses it."""
+    of_rows: ClassVar[bool] = True
+    """Whether it counts what is said of a row, where persons are protected; else it counts as whoever calls it."""
     fitted_on: ClassVar[Any] = ()
     """The public databases that something inside it was fitted on, by digests or names (see `fitted`): it is neither
     learned of nor judged by rehearsals on these."""
@@ -114,9 +116,9 @@ class Option(ABC, Generic[Answer]):
             OptionError: there is a reason why nothing can come of it, or this is no probe.
         """
         check_probe(db, self.name)
-        budget = epsilon_amount(epsilon)
+        budget = epsilon_amount(epsilon) / db.unit
         if self.refuses(db.schema) is None and (reason := self.hopeless(db.schema, budget, db.rows)):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
 
     @abstractmethod
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:
@@ -153,24 +155,25 @@ class Option(ABC, Generic[Answer]):
             OptionError: it does not run on such tables, or spends other than it declares.
             BudgetError: less is left than *epsilon*.
         """
-        budget = epsilon_amount(epsilon)
+        asked = epsilon_amount(epsilon)
         check_probe(db, self.name)
-        schema = db.schema
+        schema, unit = db.schema, db.unit if self.of_rows else 1
+        budget = asked / unit
         if reason := self.refuses(schema):
             raise OptionError(f"{self.name} does not run here: {reason}", fix=ELSEWHERE)
         # What an Option says itself of its budget, it is asked where it is called.
-        if reason := Option.hopeless(self, schema, budget, None):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix="a larger epsilon")
+        if reason := Option.hopeless(self, schema, asked / db.unit, None):
+            raise OptionError(f"{self.name} does not run here: {reason}{_a_row(db.unit)}", fix="a larger epsilon")
         event = self.cost(schema, budget)
         declared = price(event, schema.neighbours)
         if declared > budget:
             raise OptionError(
-                f"{self.name} declares epsilon {show_amount(declared)} of an allotted {show_amount(budget)}",
+                f"{self.name} declares epsilon {show_amount(declared * unit)} of an allotted {show_amount(asked)}",
                 why="this is a mistake of Jostle's, and nothing was asked of the data",
                 fix="please report it, with the schema",
             )
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
-        allotted = (db.reserve if self.settles else db.earmark)(budget, site=site or self.name)
+        allotted = db.hand(asked, site=site or self.name, settles=self.settles, of_rows=self.of_rows)
         try:
             with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
@@ -189,11 +192,14 @@ class Option(ABC, Generic[Answer]):
         spent = allotted.spent
         if spent != declared and not (isinstance(event, Allotment | Reserved) and spent < declared):
             raise OptionError(
-                f"{self.name} spent epsilon {show_amount(spent)}, but declared {show_amount(declared)}",
+                f"{self.name} spent epsilon {show_amount(spent * unit)}, but declared {show_amount(declared * unit)}",
                 why="this is a mistake of Jostle's; the budget promised was kept all the same",
                 fix="please report it, with the schema",
             )
-        self._check_answer(answer, spent)
+        self._check_answer(answer, spent * unit)
+        made: Any = answer
+        if unit != 1 and has(type(made)) and isinstance(getattr(made, "epsilon", None), Fraction):
+            answer = evolve(made, epsilon=made.epsilon * unit)  # what it says that it cost, is read by who asked
         known: Answer = self.task.question.of(schema, answer)
         if (stated := _stated(known)) is not None:
             db.note_answer(stated, site=site or self.name, whole=False)
@@ -210,6 +216,11 @@ class Option(ABC, Generic[Answer]):
             why=f"it {does}; epsilon {show_amount(spent)} was paid, and the trace has what was bought",
             fix=f"return {gives}, or say which other task it answers: @jostle.option(task=...)",
         )
+
+
+def _a_row(unit: int) -> str:
+    """What to say of an amount that is of a row, to whoever counts persons."""
+    return "" if unit == 1 else f" (of a person's epsilon each of up to {unit} rows has 1/{unit})"
 
 
 def _stated(answer: object) -> str | None:

@@ -3,11 +3,13 @@
 # ruff: noqa: F401 - imported for what importing does
 
 from jostle.options.classification import (
+    descents,
     greedy_trees,
     jostled_tree,
     linear_models,
     naive_bayes,
     pooled_tree,
+    priv_gene,
     published_tree,
     random_trees,
     tuning,

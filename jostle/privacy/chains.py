@@ -89,26 +89,31 @@ class Chain:
         """How many cells it counts as where they are kept."""
         return self.tally.size + LEAST_CELLS
 
-    def event(self, epsilon: Fraction) -> Event:
-        """The event of the chain with one more release; refuse one that says less than the last."""
+    def event(self, epsilon: Fraction, unit: int) -> Event:
+        """The event of the chain with one more release; refuse one that says less than the last.
+
+        Who reads of that counts in so many of its amounts.
+        """
         if epsilon <= self.levels[-1]:
+            last = self.levels[-1] * unit
             raise BudgetError(
-                f"an answer at epsilon {show_amount(self.levels[-1])} is to be refined to {show_amount(epsilon)}",
+                f"an answer at epsilon {show_amount(last)} is to be refined to {show_amount(epsilon * unit)}",
                 why="a refined answer has less noise, at a larger epsilon; only the difference is charged",
-                fix=f"epsilon={show_amount(2 * self.levels[-1])}",
+                fix=f"epsilon={show_amount(2 * last)}",
             )
         return Refined((*self.levels, epsilon))
 
-    def too_little(self, refusal: BudgetError, epsilon: Fraction) -> BudgetError:
+    def too_little(self, refusal: BudgetError, epsilon: Fraction, unit: int) -> BudgetError:
         """The refusal of one more release for want of budget, by the epsilon that was asked for."""
+        wanted = epsilon * unit
         more, left = refusal.requested, refusal.left
         if more is None or left is None:
             return refusal
         return BudgetError(
-            f"an answer at epsilon {show_amount(self.levels[-1])} is to be refined to {show_amount(epsilon)}, "
+            f"an answer at epsilon {show_amount(self.levels[-1] * unit)} is to be refined to {show_amount(wanted)}, "
             f"but {show_amount(left)} is left",
             why=f"what it costs beyond the last is {show_amount(more)}; {refusal.why}",
-            fix=f"epsilon={show_amount(epsilon - more + left)} at most" if left else refusal.fix,
+            fix=f"epsilon={show_amount(wanted - more + left)} at most" if left else refusal.fix,
             requested=more,
             left=left,
             promise=refusal.promise,

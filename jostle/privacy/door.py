@@ -34,15 +34,17 @@ from __future__ import annotations
 import operator
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.errors import MOST_WORDS, JostleError, ProbeError
+from jostle.privacy.chains import Refinable
+from jostle.privacy.fields import positive
 from jostle.privacy.plain import plain
 from jostle.privacy.room import QUESTIONS, Asked, Room, candidate, kept_back
 from jostle.tables.closed import Closed, Places
@@ -68,6 +70,10 @@ class Facts:
     promise: Fraction | None
     spent: Fraction
     left: Fraction | None
+    unit: int
+    """How many rows of a person amounts are for."""
+    divided: bool
+    """Whether it is a part, or in one."""
 
 
 class Key:
@@ -138,8 +144,10 @@ def admit(room: Room) -> Key:
     def look_in() -> Facts:
         with np.errstate(all="ignore"):  # as below
             rows = room.rows
-        room.ledger.look_up()
-        return Facts(room.public, rows, room.ledger.promise, room.ledger.spent, room.ledger.left)
+        ledger, unit = room.ledger, room.unit
+        ledger.look_up()
+        promise, left = (None if each is None else each * unit for each in (ledger.promise, ledger.left))
+        return Facts(room.public, rows, promise, ledger.spent * unit, left, unit, room.divided)
 
     def look_up() -> Schema:
         return room.public
@@ -214,7 +222,8 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:  # 
             room.check_open()
         # Whatever numbers do in there, it raises, warns and calls nothing: the caller may have asked numpy for that.
         with np.errstate(all="ignore"):
-            return getattr(room, question)(*details), None
+            answer = getattr(room, question)(*_in_rows(question, details, room.unit))
+            return evolve(answer, epsilon=answer.epsilon * room.unit) if type(answer) is Refinable else answer, None
     except JostleError as error:
         return None, error.anew()  # this one's traceback leads to the rows
     except KeyboardInterrupt:
@@ -226,6 +235,12 @@ def _attempt(room: Room, question: str, details: tuple[Any, ...]) -> Answer:  # 
             return None, kept_back(question)
         # As text, since frames lead on to those of whoever asked; of a long one its end, which says what it came to.
         return None, ProbeError(f"{question} failed inside the probe", why=traceback.format_exc()[-MOST_WORDS:])
+
+
+def _in_rows(question: str, details: tuple[Any, ...], unit: int) -> Iterator[Any]:
+    """What a question is asked with, its amounts being of a row, and no longer of all that a person has."""
+    for detail, kind in zip(details, QUESTIONS[question], strict=True):
+        yield detail / unit if kind is positive else detail
 
 
 def ask(key: Key, question: str, *details: object) -> Answer:

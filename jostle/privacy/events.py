@@ -195,6 +195,21 @@ def dearest(prices: Iterable[Fraction], neighbours: Neighbours) -> Fraction:
     return sum(sorted(prices, reverse=True)[:touched], Fraction(0))
 
 
+def times(event: Event, factor: int) -> Event:
+    """The event with all its amounts multiplied: what one that was priced for a row is for so many of them."""
+    if isinstance(event, Reserved):
+        return Reserved(tuple(times(each, factor) for each in event.events), event.at_most * factor)
+    if isinstance(event, InTurn | Disjoint):
+        return evolve(event, events=tuple(times(each, factor) for each in event.events))
+    if isinstance(event, Repeated):
+        return evolve(event, event=times(event.event, factor))
+    if isinstance(event, Selected):
+        return evolve(event, candidate=times(event.candidate, factor))
+    if isinstance(event, Refined):
+        return evolve(event, levels=tuple(each * factor for each in event.levels))
+    return evolve(event, epsilon=event.epsilon * factor)  # type: ignore[misc,attr-defined]  # all others have one
+
+
 def copied(event: Event) -> Event:
     """An equal event that shares no part with this one, for those who must not reach the original."""
     if isinstance(event, InTurn | Disjoint | Reserved):

@@ -269,6 +269,11 @@ def rows() -> Expression:
     return Tally(())
 
 
+def persons() -> Expression:
+    """The number of persons, of a table whose schema says whose rows they are."""
+    return Tally((), persons=True)
+
+
 def cells(*columns: str) -> Expression:
     """The number of rows for each combination of the columns' codes, one axis per column.
 

@@ -27,7 +27,7 @@ from attrs import frozen
 
 from jostle.errors import BudgetError
 from jostle.privacy.amounts import INSIDE_BITS, RECORDED_BITS, left_of, recordable, recorded, show_amount, too_long
-from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price
+from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price, times
 from jostle.tables.schema import Neighbours
 
 __all__ = ["Charge", "Ledger", "Payer", "fresh"]
@@ -53,9 +53,26 @@ class Charge:
     event: Event
     epsilon: Fraction
 
-    def copied(self) -> Charge:
-        """An equal charge that shares nothing with this one."""
-        return Charge(self.site, copied(self.event), fresh(self.epsilon))
+    def copied(self, unit: int = 1) -> Charge:
+        """An equal charge that shares nothing with this one; for those who count in so many of its amounts."""
+        return Charge(self.site, times(copied(self.event), unit), fresh(self.epsilon * unit))
+
+
+@frozen
+class PayerOfPersons:
+    """Pays an account, which counts what is said of persons, for a ledger, which counts what is said of a row.
+
+    What tells tables that differ in one row apart by no more than exp(epsilon) tells those that differ in so many by no
+    more than exp(rows * epsilon).
+    """
+
+    account: Payer
+    rows: int
+    """The most of a person that are held."""
+
+    def pay(self, amount: Fraction, site: str) -> None:
+        """Record what an amount is for a person."""
+        self.account.pay(amount * self.rows, site)
 
 
 class _Turn:
@@ -102,6 +119,7 @@ class Ledger:
         grows: bool = True,
         most_bits: int = RECORDED_BITS,
         opening: Callable[[], object] | None = None,
+        unit: int = 1,
     ) -> None:
         self._opened = promise
         self._raised = raised
@@ -117,6 +135,8 @@ class Ledger:
         """Of amounts and totals: of an allotment's more than of what it is recorded in, which is divided in it."""
         self._opening = opening
         """What pays for all of it, before anything is paid out of it; None once that is done."""
+        self.unit = unit
+        """What an amount here is multiplied by for those who read of it: rows of a person, where they count persons."""
         self._spent = Fraction(0)
         self._reserved: list[_Reservation] = []
         """What is held back and not settled."""
@@ -216,7 +236,8 @@ class Ledger:
 
     def allot(self, epsilon: Fraction, site: str) -> Ledger:
         """Set a budget aside, spent here at once and whole; return the ledger that may use it."""
-        return Ledger(self.charge(Allotment(epsilon), site), self.neighbours, most_bits=INSIDE_BITS)
+        budget = self.charge(Allotment(epsilon), site)
+        return Ledger(budget, self.neighbours, most_bits=INSIDE_BITS, unit=self.unit)
 
     def earmark(self, epsilon: Fraction, site: str, opening: Callable[[], object]) -> Ledger:
         """As `allot`, but *opening*, which charges it here, is done once something is to be paid out of it.
@@ -225,7 +246,7 @@ class Ledger:
         """
         with self._turn.taken():
             self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
-        return Ledger(epsilon, self.neighbours, most_bits=INSIDE_BITS, opening=opening)
+        return Ledger(epsilon, self.neighbours, most_bits=INSIDE_BITS, opening=opening, unit=self.unit)
 
     def open(self) -> None:
         """Pay for what was earmarked, if that was not done."""
@@ -272,31 +293,32 @@ class Ledger:
         """What is spent with this in all, as it is recorded; refuse what would pass the promise."""
         if amount < 0:
             raise BudgetError(
-                f"{site} asks for epsilon {show_amount(amount)}",
+                f"{site} asks for epsilon {show_amount(amount * self.unit)}",
                 why="what is spent is never given back",
-                requested=amount,
+                requested=amount * self.unit,
             )
         exact, kept = self._spent + amount, self._held - held
         after = recorded(exact, self._most_bits)
         if self._promise is not None and after + kept > self._promise:
             self.look_up()
         if self._promise is not None and after + kept > self._promise:
-            left = left_of(self._promise, self._spent, kept, self._most_bits)
+            left = left_of(self._promise, self._spent, kept, self._most_bits) * self.unit
+            promise, asked = self._promise * self.unit, amount * self.unit
             if exact + kept <= self._promise:
-                raise too_long(site, left, self._promise)
+                raise too_long(site, left, promise)
             raise BudgetError(
-                f"{site} asks for epsilon {show_amount(amount)}, but {show_amount(left)} is left",
-                why=f"what was reserved is settled, at epsilon {show_amount(self._promise)}"
+                f"{site} asks for epsilon {show_amount(asked)}, but {show_amount(left)} is left",
+                why=f"what was reserved is settled, at epsilon {show_amount(promise)}"
                 if self._settled
-                else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(self._promise)}",
+                else f"all that may be spent here, fixed beforehand, is epsilon {show_amount(promise)}",
                 fix="ask the probe that it was reserved on, or reserve anew"
                 if self._settled
                 else "ask for less, or open the table again without epsilon: its promise was raised since"
                 if self._raised is not None and self._raised()
                 else "ask for less, or promise more: before the first question, or by jostle vault raise",
-                requested=amount,
+                requested=asked,
                 left=left,
-                promise=self._promise,
+                promise=promise,
             )
         return after
 
@@ -313,7 +335,14 @@ class _Group:
         self._dearest: tuple[int, ...] = ()
         self._cost = Fraction(0)
         self.parts = tuple(
-            Ledger(None, above.neighbours, payer=_Part(self, index), turn=turn, most_bits=above._most_bits)  # noqa: SLF001 - one tree
+            Ledger(
+                None,
+                above.neighbours,
+                payer=_Part(self, index),
+                turn=turn,
+                most_bits=above._most_bits,  # noqa: SLF001 - one tree
+                unit=above.unit,
+            )
             for index in range(count)
         )
 
@@ -351,7 +380,8 @@ class _Reservation:
     def __init__(self, above: Ledger, at_most: Fraction) -> None:
         self.above = above
         self._at_most = fresh(at_most)
-        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=above._turn, most_bits=INSIDE_BITS)  # noqa: SLF001 - one tree
+        turn = above._turn  # noqa: SLF001 - one tree
+        self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=turn, most_bits=INSIDE_BITS, unit=above.unit)
         self.parts = (self.ledger,)
 
     @property

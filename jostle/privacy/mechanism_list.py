@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jostle.errors import ProbeError
+from jostle.privacy.descent import Descent
 from jostle.privacy.fields import TYPES
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, Pick, PickPartition
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
@@ -19,6 +20,7 @@ MECHANISMS = Closed(
         AddNoiseByLevel,
         AddNoiseTo,
         AddNoiseToSpread,
+        Descent,
         FindAbove,
         FindNthLargest,
         Pick,

@@ -8,7 +8,7 @@ in its docstring; a subclass, or one made elsewhere, is refused at the door.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -31,6 +31,7 @@ from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
 from jostle.tables.number_kernels import Moments
+from jostle.tables.persons import PersonCount
 from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
 
@@ -47,6 +48,10 @@ class Mechanism(ABC):
 
     def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: B027 - most have nothing to refuse
         """Refuse a request that makes no sense, before any charge."""
+
+    def collect(self, tally: Callable[[Kernel], Partial], schema: Schema) -> Any:
+        """What is found among the rows, before noise: one tally, or what several lead to of which none is released."""
+        return tally(self.kernel(schema))
 
     @abstractmethod
     def event(self, epsilon: Fraction) -> Event:
@@ -74,9 +79,13 @@ class Mechanism(ABC):
         return ()
 
 
-def sensitivity(kernel: Kernel, schema: Schema) -> int:
-    """The most that all cells of a kernel change, summed, between neighbours of the schema's kind."""
-    return kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
+def sensitivity(kernel: Kernel, schema: Schema) -> int | Fraction:
+    """The most that all cells of a kernel change, summed, between neighbours of the schema's kind, for each row.
+
+    What counts a person once changes by a share of that for each row a person may have.
+    """
+    most = kernel.bound(schema) if schema.neighbours == "add_remove" else kernel.replaced(schema)
+    return Fraction(most, schema.rows_per_person or 1) if type(kernel) is PersonCount and kernel.once else most
 
 
 @frozen

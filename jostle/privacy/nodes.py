@@ -17,14 +17,14 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from jostle.errors import ExpressionError
 from jostle.given import given_as
 from jostle.privacy.amounts import Amount
 from jostle.privacy.fields import Coarsening, Condition, coarsenings, is_number, label_conditions, public_number, sides
 from jostle.privacy.sensitivity import ZERO, Change, Known, Numbers, known
-from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, wholes
+from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, optional_name, truth, wholes
 from jostle.tables.kernels import LARGEST_WEIGHT, MOST_RECORDS
 from jostle.tables.pools import Layer
 from jostle.tables.schema import Schema, may_be_blank
@@ -403,6 +403,8 @@ class Tally(Expression):
     """The column whose codes have weights."""
     weights: tuple[int, ...] = field(default=(), converter=wholes, validator=Within(-LARGEST_WEIGHT, LARGEST_WEIGHT))
     """What each code of it counts for, cut off at what a row may add."""
+    persons: bool = field(default=False, converter=truth)
+    """Whether persons are counted, each once in a cell: a row that enters adds 1 to one cell, or nothing."""
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -422,13 +424,18 @@ class Tally(Expression):
         given_as(groups, Mapping, "a mapping from columns to groups", fix='{"age": 2}', error=ExpressionError)
         return evolve(self, coarse=(*self.coarse, *groups.items()))
 
+    def __repr__(self) -> str:
+        """As of any value, without `persons` where rows are counted: what was read off databases is known by it."""
+        shown = (part for part in fields(Tally) if part.repr and (part.name != "persons" or self.persons))
+        return f"Tally({', '.join(f'{part.name}={getattr(self, part.name)!r}' for part in shown)})"
+
     def layer(self, schema: Schema) -> Layer:
         """The layer that is tallied, in codes."""
         where = tuple((name, tuple(_code(name, each, schema) for each in values)) for name, values in self.conditions)
         for name, _ in self.coarse:
             schema[name]  # refuses one that is not there
         groups = tuple(self._groups(name, schema) for name in self.columns)
-        return Layer(self.columns, groups, where, self.weighted, self.weights)
+        return Layer(self.columns, groups, where, self.weighted, self.weights, persons=self.persons)
 
     def _groups(self, name: str, schema: Schema) -> tuple[int, ...]:
         size = schema[name].size
@@ -458,7 +465,7 @@ class Tally(Expression):
         weights = self._possible_weights(layer)
         low, high = Fraction(min(weights)), Fraction(max(weights))
         about = self.columns if self.weighted is None else (*self.columns, self.weighted)
-        if self.conditions or may_be_blank(schema, about):
+        if self.conditions or self.persons or may_be_blank(schema, about):
             low, high = min(low, ZERO), max(high, ZERO)
         up, down = max(high, ZERO), max(-low, ZERO)
         mass = MOST_RECORDS * max(up, down)

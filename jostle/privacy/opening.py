@@ -1,12 +1,14 @@
 """Open a table: as private, with a promise, or as public, for a rehearsal.
 
-*Which account pays* is decided in one place, for `protect`, `jostle run` and estimators alike. It is the one that the
-table has: of what was opened in this process from where it came from (see `RowOrigin`) or with equal rows (see
-`Fingerprint`), and of a file the vault beside it. So opening a table twice does not give it two budgets. Another vault,
-or none, beside that is a second promise about the same people, and refused unless it is asked for with a reason, which
-is kept in both. This helps the data's owner not to lose count: it is the one place where rows are compared, what is
-compared with are tables of their own, and nobody else opens any. It is no guard against an owner who changes the data
-between two openings; and across processes, a file is known by the vault beside it alone.
+*Which account pays* is decided in one place, for `protect`, `jostle run` and estimators alike. It is the one of the
+population that the table declares, whatever its columns: one that was opened in this process, or that a vault in the
+file's folder has. Else it is the one that the table has: of what was opened in this process from where it came from
+(see `RowOrigin`) or with equal rows (see `Fingerprint`), and of a file the vault beside it. So opening a table twice
+does not give it two budgets, nor do two tables about the same people. Another account beside that of the table or of
+its people is a second promise, and refused unless it is asked for with a reason, which is kept in both. This helps the
+data's owner not to lose count: it is the one place where rows are compared, what is compared with are tables of their
+own, and nobody else opens any. It is no guard against an owner who changes the data between two openings; and across
+processes, a file is known by the vaults beside it alone.
 
 *What is public* is asked of `check_public` alone, and goes by where rows came from. An Option holds no table, and is
 refused to open one as private: it could make one up, and be told that there are such rows.
@@ -23,25 +25,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
-from jostle.privacy.account import Account
-from jostle.privacy.amounts import Amount, epsilon_amount, recordable, show_amount
+from jostle.privacy.account import Account, TableFacts, checked_reason
+from jostle.privacy.amounts import RECORDED_BITS, Amount, epsilon_amount, recordable, show_amount
 from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
-from jostle.privacy.ledger import Ledger
+from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
 from jostle.privacy.nodes import Expression
 from jostle.privacy.noise import DrawingTables, Noise, SeededBits
 from jostle.privacy.owner import check_owner
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
-from jostle.privacy.vault import FileVault, MemoryVault, Vault, checked_reason
-from jostle.tables.engines import RowSource
+from jostle.privacy.vault import FileVault, MemoryVault, TableAccount, Vault
+from jostle.tables.engines import TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
-from jostle.tables.origins import RowOrigin, check_public, take_as_private
+from jostle.tables.origins import VAULT_ENDING, RowOrigin, check_public, take_as_private, vault_beside
+from jostle.tables.persons import PUBLIC_KEY
 from jostle.tables.schema import Schema, copied_schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
@@ -56,6 +59,7 @@ __all__ = [
     "raw",
     "recognise",
     "rehearse",
+    "vault_of_people",
 ]
 
 
@@ -73,126 +77,199 @@ class Where:
     """Without a file, whether it is to be in memory, whatever file the table has."""
 
 
+@define(eq=False)
+class KnownAccount:
+    """An account that this process has opened, or may open."""
+
+    vault: Vault
+    people: str | None = None
+    key: bytes | None = None
+    """None for the one that a vault has for some people; or, without people, for the table that is opened."""
+
+    def is_that(self, other: KnownAccount) -> bool:
+        """Whether both may be the same account."""
+        if self.key is not None and other.key is not None:
+            return self is other
+        return self.vault is other.vault and (self.people == other.people or None in {self.people, other.people})
+
+
 @frozen(eq=False)
 class Registry:
-    """Which vault keeps the budget of which table, for every table this process has opened as private.
+    """Which account keeps the budget of which table, for every table this process has opened as private.
 
     Its functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
     """
 
-    open: Callable[[Fingerprint, RowOrigin, frozenset[str], Where, Callable[[Vault], Fraction]], tuple[Vault, Fraction]]
-    """Find the table's vault: the one it has, the one named, or a new one in memory; open it, and remember it."""
-    check: Callable[[RowOrigin, Where], None]
-    """Refuse a second promise without a reason, as `open` does, going by where a table came from alone."""
-    account: Callable[[Where], Account | None]
+    open: Callable[[Fingerprint, RowOrigin, TableFacts, Where, Fraction | None], TableAccount]
+    """Find the table's account: the one it has, the one named, or a new one in memory; open it, and remember it."""
+    check: Callable[[RowOrigin, TableFacts, Where], None]
+    """Refuse a second promise without a reason, as `open` does, going by where a table came from and its people."""
+    account: Callable[[TableFacts, Where], Account | None]
     """Say what was promised and spent there; None where nothing was promised yet."""
 
 
 def make_registry() -> Registry:
     """A registry that knows no table."""
     salt = secrets.token_bytes(32)
-    vaults: dict[object, list[Vault]] = {}
-    files: dict[Path, Vault] = {}
-    kept: list[tuple[frozenset[str], Vault]] = []
+    known: dict[object, list[KnownAccount]] = {}
+    opened: dict[tuple[Vault, bytes], KnownAccount] = {}
+    files: dict[Path, FileVault] = {}
+    kept: list[tuple[frozenset[str], KnownAccount]] = []
     lock = threading.Lock()
 
-    def named(path: Path) -> Vault:
+    def named(path: Path) -> FileVault:
         wanted = FileVault(path)
         return files.setdefault(wanted.path, wanted)
 
-    def choose(origin: RowOrigin, known_by: Iterable[object], where: Where) -> tuple[Vault | None, list[Vault]]:
-        """The vault that is asked for, if one is, and those that the table has."""
-        found = [vault for each in known_by for vault in vaults.get(each, [])]
-        has = list(dict.fromkeys([*found, *map(named, origin.vaults)]))
-        asked = _asked(where, has, named)
-        if where.second is None:
-            _check_one(asked, has)
-        return asked, has
+    def choose(
+        origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
+    ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
+        """The account that pays, those that the table has if one is not its people's, and its people's."""
+        found = [account for each in known_by for account in known.get(each, [])]
+        has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
+        beside = (KnownAccount(named(path), table.people) for path in _vaults_for(origin, table))
+        others = _apart([*_of_people(opened.values(), table), *beside])
+        apart = [each for each in has if not any(each.is_that(other) for other in others)]
+        asked = (
+            _asked(where, table, apart, others, named)
+            or _only(others or [each for each in apart if table.people is None or each.people in {None, table.people}])
+            or the_only(kept, table, where.alike)
+            or KnownAccount(MemoryVault(), table.people)
+        )
+        own = has if apart else []
+        _check_one(where, asked, own, others)
+        return asked, own, others
 
-    def open_vault(
-        marks: Fingerprint,
-        origin: RowOrigin,
-        columns: frozenset[str],
-        where: Where,
-        opening: Callable[[Vault], Fraction],
-    ) -> tuple[Vault, Fraction]:
+    def open_account(
+        marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
+    ) -> TableAccount:
         with lock:
             known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
-            asked, has = choose(origin, known_by, where)
-            vault = asked or (has[0] if has else the_only(kept, where.alike) or MemoryVault())
-            if vault in has:  # also where nothing is left of it
-                _remember(vaults, known_by, vault)
-            share = opening(vault)  # another vault that cannot be opened is not remembered
-            _note(vault, has, where.second)
-            _remember(vaults, known_by, vault)
-            if (columns, vault) not in kept:
-                kept.append((columns, vault))
-            return vault, share
+            asked, own, others = choose(origin, known_by, table, where)
+            has = _apart([*own, *others])
+            same = [each for each in has if asked.is_that(each)]
+            if same:  # also where nothing is left of it
+                _remember(known, known_by, same[0])
+            people = table.people or (same[0] if len(same) == 1 else asked).people
+            # Another that cannot be opened is not remembered.
+            paying = asked.vault.open(requested, evolve(table, people=people), where.second)
+            account = opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
+            account.people = paying.table.people
+            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
+            _note(paying, [each for each in has if not each.is_that(account)], where.second)
+            _remember(known, known_by, account)
+            if (frozenset(table.columns), account) not in kept:
+                kept.append((frozenset(table.columns), account))
+            return paying
 
-    def check(origin: RowOrigin, where: Where) -> None:
+    def check(origin: RowOrigin, table: TableFacts, where: Where) -> None:
         with lock:
-            choose(origin, (), where)
+            choose(origin, (), table, where)
 
-    def account(where: Where) -> Account | None:
+    def account(table: TableFacts, where: Where) -> Account | None:
         with lock:
-            vault = the_only(kept, where.alike) if where.path is None else named(where.path)
-        if isinstance(vault, FileVault) and not vault.path.exists():
+            in_file = None if where.path is None else KnownAccount(named(where.path))
+            asked = in_file or _only(_of_people(opened.values(), table)) or the_only(kept, table, where.alike)
+        if asked is None or (isinstance(asked.vault, FileVault) and not asked.vault.path.exists()):
             return None
-        return None if vault is None else vault.account()
+        return asked.vault.account_of(evolve(table, people=table.people or asked.people))
 
-    return Registry(open_vault, check, account)
+    return Registry(open_account, check, account)
 
 
-def _asked(where: Where, has: Iterable[Vault], named: Callable[[Path], Vault]) -> Vault | None:
-    """The vault that is asked for; None for whichever the table has."""
+def _asked(
+    where: Where,
+    table: TableFacts,
+    apart: Sequence[KnownAccount],
+    others: Sequence[KnownAccount],
+    named: Callable[[Path], FileVault],
+) -> KnownAccount | None:
+    """The account that is asked for; None for whichever the table has *apart* from its people, or they have."""
     if where.path is not None:
-        return named(where.path)
+        return KnownAccount(named(where.path), table.people)
+    new = KnownAccount(MemoryVault(), table.people)
     if where.second is not None:
-        return MemoryVault()
-    return next((each for each in has if isinstance(each, MemoryVault)), MemoryVault()) if where.forgotten else None
+        # A table of another account than its people's joins theirs.
+        return others[0] if others and apart else new
+    in_memory = (each for each in (*others, *apart) if isinstance(each.vault, MemoryVault))
+    return next(in_memory, new) if where.forgotten else None
 
 
-def _check_one(asked: Vault | None, has: Sequence[Vault]) -> None:
-    """Refuse to let a table be paid for by another vault than it has, or by one of several that nobody names."""
-    if asked in has or len(has) < (2 if asked is None else 1):
-        return
-    if asked is None:
+def _apart(accounts: Iterable[KnownAccount]) -> list[KnownAccount]:
+    """These accounts, each once: one that is known by its key stands for what a vault may have for somebody."""
+    found: list[KnownAccount] = []
+    for each in sorted(dict.fromkeys(accounts), key=lambda account: account.key is None):
+        if each.key is not None or not any(each.is_that(other) for other in found):
+            found.append(each)
+    return found
+
+
+def _only(accounts: Sequence[KnownAccount]) -> KnownAccount | None:
+    """The one that there is, or None; refuse several of which nobody names one."""
+    if len(accounts) > 1:
         raise BudgetError(
-            f"the budget of this table is already kept in {' and in '.join(vault.name for vault in has)}",
+            f"the budget of this table is already kept in {' and in '.join(each.vault.name for each in accounts)}",
             why="nothing says which of them pays",
             fix='name the vault: vault="table.vault"; of two tables that are one, open both with one vault, in a new '
             "process",
         )
+    return next(iter(accounts), None)
+
+
+def _of_people(accounts: Iterable[KnownAccount], table: TableFacts) -> list[KnownAccount]:
+    return [each for each in accounts if table.people is not None and each.people == table.people]
+
+
+def _vaults_for(origin: RowOrigin, table: TableFacts) -> list[Path]:
+    """The vaults in the folders of a table's files that have an account for its people."""
+    if table.people is None:
+        return []
+    folders = dict.fromkeys(each.file.parent for each in origin.all if each.file is not None)
+    paths = (path for folder in folders for path in sorted(folder.glob(f"*{VAULT_ENDING}")))
+    return [path for path in paths if FileVault(path).is_for(table.people)]
+
+
+def _check_one(where: Where, asked: KnownAccount, *groups: Sequence[KnownAccount]) -> None:
+    """Without a reason, refuse another account than the table has, and another than its people have."""
+    has = next((each for each in groups if each and not any(asked.is_that(one) for one in each)), None)
+    if has is None or where.second is not None:
+        return
+    whose = "" if has[0].people is None else f" for {shown(has[0].people)}"
     raise BudgetError(
-        f"the budget of this table is already kept in {has[0].name}",
+        f"the budget of this table is already kept in {has[0].vault.name}{whose}",
         why="what two accounts give away about the same people adds up, and neither knows of the other",
         fix="open it with that vault, or without naming one; a second promise is made with a reason: "
         'second_promise="...", or --a-second-promise "..."',
     )
 
 
-def _remember(vaults: dict[object, list[Vault]], known_by: Iterable[object], vault: Vault) -> None:
+def _remember(known: dict[object, list[KnownAccount]], known_by: Iterable[object], account: KnownAccount) -> None:
     for each in known_by:
-        vaults[each] = list(dict.fromkeys([*vaults.get(each, []), vault]))
+        known[each] = _apart([*known.get(each, []), account])
 
 
-def _note(vault: Vault, has: Iterable[Vault], reason: str | None) -> None:
-    """Note, in a vault and in the others that a table has, why the same people were promised something twice."""
+def _note(paying: TableAccount, others: Iterable[KnownAccount], reason: str | None) -> None:
+    """Note, in an account and in the others that a table has, why the same people were promised something twice."""
     if reason is None:
         return
-    amount, remembered = show_amount(vault.promised()), isinstance(vault, FileVault)
+    vault, remembered = paying.vault, isinstance(paying.vault, FileVault)
+    promise = f"{paying.table.about}, epsilon {show_amount(paying.promised())}"
     where = f"kept in {vault.name}" if remembered else "kept in no vault"
-    for other in has:
-        if other is vault:
-            continue
+    for other in others:
         # What no vault remembers is promised anew each time.
-        other.note(f"a second promise, epsilon {amount}, is {where}: {reason}", once=remembered)
-        vault.note(f"a second promise, beside that in {other.name}: {reason}", once=True)
+        said = f"a second promise {promise}, is {where}: {reason}"
+        other.vault.note(said, key=other.key, once=remembered)
+        vault.note(f"a second promise, beside that in {other.vault.name}: {reason}", key=paying.key, once=True)
 
 
-def the_only(kept: Iterable[tuple[frozenset[str], Vault]], alike: frozenset[str]) -> Vault | None:
-    """Vault of the tables that have a column of these names; None where there is none, or nobody asks for it."""
-    found = {id(vault): vault for columns, vault in kept if columns & alike}
+def the_only(
+    kept: Iterable[tuple[frozenset[str], KnownAccount]], table: TableFacts, alike: frozenset[str]
+) -> KnownAccount | None:
+    """Account of the tables that have a column of these names; None where there is none, or nobody asks for it."""
+    peoples = {None, table.people}
+    found = {
+        id(each): each for columns, each in kept if columns & alike and (not table.people or each.people in peoples)
+    }
     if len(found) > 1:
         raise BudgetError(
             "there are several budgets of tables with columns of these names",
@@ -210,7 +287,7 @@ class Recognised:
     """A private table that was looked at and not opened yet: its marks are taken, nothing is promised or recorded."""
 
     marks: Fingerprint
-    _source: RowSource
+    _source: TableSource
     _schema: Schema
     _origin: RowOrigin
 
@@ -239,7 +316,7 @@ class Recognised:
         try:
             return self._open(None, where, None)
         except BudgetError:
-            if _registry.account(where) is not None:
+            if _registry.account(TableFacts.of(self._schema), where) is not None:
                 raise
         return self._open(at_first, where, None)
 
@@ -247,19 +324,16 @@ class Recognised:
         check_owner()
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
-        keeper, promise = _registry.open(
-            self.marks,
-            self._origin,
-            frozenset(schema.sources),
-            where,
-            lambda found: found.open(requested, schema.neighbours, schema.names),
-        )
+        table = TableFacts.of(schema, "" if self._origin.file is None else self._origin.file.name)
+        keeper = _registry.open(self.marks, self._origin, table, where, requested)
+        promise = keeper.share
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
-        ledger = Ledger(promise, schema.neighbours, payer=keeper, raised=_raised(keeper), grows=grows)
+        ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
         noise = Noise(tables=DrawingTables.apart())
-        room = Room(self._source, (), ledger, noise, records, private=True, probe=_probe_on)
-        return _opened(room, Opened(schema.neighbours, True, promise, keeper.name, schema.names, schema.rows))  # noqa: FBT003
+        source = bound(self._source, keeper.key)
+        room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
+        return _opened(room, _record(schema, promise, keeper.name, private=True))
 
 
 def recognise(table: Table) -> Recognised:
@@ -282,9 +356,22 @@ def at_vault(vault: str | Path | None, second_promise: str | None = None, *, for
     return Where(None if vault is None else given_path(vault, VaultError), second=second, forgotten=forgotten)
 
 
-def check_account(data: Path, where: Where) -> None:
-    """Refuse a second promise about a file that nobody gave a reason for, before anything is read."""
-    _registry.check(RowOrigin.of(data), where)
+def vault_of_people(data: Path, table: TableFacts, vault: Path | None) -> Path | None:
+    """The vault for a file's people, where *vault* would be made beside that file for it alone: one in its folder."""
+    if vault is None or table.people is None or vault.exists() or vault != vault_beside(data):
+        return vault
+    if there := _vaults_for(RowOrigin.of(data), table):
+        return there[0]
+    raise BudgetError(
+        f"the promise for {shown(table.people)} would be kept beside {data} alone",
+        why="all tables of one population share a promise, and others would not find it there",
+        fix="--vault FILE, one for all tables about these people",
+    )
+
+
+def check_account(data: Path, table: TableFacts, where: Where) -> None:
+    """Refuse a second promise about a file or its people that nobody gave a reason for, before anything is read."""
+    _registry.check(RowOrigin.of(data), table, where)
 
 
 def part_at(vault: str | Path | None, schema: Schema) -> Where:
@@ -294,7 +381,7 @@ def part_at(vault: str | Path | None, schema: Schema) -> Where:
 
 def account_of_parts(vault: str | Path | None, schema: Schema) -> Account | None:
     """What was promised for the parts of a larger table and what is spent; None where nothing was promised yet."""
-    return _registry.account(part_at(vault, schema))
+    return _registry.account(TableFacts.of(schema), part_at(vault, schema))
 
 
 @called_as("jostle.protect(table, epsilon=1)")
@@ -359,12 +446,14 @@ def rehearse(
     """
     source, schema = _taken_as_public(table)
     promise = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
-    ledger = Ledger(promise, schema.neighbours)
+    ledger = _ledger(promise, schema)
     given: object = seed
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
         raise ProbeError(f"the seed of a rehearsal is {shown(seed)}", fix="a whole number from 0: seed=1")
-    room = Room(source, (), ledger, Noise(SeededBits(int(given))), _trace(trace), private=False, probe=_probe_on)
-    return _opened(room, Opened(schema.neighbours, False, promise, None, schema.names, schema.rows))  # noqa: FBT003
+    noise = Noise(SeededBits(int(given)))
+    rows = bound(source, PUBLIC_KEY)
+    room = Room(rows, (), ledger, noise, _trace(trace), private=False, probe=_probe_on)
+    return _opened(room, _record(schema, promise, None, private=False))
 
 
 def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction, ...], ...]:
@@ -379,7 +468,7 @@ def raw(table: Table, expressions: Iterable[Expression]) -> tuple[tuple[Fraction
         NODES.check(each)
     if not given:
         return ()
-    tally: Any = source.tally(stack_of(given, schema), ())
+    tally: Any = bound(source, PUBLIC_KEY).tally(stack_of(given, schema), ())
     found = evaluated(given, tally, schema)
     return tuple(tuple(Fraction(number, each.denominator) for number in each.flat()) for each in found)
 
@@ -388,13 +477,18 @@ def _probe_on(room: Room) -> Probe:
     return Probe(admit(room))
 
 
+def _record(schema: Schema, promise: Fraction | None, vault: str | None, *, private: bool) -> Opened:
+    facts = (schema.neighbours, private, promise, vault, schema.names, schema.rows, schema.rows_per_person)
+    return Opened(*facts)
+
+
 def _opened(room: Room, record: Opened) -> Probe:
     room.trace.add(record)
     room.trace.check()
     return _probe_on(room)
 
 
-def _taken(table: object) -> tuple[RowSource, Schema]:
+def _taken(table: object) -> tuple[TableSource, Schema]:
     """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
     if not isinstance(table, Table):
         raise ProbeError(
@@ -403,18 +497,39 @@ def _taken(table: object) -> tuple[RowSource, Schema]:
         )
     schema = copied_schema(table.schema)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
-    source: RowSource = evolve(rows, schema=schema)
+    source: TableSource = evolve(rows, schema=schema)
     return source, schema
 
 
-def _taken_as_public(table: object) -> tuple[RowSource, Schema]:
+def _taken_as_public(table: object) -> tuple[TableSource, Schema]:
     """The same of a public table; refuse a private one."""
     if isinstance(table, Table):
         check_public(table.origin)
     return _taken(table)
 
 
-def _raised(keeper: Vault) -> Callable[[], Fraction]:
+def _ledger(
+    promise: Fraction | None,
+    schema: Schema,
+    payer: Payer | None = None,
+    raised: Callable[[], Fraction] | None = None,
+    *,
+    grows: bool = True,
+) -> Ledger:
+    """The ledger of a table, which counts what is said of a row, of a promise about persons where it has them."""
+    rows = schema.rows_per_person or 1
+    return Ledger(
+        None if promise is None else promise / rows,
+        schema.neighbours,
+        payer=None if payer is None else PayerOfPersons(payer, rows),
+        raised=None if raised is None else lambda: raised() / rows,
+        grows=grows,
+        most_bits=RECORDED_BITS + (rows - 1).bit_length(),
+        unit=rows,
+    )
+
+
+def _raised(keeper: TableAccount) -> Callable[[], Fraction]:
     """What says by how much a promise was raised since now."""
     before, known = keeper.promised(), [Fraction(0)]
 

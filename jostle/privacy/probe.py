@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jostle.errors import ExpressionError, JostleError, ProbeError, shown
 from jostle.given import PRICE, called_as, given_flag
 from jostle.privacy import statistics
+from jostle.privacy.account import about
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.door import Key, ask, look, schema_of
@@ -22,11 +23,12 @@ from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredNumbers, MeasuredTop
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
-from jostle.privacy.nodes import Expression
+from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
 from jostle.privacy.scores import Fullest, Score
 from jostle.privacy.selection import Selection
 from jostle.tables.kernels import Counts, DenseKernel, SparseCounts
+from jostle.tables.persons import PersonCount
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import Chosen, Stated
@@ -73,6 +75,11 @@ class Probe:
         return self.schema.neighbours
 
     @property
+    def unit(self) -> int:
+        """How many rows of a person each epsilon here is for: 1 where rows are protected, and always for an Option."""
+        return look(self._key).unit
+
+    @property
     def promise(self) -> Fraction | None:
         """The budget fixed beforehand; None for a part, which spends from that of the whole."""
         return look(self._key).promise
@@ -117,6 +124,32 @@ class Probe:
             site: its name in the trace.
         """
         return statistics.count(self, epsilon, site)
+
+    @called_as("db.persons(0.1)", why=PRICE)
+    def persons(self, epsilon: Amount, *, site: str = "persons") -> MeasuredCount:
+        """The number of persons with rows here, noised: each counts once, however many rows they have.
+
+        In a part of the table the noise is as wide as for all rows of a person, who may be in several parts.
+
+        Args:
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return self._persons(epsilon, site, 0)
+
+    @called_as("db.beyond(0.1)", why=PRICE)
+    def beyond(self, epsilon: Amount, *, site: str = "beyond") -> MeasuredCount:
+        """The number of persons of whom not all rows are held, since they have more than the schema says, noised.
+
+        Args:
+            epsilon: what it costs, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        return self._persons(epsilon, site, self.schema.rows_per_person or 0)
+
+    def _persons(self, epsilon: Amount, site: str, more_than: int) -> MeasuredCount:
+        divided = look(self._key).divided
+        return statistics.persons(self, epsilon, site, more_than=more_than, once=not divided)
 
     @called_as('db.sum("age", epsilon=0.1)', why=PRICE)
     def sum(self, column: str, *, epsilon: Amount, site: str = "sum") -> MeasuredNumber:
@@ -326,8 +359,18 @@ class Probe:
                 f"the expression has {' by '.join(map(str, shape))} cells, not one number",
                 fix="total(x), largest(x), x[0], or db.release_cells(x, epsilon)",
             )
+        if isinstance(expression, Tally) and expression.persons and not expression.columns:
+            return self._persons_among(expression, epsilon, site)
         answer: NoisyNumbers = self.perform(AddNoiseTo(expression), epsilon, site=site)
         return answer.values
+
+    def _persons_among(self, expression: Tally, epsilon: Amount, site: str) -> NDArray[np.float64]:
+        """The number of persons, noised as that of a table is: alone, each counts once, whatever rows are looked at."""
+        probe = self
+        for column, codes in expression.layer(self.schema).where:
+            probe = Probe(probe._ask("narrowed", column, codes))
+        kernel = PersonCount(once=not look(probe._key).divided)
+        return probe.measure(kernel, epsilon, site=site).astype(np.float64).reshape(())
 
     @called_as('db.commonest("region", 0.1)', why=PRICE)
     def commonest(self, column: str, epsilon: Amount, *, site: str = "commonest") -> str:
@@ -399,6 +442,17 @@ class Probe:
         """
         return Probe(self._ask("reserve", epsilon_amount(epsilon), site))
 
+    def hand(self, epsilon: Amount, *, site: str, settles: bool, of_rows: bool = True) -> Probe:
+        """A probe as `earmark` gives, or `reserve`, for an Option: each epsilon there is for one row.
+
+        Args:
+            epsilon: the new budget, in this probe's own amounts.
+            site: its name in the trace.
+            settles: whether it is reserved.
+            of_rows: whether it is so; else they are for what they are for here.
+        """
+        return Probe(self._ask("hand", epsilon_amount(epsilon), site, settles, of_rows))
+
     def settle(self) -> None:
         """End what was reserved: what was not spent is free again, and this probe spends no more."""
         self._ask("settle")
@@ -439,9 +493,9 @@ class Probe:
     def portions(self, count: int) -> tuple[Probe, ...]:
         """Probes on so many portions of the rows: each row is in one, by a hash of its values and a key drawn for this.
 
-        Equal rows are in the same portion, and how many are in one is not known. Portions share no row, so together
-        they cost what the dearest of them costs; under replace_one, where a row can move from one to another, what the
-        two dearest cost.
+        Equal rows are in the same portion, and so are all rows of a person where the schema has one. How many rows are
+        in one is not known. Portions share no row, so together they cost what the dearest of them costs; under
+        replace_one, where a row can move from one to another, what the two dearest cost.
 
         Args:
             count: how many portions.
@@ -480,7 +534,10 @@ class Probe:
     def __repr__(self) -> str:
         facts = look(self._key)
         budget = "" if facts.promise is None else f" of {show_amount(facts.promise)}"
-        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent under {facts.schema.neighbours}>"
+        # What an Option is handed counts rows, of which each person has one there or more.
+        most = facts.schema.rows_per_person
+        whom = about((most,) if most is not None and facts.unit == most else None)
+        return f"<Probe: epsilon {show_amount(facts.spent)}{budget} spent {whom} under {facts.schema.neighbours}>"
 
     def __reduce__(self) -> NoReturn:
         raise ProbeError(

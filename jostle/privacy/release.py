@@ -162,7 +162,13 @@ class AddNoiseTo(Mechanism):
     def measured(self, answer: NoisyNumbers, schema: Schema, epsilon: Fraction) -> tuple[Measurement, ...]:
         """The noisy counts of a tally of all rows by groups of codes; of any other expression, nothing."""
         tally = self.expression
-        if not isinstance(tally, Tally) or tally.conditions or tally.weighted is not None or answer.unit != 1:
+        if (
+            not isinstance(tally, Tally)
+            or tally.conditions
+            or tally.persons
+            or tally.weighted is not None
+            or answer.unit != 1
+        ):
             return ()
         kernel, numbers = _as_partition(tally, answer.units.ravel(), schema)
         return measured(kernel, [numbers], [self.scale(schema, epsilon)], schema)

@@ -31,10 +31,11 @@ from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, for
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
-from jostle.tables.fields import name, names, text, whole, wholes
+from jostle.tables.fields import name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion, PortionSource
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
+from jostle.tables.persons import PersonCount
 from jostle.tables.regions import Regions
 from jostle.tables.schema import Schema, copied_schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
@@ -68,6 +69,7 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
         "open": (),
         "reserve": (positive, text),
         "settle": (),
+        "hand": (positive, text, truth, truth),
         "narrowed": (name, wholes),
         "split": (name,),
         "portions": (whole,),
@@ -89,6 +91,10 @@ def _copied_schema(room: Room) -> Schema:
 
 def _declared_rows(room: Room) -> int | None:
     return room.source.schema.rows
+
+
+def _rows_of_a_person(room: Room) -> int:
+    return room.persons_rows
 
 
 @frozen(eq=False, repr=False)
@@ -118,11 +124,20 @@ class Room:
     """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
     chains: Chains = field(factory=Chains)
     """What was released and may be released again with less noise."""
+    unit: int = field(default=Factory(_rows_of_a_person, takes_self=True))
+    """How many rows of a person an amount of whoever asks is for. In here, and in the ledger, it is for one row."""
+    divided: bool = False
+    """Whether it is a part, or in one: a person may be in several of them."""
 
     @property
     def schema(self) -> Schema:
         """The public facts, as the room itself uses them."""
         return self.source.schema
+
+    @property
+    def persons_rows(self) -> int:
+        """The most rows of a person; 1 where a row is what is protected. A trace and the account count so many."""
+        return self.source.schema.rows_per_person or 1
 
     @property
     def rows(self) -> int | None:
@@ -181,7 +196,7 @@ class Room:
         """A noisy tally with less noise: check, charge the difference, draw, note, in this order."""
         chain = self.chains.take(number)
         try:
-            event, site = chain.event(epsilon), self.site(site)
+            event, site = chain.event(epsilon, self.unit), self.site(site)
             for each in chain.scales(epsilon):
                 check_scale(each)
             more = epsilon - chain.levels[-1]
@@ -189,7 +204,7 @@ class Room:
         except JostleError as refusal:
             self.chains.put_back(number, chain)
             if isinstance(refusal, BudgetError):
-                raise chain.too_little(refusal, epsilon) from None
+                raise chain.too_little(refusal, epsilon, self.unit) from None
             raise
         finer = self._among_rows("refine", lambda: chain.next(epsilon, line, self.noise))
         found, released = finer.refinable(self.chains.add(finer)), finer.released
@@ -203,7 +218,13 @@ class Room:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
         kernel = mechanism.kernel(self.schema)
         KERNELS.check(kernel)
-        cells = kernel.cells(self.schema)
+        if type(kernel) is PersonCount and kernel.once and self.divided:
+            raise ProbeError(
+                "persons are counted once in a part of the table",
+                why="a person may be in several parts, which are charged as if nobody were",
+                fix="PersonCount(once=False), as db.persons(epsilon) asks there",
+            )
+        kernel.cells(self.schema)
         mechanism.check(self.schema, epsilon)
         scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
         for each in mechanism.scales(self.schema, epsilon):
@@ -211,7 +232,7 @@ class Room:
         site = self.site(site)
         self.source.ready()
         line = self._spend(lambda: self.ledger.enter(event, site), site, type(event).__name__, epsilon)
-        answer, released, tally = self._release(mechanism, epsilon, kernel, cells)
+        answer, released, tally = self._release(mechanism, epsilon)
         unit = answer.unit if isinstance(answer, NoisyNumbers) else None
         numbers = shortened(released)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
@@ -268,7 +289,9 @@ class Room:
         neighbours, trace = self.ledger.neighbours, Trace()
         ledger = Ledger(price(selection.candidate(each), neighbours), neighbours, most_bits=INSIDE_BITS)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
-        inner = evolve(inner, public=public, chains=Chains())  # their numbers would tell how many candidates there were
+        inner = evolve(
+            inner, public=public, unit=1, chains=Chains()
+        )  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
@@ -278,16 +301,20 @@ class Room:
             inner.failures.append(True)
         return scored, seen_of(trace.records)
 
-    def _release(
-        self, mechanism: Mechanism, epsilon: Fraction, kernel: Kernel, cells: int
-    ) -> tuple[Any, NDArray[np.int64], Partial]:
-        """A mechanism's answer, the numbers in it, and the tally that it was made from."""
+    def _tally(self, kernel: Kernel) -> Partial:
+        """A tally of the rows, of a known kernel and its cells."""
+        KERNELS.check(kernel)
+        tally = self.source.tally(kernel, self.where)
+        check_tally(tally, kernel, kernel.cells(self.schema))
+        return tally
 
-        def release() -> tuple[Any, NDArray[np.int64], Partial]:
-            tally = self.source.tally(kernel, self.where)
-            check_tally(tally, kernel, cells)
-            answer = mechanism.release(tally, self.schema, epsilon, self.noise)
-            return answer, mechanism.shown(answer), tally
+    def _release(self, mechanism: Mechanism, epsilon: Fraction) -> tuple[Any, NDArray[np.int64], Any]:
+        """A mechanism's answer, the numbers in it, and what it was made from."""
+
+        def release() -> tuple[Any, NDArray[np.int64], Any]:
+            found = mechanism.collect(self._tally, self.schema)
+            answer = mechanism.release(found, self.schema, epsilon, self.noise)
+            return answer, mechanism.shown(answer), found
 
         return self._among_rows("perform", release)
 
@@ -336,11 +363,18 @@ class Room:
         ledger = self._or_note(lambda: self.ledger.reserve(epsilon, site), site)
         return evolve(self, ledger=ledger, path=site, before=self._released_so_far(), released=[])
 
+    def hand(self, epsilon: Fraction, site: str, settles: bool, of_rows: bool) -> Room:  # noqa: FBT001 - as it is asked
+        """A room as `earmark` or `reserve` gives, for an Option; *of_rows*, it counts what is said of a row."""
+        room = self.reserve(epsilon, site) if settles else self.earmark(epsilon, site)
+        if of_rows:
+            room.ledger.unit = 1
+        return evolve(room, unit=1) if of_rows else room
+
     def settle(self) -> None:
         """End a reservation, and note what was spent of it in all."""
         above, spent = self.ledger.settle(), self.ledger.spent
         if spent:
-            self.trace.add(Charged(self.path, Reserved.__name__, spent, above.spent, above.left))
+            self.trace.add(self._charged(self.path, Reserved.__name__, spent, above))
 
     def only(self, columns: tuple[str, ...]) -> Room:
         """A room on the same rows of which these columns, and features by name, are known, and the label."""
@@ -365,8 +399,13 @@ class Room:
     def _spend(self, charge: Callable[[], Result], site: str, kind: str, epsilon: Fraction) -> Result:
         """Charge the ledger and all above it, and note it."""
         result = self._or_note(charge, site)
-        self.trace.add(Charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger.spent, self.ledger.left))
+        self.trace.add(self._charged(site, kind, recorded(epsilon, INSIDE_BITS), self.ledger))
         return result
+
+    def _charged(self, site: str, kind: str, epsilon: Fraction, ledger: Ledger) -> Charged:
+        """The record of a charge, as people read it: what is said of persons, where these are protected."""
+        rows, left = self.persons_rows, ledger.left
+        return Charged(site, kind, epsilon * rows, ledger.spent * rows, None if left is None else left * rows)
 
     def _or_note(self, charge: Callable[[], Result], site: str) -> Result:
         """Charge something, or note that it was refused."""
@@ -400,7 +439,7 @@ class Room:
     def split(self, column: str) -> tuple[Room, ...]:
         """A room for each code of a column; they share no row."""
         labels = self.schema[column].labels
-        part, ledgers = self._of_part(), self.ledger.split(len(labels))
+        part, ledgers = evolve(self._of_part(), divided=True), self.ledger.split(len(labels))
         return tuple(
             evolve(
                 part,
@@ -416,7 +455,8 @@ class Room:
         """Rooms on so many portions of the rows; they share no row.
 
         A row's portion is a hash of that row and a key, so it is in one whatever other rows there are: the ledger
-        counts portions as it counts parts by a column.
+        counts portions as it counts parts by a column. Where the schema has persons, it is a hash of whose row it is:
+        a person is in one.
         """
         if not 1 <= count <= MOST_PORTIONS:
             raise ProbeError(f"{count:,} portions are asked for, not 1 to {MOST_PORTIONS:,}", fix="db.portions(5)")
@@ -433,8 +473,8 @@ class Room:
         )
 
     def charges(self) -> tuple[Charge, ...]:
-        """Copies of all charges made here."""
-        return self.ledger.charges
+        """Copies of all charges made here, as whoever asks counts."""
+        return tuple(each.copied(self.unit) for each in self.ledger.charges)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """Uniform whole numbers that have nothing to do with the rows."""

@@ -12,7 +12,7 @@ from jostle.privacy.column_scores import (
 )
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.fields import TYPES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.tables.closed import Closed
 
@@ -31,6 +31,7 @@ SCORES = Closed(
         GridQuality,
         MajoritiesBelow,
         Misfit,
+        MostHits,
         QuantileScore,
         SetDiscernibility,
     ),

@@ -19,10 +19,11 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64s, name, names, whole
+from jostle.tables.fields import ANY_WHOLE, Component, Sides, Within, int64s, name, names, whole
 from jostle.tables.kernels import Counts, DenseKernel, Kernel
 from jostle.tables.number_kernels import Ranks
 from jostle.tables.regions import box_sums, check_sides
+from jostle.tables.rules import ManyHits
 from jostle.tables.schema import Schema
 
 
@@ -65,6 +66,33 @@ class Fullest(Score):
 
     def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
         """The counts themselves."""
+        return tally
+
+    def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above
+        """The sensitivity, 1."""
+        return Fraction(1)
+
+    def monotone(self, schema: Schema) -> bool:
+        """Whether rows only come or go."""
+        return schema.neighbours == "add_remove"
+
+
+@frozen(eq=False)
+class MostHits(Score):
+    """How many rows each of many linear rules gets right: picks the best.
+
+    A row that comes adds 0 or 1 to every score (sensitivity 1, monotone); one that is replaced changes each by 1 at
+    most, some up and some down.
+    """
+
+    hits: ManyHits = field(validator=Component((ManyHits,)))
+
+    def kernel(self, schema: Schema) -> DenseKernel:  # noqa: ARG002 - the same for every schema
+        """The rows that each gets right."""
+        return self.hits
+
+    def scores(self, tally: NDArray[np.int64], schema: Schema) -> NDArray[np.int64]:  # noqa: ARG002 - as above
+        """How many they are."""
         return tally
 
     def sensitivity(self, schema: Schema) -> Fraction:  # noqa: ARG002 - as above

@@ -23,6 +23,7 @@ from jostle.privacy.mechanisms import sensitivity
 from jostle.reserved import reserved
 from jostle.tables.fields import name, names
 from jostle.tables.kernels import Counts, DenseKernel
+from jostle.tables.persons import PersonCount
 from jostle.tables.schema import Schema
 
 
@@ -32,6 +33,10 @@ class Asks(Protocol):
     @property
     def schema(self) -> Schema:
         """The public facts about the table."""
+
+    @property
+    def unit(self) -> int:
+        """How many rows of a person each epsilon is for."""
 
     def measure_refinable(self, kernel: DenseKernel, epsilon: Amount, *, site: str) -> Refinable:
         """A tally with noise on every cell, which may be had with less noise."""
@@ -43,11 +48,20 @@ class Asks(Protocol):
         """Leave in the trace what an answer comes to, in its own units."""
 
 
+def _most(db: Asks, kernel: DenseKernel) -> int | Fraction:
+    """The most that whoever is protected changes: over epsilon, the scale of the noise."""
+    return sensitivity(kernel, db.schema) * db.unit
+
+
 def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
     """How many rows there are."""
-    kernel, cost = Counts.of(), epsilon_amount(epsilon)
-    found = db.measure_refinable(kernel, cost, site=site)
-    most = sensitivity(kernel, db.schema)
+    return _counted(db, Counts.of(), epsilon, site)
+
+
+def _counted(db: Asks, kernel: DenseKernel, epsilon: Amount, site: str) -> MeasuredCount:
+    """What a kernel of a single cell counts."""
+    found = db.measure_refinable(kernel, epsilon_amount(epsilon), site=site)
+    most = _most(db, kernel)
 
     def measured(found: Refinable) -> MeasuredCount:
         (noisy,) = found.cells
@@ -55,6 +69,11 @@ def count(db: Asks, epsilon: Amount, site: str) -> MeasuredCount:
         return MeasuredCount(evidence, lambda more, place: measured(db.refine(found, more, site=place or site)))
 
     return measured(found)
+
+
+def persons(db: Asks, epsilon: Amount, site: str, *, more_than: int, once: bool) -> MeasuredCount:
+    """How many persons there are, of those with more than so many rows."""
+    return _counted(db, PersonCount(more_than, once), epsilon, site)
 
 
 def answered(what: str, db: Asks, asked: tuple[object, ...], epsilon: Amount, site: str) -> Any:
@@ -70,7 +89,7 @@ def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount,
     given = tuple(each for group in columns for each in names(group))
     kernel = Counts.of(*given)
     labels = tuple(schema[each].labels for each in given)
-    sides, most = tuple(map(len, labels)), sensitivity(kernel, schema)
+    sides, most = tuple(map(len, labels)), _most(db, kernel)
 
     def measured(found: Refinable) -> MeasuredCells:
         return MeasuredCells.of(

@@ -1,16 +1,17 @@
-"""Vaults: what was spent on one private database, remembered beyond the life of any process.
+"""Vaults: what was spent on private tables, remembered beyond the life of any process.
 
-The book in a vault file: one account, the promises made for it, every reservation.
+A vault is an SQLite file. It holds accounts: those of populations, whose tables share one, and that of a table which
+declares none. Of each it has the promises, the tables that were opened under it and every reservation. Nothing in it is
+computed from rows.
 
-Nothing in it is computed from rows. Version 1 also held two hashes of the rows, with the salt they were made with: who
-could read the file and knew all rows but one found the last by trying. They told one database from another, which
-public facts do well enough (`add_columns`); the step to version 2 wipes them out.
+An amount is *reserved*, durably, before the answer it pays for is drawn: whatever happens then, a crash at any instant
+or a full disk, nothing was released that is not recorded. A reservation whose answer never came out stays spent.
+Reservations take the file's write lock, so any number of processes and threads see one running total, kept as an exact
+fraction. The order of reservations is that of their numbers; their moments are for people, and no decision depends on
+a clock.
 
-A vault is an SQLite file, one per private database. An amount is *reserved* in it, durably, before the answer it pays
-for is drawn: whatever happens then, a crash at any instant or a full disk, nothing was released that is not recorded.
-A reservation whose answer never came out stays spent. Reservations take the file's write lock, so any number of
-processes and threads see one running total, kept as an exact fraction. The order of reservations is that of their
-numbers; their moments are for people, and no decision depends on a clock.
+An account's *key* is drawn at random when the account is made, and never again. By it a file is told from another in
+its place, and the rows of a person that are read are drawn; it need not be secret.
 
 What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of its last change was
 put back beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
@@ -25,97 +26,72 @@ import secrets
 import shlex
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, cast, get_args
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from jostle.errors import AmountError, VaultError
-from jostle.privacy.account import Account, no_promise
+from jostle.errors import AmountError, VaultError, shown
+from jostle.privacy.account import Account, TableFacts, checked_reason, no_promise
 from jostle.privacy.amounts import exact, show_amount
 from jostle.privacy.process import this_process
 from jostle.privacy.vault_file import copied, gone, missing, reading, tables, writing
 from jostle.tables.schema import Neighbours
 
-VERSION, FIRST_VERSION = 2, 1
-MOST_TABLES = 100
-"""A vault has fewer."""
-IDENTITY_BYTES = 32
-MADE_BEFORE = "made with an earlier version of Jostle"
+KEY_BYTES = 32
 
 TABLES = """
-CREATE TABLE account (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    version INTEGER NOT NULL,
-    identity BLOB NOT NULL,
-    columns TEXT NOT NULL,
+CREATE TABLE accounts (
+    number INTEGER PRIMARY KEY,
+    people TEXT NOT NULL,
     neighbours TEXT NOT NULL,
+    key BLOB NOT NULL,
     promise TEXT NOT NULL,
     spent TEXT NOT NULL
 );
+CREATE TABLE tables (
+    number INTEGER PRIMARY KEY,
+    account INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    columns TEXT NOT NULL,
+    person TEXT NOT NULL,
+    rows_per_person INTEGER NOT NULL
+);
 CREATE TABLE promises (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    account INTEGER NOT NULL,
     moment TEXT NOT NULL,
     process INTEGER NOT NULL,
     epsilon TEXT NOT NULL,
     reason TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS reservations (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    moment TEXT NOT NULL,
-    process INTEGER NOT NULL,
-    site TEXT NOT NULL,
-    epsilon TEXT NOT NULL
-)
-"""
-
-FIRST_TABLES = """
-CREATE TABLE account (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    version INTEGER NOT NULL,
-    salt BLOB NOT NULL,
-    columns TEXT NOT NULL,
-    neighbours TEXT NOT NULL,
-    promise TEXT NOT NULL,
-    spent TEXT NOT NULL
-);
-CREATE TABLE seen (mark TEXT PRIMARY KEY);
 CREATE TABLE reservations (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    of_table INTEGER NOT NULL,
     moment TEXT NOT NULL,
     process INTEGER NOT NULL,
     site TEXT NOT NULL,
     epsilon TEXT NOT NULL
 )
 """
-"""Those of version 1, which are still read."""
-
-Held = TypeVar("Held")
+"""No people and no person are an empty text, and no number of rows is 0."""
+FORM = sorted([*(" ".join(each.split()) for each in TABLES.split(";")), "CREATE TABLE sqlite_sequence(name,seq)"])
 
 
 @frozen
 class Promise:
     """A promise that was made or raised; or, the same again, why there is a second one elsewhere."""
 
+    account: int
     moment: str
     process: int
     epsilon: Fraction
     reason: str
-
-    def as_data(self) -> dict[str, Any]:
-        """The promise as plain data."""
-        return {
-            "moment": self.moment,
-            "process": self.process,
-            "promise": str(self.epsilon),
-            "reason": self.reason,
-        }
 
 
 @frozen
@@ -123,6 +99,7 @@ class Reservation:
     """An amount that was set aside before the answer it pays for was drawn."""
 
     number: int
+    table: int
     moment: str
     process: int
     site: str
@@ -130,15 +107,47 @@ class Reservation:
 
 
 @frozen
-class CountedReservations:
+class OpenedTable:
+    """A table that was opened under an account."""
+
+    number: int
+    account: int
+    facts: TableFacts
+    spent: Fraction
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.facts.name or f"table {self.number}"
+
+
+@frozen
+class AccountStatement:
+    """What a vault says of one account."""
+
+    number: int
+    key: bytes
+    account: Account
+    tables: tuple[OpenedTable, ...]
+    promises: tuple[Promise, ...]
+    """In order: the first was made, each of the others raised it, or says of one made elsewhere."""
+    reservations: tuple[Reservation, ...] = ()
+    """In order; none where nobody asked for them."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of its tables."""
+        return tuple(sorted({name for table in self.tables for name in table.facts.columns}))
+
+
+@frozen
+class Counted:
     """Reservations that were added up."""
 
     last: int = 0
     """The number of the last one."""
-    total: Fraction = Fraction(0)
-
-
-NOTHING_COUNTED = CountedReservations()
+    totals: Mapping[int, Fraction] = {}
+    """By the number of the table."""
 
 
 @frozen
@@ -152,201 +161,176 @@ class Book:
     connection: sqlite3.Connection
 
     @property
-    def is_empty(self) -> bool:
+    def is_new(self) -> bool:
         """Whether nothing was ever written into it."""
         return not tables(self.connection)
 
-    def begin(self, account: Account, columns: tuple[str, ...], reason: str) -> None:
-        """Write the account that everything else is about, and the promise it begins with."""
-        for statement in TABLES.split(";\n"):
-            self.connection.execute(statement)
-        self.connection.execute(
-            "INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, ?)",
-            (
-                VERSION,
-                secrets.token_bytes(IDENTITY_BYTES),
-                _listed(columns),
-                account.neighbours,
-                str(account.promise),
-                str(account.spent),
-            ),
-        )
-        self._note_promise(account.promise, reason)
-
     def check_form(self) -> None:
         """Refuse other tables than Jostle makes, word by word: a trigger or a default would write something else."""
-        form = _form(self.connection)
-        if form not in {_made_by(TABLES), _made_by(FIRST_TABLES)}:
-            raise _damaged("tables that Jostle did not make")
-        if self._version() != (VERSION if form == _made_by(TABLES) else FIRST_VERSION):
-            raise _damaged("the tables of another version than it says")
+        made = self.connection.execute("SELECT sql FROM sqlite_master")
+        if sorted(" ".join(str(statement).split()) for (statement,) in made) != FORM:
+            raise VaultError(
+                "the vault holds tables that this Jostle does not make",
+                why="it was damaged, or another version made it, which counted something else",
+                fix="restore it from a copy; or move it away, and promise what was left by the Jostle that made it: "
+                "jostle vault create FILE --epsilon E",
+            )
 
-    def check_amounts(self, counted: CountedReservations) -> CountedReservations:
-        """Refuse amounts that do not agree; return what was added up, for the next time to go on from."""
-        account, promises = self.account(), [each.epsilon for each in self.promises()]
-        if promises[-1:] != [account.promise] or any(former > later for former, later in pairwise(promises)):
-            raise _damaged("a promise that is not the last one that was made")
-        rows = self.connection.execute(
-            "SELECT number, epsilon FROM reservations WHERE number > ? ORDER BY number", (counted.last,)
+    def amounts(self) -> dict[bytes, tuple[Fraction, Fraction]]:
+        """What each account says is promised and was spent, by its key."""
+        rows = self.rows("accounts", key=bytes, promise=Fraction, spent=Fraction)
+        return {key: (promise, spent) for key, promise, spent in rows}
+
+    def statements(self, counted: Counted) -> tuple[tuple[AccountStatement, ...], Counted]:
+        """Every account, and what was added up, for the next time to go on from; refuse what does not agree."""
+        counted = self._count(counted)
+        opened = [*self._tables(counted)]
+        lines = self.rows("promises", account=int, moment=str, process=int, epsilon=Fraction, reason=str)
+        promises = [Promise(*line) for line in lines]
+        held = []
+        cells = {"number": int, "people": str, "neighbours": str, "key": bytes, "promise": Fraction, "spent": Fraction}
+        for number, people, neighbours, key, promise, spent in self.rows("accounts", **cells):
+            facts = {"neighbours": neighbours, "people": people or None}
+            under = tuple(evolve(each, facts=evolve(each.facts, **facts)) for each in opened if each.account == number)
+            most = {each.facts.rows_per_person for each in under if each.facts.rows_per_person is not None}
+            about_rows = sum((each.spent for each in under if each.facts.rows_per_person is None), Fraction(0))
+            about = tuple(sorted(most)) if most or people else None
+            account = Account(promise, spent, neighbours, people or None, about, about_rows)
+            made = tuple(each for each in promises if each.account == number)
+            _check_account(account, under, [each.epsilon for each in made])
+            held.append(AccountStatement(number, key, account, under, made))
+        if not held or min(len({each.key for each in held}), len({each.account.people for each in held})) < len(held):
+            raise _damaged("no account, or one twice")
+        lines_of = {each.account for each in promises} | {each.account for each in opened}
+        strays = lines_of - {each.number for each in held}
+        if strays or counted.totals.keys() - {each.number for each in opened}:
+            raise _damaged("lines of no account")
+        return tuple(held), counted
+
+    def reservations(self, of: AccountStatement) -> tuple[Reservation, ...]:
+        """Every reservation of an account, in order."""
+        own = {each.number for each in of.tables}
+        cells = {"number": int, "of_table": int, "moment": str, "process": int, "site": str, "epsilon": Fraction}
+        lines = (Reservation(*line) for line in self.rows("reservations", **cells))
+        return tuple(line for line in lines if line.table in own)
+
+    def begin(self, promise: Fraction, table: TableFacts, reason: str) -> None:
+        """Write a new account, and the promise that it begins with."""
+        for statement in TABLES.split(";") if self.is_new else ():
+            self.connection.execute(statement)
+        number = self._add(
+            "accounts",
+            people=table.people or "",
+            neighbours=table.neighbours,
+            key=secrets.token_bytes(KEY_BYTES),
+            promise=str(promise),
+            spent="0",
         )
-        last, total = counted.last, counted.total
-        for number, epsilon in rows:
-            amount = _amount(epsilon)
+        self.note(number, promise, reason)
+        if table.columns:
+            self._add_table(number, table)
+
+    def join(self, held: AccountStatement, account: Account, table: TableFacts) -> int:
+        """Write down a table that is opened under an account, and the account's people; return the table's number."""
+        self.connection.execute("UPDATE accounts SET people = ? WHERE number = ?", (account.people or "", held.number))
+        facts = evolve(table, people=held.account.people, name=_writable(table.name))
+        for each in held.tables:
+            if each.facts == facts:
+                return each.number
+            if each.facts == evolve(facts, name="") and not each.spent:  # the vault was made before there were data
+                self.connection.execute("UPDATE tables SET name = ? WHERE number = ?", (facts.name, each.number))
+                return each.number
+        return self._add_table(held.number, facts)
+
+    def charge(self, held: AccountStatement, table: int, after: Account, site: str) -> None:
+        """Write a reservation, and the account as it is after it."""
+        amount = str(after.spent - held.account.spent)
+        self._add("reservations", **_line(), of_table=table, site=_writable(site), epsilon=amount)
+        self.connection.execute("UPDATE accounts SET spent = ? WHERE number = ?", (str(after.spent), held.number))
+
+    def note(self, account: int, promise: Fraction, reason: str) -> None:
+        """Write an account's promise and why it is larger, or the same one with what is to be known of another."""
+        self._add("promises", **_line(), account=account, epsilon=str(promise), reason=_writable(reason))
+        self.connection.execute("UPDATE accounts SET promise = ? WHERE number = ?", (str(promise), account))
+
+    def _add_table(self, account: int, table: TableFacts) -> int:
+        return self._add(
+            "tables",
+            account=account,
+            name=_writable(table.name),
+            columns=json.dumps(table.columns),
+            person=table.person or "",
+            rows_per_person=table.rows_per_person or 0,
+        )
+
+    def _add(self, table: str, **cells: Any) -> int:
+        names, marks = ", ".join(cells), ", ".join("?" * len(cells))
+        self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(cells.values()))  # noqa: S608 - our names
+        ((number,),) = self.connection.execute("SELECT last_insert_rowid()")
+        return int(number)
+
+    def rows(self, table: str, after: int = 0, /, **cells: type) -> Iterator[tuple[Any, ...]]:
+        """Yield a table's rows, with cells of these kinds: an amount, or names, is read off a text."""
+        statement = f"SELECT {', '.join(cells)} FROM {table} WHERE number > ? ORDER BY number"  # noqa: S608 - our names
+        for row in self.connection.execute(statement, (after,)):
+            yield tuple(map(_cell, cells.values(), row))
+
+    def _count(self, counted: Counted) -> Counted:
+        last, totals = counted.last, dict(counted.totals)
+        for number, table, amount in self.rows("reservations", last, number=int, of_table=int, epsilon=Fraction):
             if amount < 0:
                 raise _damaged("a reservation that gives budget back")
-            last, total = number, total + amount
-        if total != account.spent:
-            raise VaultError(
-                f"the vault says that epsilon {show_amount(account.spent)} was spent, and its reservations add up to "
-                f"{show_amount(total)}",
-                why="it was damaged, or something else has written to it",
-                fix="restore it from a copy",
-            )
-        return CountedReservations(last, total)
+            last, totals[table] = number, totals.get(table, Fraction(0)) + amount
+        return Counted(last, totals)
 
-    def bring_up_to_date(self) -> None:
-        """Turn a book of version 1 into one of this version; what was read off rows is overwritten with zeros."""
-        if self._version() == VERSION:
-            return
-        account, columns = self.account(), self.columns()
-        self.connection.execute("PRAGMA secure_delete = ON")
-        self.connection.execute("DROP TABLE account")
-        self.connection.execute("DROP TABLE seen")
-        self.begin(account, columns, MADE_BEFORE)
+    def _tables(self, counted: Counted) -> Iterator[OpenedTable]:
+        """Yield every table; its neighbours and people are its account's."""
+        cells = {"number": int, "account": int, "name": str, "columns": tuple, "person": str, "rows_per_person": int}
+        for number, account, name, columns, person, most in self.rows("tables", **cells):
+            facts = TableFacts(columns, person=person or None, rows_per_person=most or None, name=name)
+            yield OpenedTable(number, account, facts, counted.totals.get(number, Fraction(0)))
 
-    def account(self) -> Account:
-        """Promise and spending, as they stand."""
-        self._version()
-        promise, spent, neighbours = self._row("SELECT promise, spent, neighbours FROM account")
-        account = Account(_amount(promise), _amount(spent), _held(str, neighbours))
-        if not 0 <= account.spent <= account.promise or account.neighbours not in get_args(Neighbours):
-            raise _damaged("an account that nobody could have made")
-        return account
 
-    def identity(self) -> bytes:
-        """Random bytes that no other vault has, but for copies of this one."""
-        (identity,) = self._row("SELECT identity FROM account")
-        return _held(bytes, identity)
-
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the database was opened with so far."""
-        (columns,) = self._row("SELECT columns FROM account")
-        return _names(_held(str, columns), self._version())
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Every promise, in order: the first was made, each of the others raised it, or says of one made elsewhere."""
-        if self._version() == FIRST_VERSION:
-            return (Promise("", 0, self.account().promise, MADE_BEFORE),)
-        rows = self.connection.execute("SELECT moment, process, epsilon, reason FROM promises ORDER BY number")
-        return tuple(
-            Promise(_held(str, moment), _held(int, process), _amount(epsilon), _held(str, reason))
-            for moment, process, epsilon, reason in rows
+def _check_account(account: Account, under: Iterable[OpenedTable], made: Sequence[Fraction]) -> None:
+    """Refuse an account that does not agree with its lines."""
+    if not 0 <= account.spent <= account.promise or account.neighbours not in get_args(Neighbours):
+        raise _damaged("an account that nobody could have made")
+    if made[-1:] != [account.promise] or any(former > later for former, later in pairwise(made)):
+        raise _damaged("a promise that is not the last one that was made")
+    persons = ((each.facts.person, each.facts.rows_per_person) for each in under)
+    if any((person is None) is not (most is None) or (most or 1) < 1 for person, most in persons):
+        raise _damaged("a table that nobody could have opened")
+    total = sum((each.spent for each in under), Fraction(0))
+    if total != account.spent:
+        raise VaultError(
+            f"the vault says that epsilon {show_amount(account.spent)} was spent, and its reservations add up to "
+            f"{show_amount(total)}",
+            why="it was damaged, or something else has written to it",
+            fix="restore it from a copy",
         )
 
-    def reservations(self) -> tuple[Reservation, ...]:
-        """Every reservation, in order."""
-        rows = self.connection.execute(
-            "SELECT number, moment, process, site, epsilon FROM reservations ORDER BY number"
-        )
-        return tuple(
-            Reservation(number, _held(str, moment), _held(int, process), _held(str, site), _amount(epsilon))
-            for number, moment, process, site, epsilon in rows
-        )
 
-    def charge(self, account: Account, amount: Fraction, site: str) -> None:
-        """Write a reservation, and the account as it is after it."""
-        self.connection.execute(
-            "INSERT INTO reservations (moment, process, site, epsilon) VALUES (?, ?, ?, ?)",
-            (_now(), os.getpid(), _writable(site), str(amount)),
-        )
-        self.connection.execute("UPDATE account SET spent = ?", (str(account.spent),))
-
-    def raise_promise(self, account: Account, reason: str) -> None:
-        """Write a larger promise and why it is larger, or the same one with what is to be known of another."""
-        self._note_promise(account.promise, reason)
-        self.connection.execute("UPDATE account SET promise = ?", (str(account.promise),))
-
-    def add_columns(self, names: Iterable[str]) -> bool:
-        """Write down the columns of a table; return whether it can be of this database, which has some of them."""
-        known, new = set(self.columns()), set(names)
-        if known and not known & new:
-            return False
-        if new - known:
-            self.connection.execute("UPDATE account SET columns = ?", (_listed(known | new),))
-        return True
-
-    def _note_promise(self, epsilon: Fraction, reason: str) -> None:
-        self.connection.execute(
-            "INSERT INTO promises (moment, process, epsilon, reason) VALUES (?, ?, ?, ?)",
-            (_now(), os.getpid(), str(epsilon), _writable(reason)),
-        )
-
-    def _version(self) -> int:
-        (version,) = self._row("SELECT version FROM account")
-        if version not in {FIRST_VERSION, VERSION}:
-            raise VaultError(
-                f"the vault is of version {version!r:.20}, not {VERSION}", fix="use the Jostle that made it"
-            )
-        return int(version)
-
-    def _row(self, statement: str) -> tuple[Any, ...]:
-        rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchmany(2)
-        if len(rows) != 1:
-            raise _damaged("several accounts" if rows else "no account")
-        return rows[0]
-
-
-def _form(connection: sqlite3.Connection) -> frozenset[tuple[str | None, ...]]:
-    """The tables and indices of a file, by the words that they were made with."""
-    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchmany(MOST_TABLES)
-    return frozenset(
-        (kind, name, table, None if made is None else " ".join(_held(str, made).split()))
-        for kind, name, table, made in rows
-    )
-
-
-@cache
-def _made_by(statements: str) -> frozenset[tuple[str | None, ...]]:
-    connection = sqlite3.connect(":memory:")
-    try:
-        for statement in statements.split(";\n"):
-            connection.execute(statement)
-        return _form(connection)
-    finally:
-        connection.close()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _line() -> dict[str, Any]:
+    """What every line of a book has: when it was written, and by which process."""
+    return {"moment": datetime.now(UTC).isoformat(timespec="seconds"), "process": os.getpid()}
 
 
 def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _listed(names: Iterable[str]) -> str:
-    return json.dumps(sorted(names))
-
-
-def _names(text: str, version: int) -> tuple[str, ...]:
-    if version == FIRST_VERSION:
-        return tuple(text.split("\n"))
+def _cell(kind: type, value: object) -> Any:
+    """A cell as what it stands for; refuse one of another kind."""
+    given = str if kind in {Fraction, tuple} else kind
+    if type(value) is not given:
+        raise _damaged(f"something else where {given.__name__} belongs")
     try:
-        return tuple(_held(str, name) for name in _held(list, json.loads(text)))
-    except (ValueError, RecursionError):
-        raise _damaged("columns that are no list") from None
-
-
-def _amount(text: object) -> Fraction:
-    try:
-        return exact(_held(str, text), "an amount")
-    except AmountError:
-        raise _damaged("an amount that is no number") from None
-
-
-def _held(kind: type[Held], value: object) -> Held:
-    if type(value) is not kind:
-        raise _damaged(f"something else where {kind.__name__} belongs")
+        if kind is Fraction:
+            return exact(cast("str", value), "an amount")
+        if kind is tuple:
+            return tuple(_cell(str, name) for name in _cell(list, json.loads(cast("str", value))))
+    except (AmountError, ValueError, RecursionError):
+        raise _damaged("an amount that is no number, or columns that are no list") from None
     return value
 
 
@@ -354,47 +338,44 @@ def _damaged(what: str) -> VaultError:
     return VaultError(f"the vault holds {what}", why="it was damaged", fix="restore it from a copy")
 
 
-MOST_REASON = 1000
-"""Characters of the longest reason that is kept."""
+@frozen(eq=False)
+class TableAccount:
+    """The account of a table that was opened: all that the table is asked is charged to it.
 
+    It counts what its promise is about: persons, where the table has *rows_per_person*. Whoever counts rows pays that
+    many times as much.
+    """
 
-def checked_reason(reason: object, what: str) -> str:
-    """A reason for promising the people in the data less than they were; refuse what is none."""
-    if isinstance(reason, str) and reason.strip() and len(reason) <= MOST_REASON and reason.isprintable():
-        return reason
-    raise VaultError(
-        f"there is no reason for {what}",
-        why="a promise was given to the people in the data, and whoever looks at the vault is told why it grew; "
-        f"a reason is one line of at most {MOST_REASON} characters",
-        fix='say why: "a second survey year was agreed to"',
-    )
-
-
-class Vault(Protocol):
-    """Where a private database's budget is kept."""
+    vault: FileVault | MemoryVault
+    key: bytes
+    """Random bytes that no other account has, for as long as there is this one."""
+    table: TableFacts
+    number: int
+    """The table's in the vault."""
+    share: Fraction
+    """What whoever opened it may spend."""
 
     @property
     def name(self) -> str:
-        """How the vault is called in messages and traces."""
+        """How the vault is called."""
+        return self.vault.name
 
-    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:
-        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
+    @property
+    def rows_per_person(self) -> int:
+        """How many times as much as a row a person costs; 1 where the account is about rows."""
+        return self.table.rows_per_person or 1
 
     def pay(self, amount: Fraction, site: str) -> None:
-        """Reserve an amount, or raise BudgetError."""
+        """Reserve an amount, of what the account counts, or raise BudgetError."""
+        self.vault.pay(self, amount, site)
 
     def promised(self) -> Fraction:
-        """The promise as it is now, of a vault that was opened."""
-
-    def note(self, text: str, *, once: bool) -> None:
-        """Keep a text with the promises; perhaps only once, if it comes again."""
-
-    def account(self) -> Account | None:
-        """Promise and spending."""
+        """The promise as it is now."""
+        return self.vault.promised(self.key)
 
 
 class MemoryVault:
-    """A vault for the life of this process."""
+    """A vault for the life of this process, of one account."""
 
     name = "this process"
     raising = 'a promise kept in a file can be raised: jostle.protect(table, epsilon=1, vault="table.vault")'
@@ -402,39 +383,40 @@ class MemoryVault:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._account: Account | None = None
+        self._key = secrets.token_bytes(KEY_BYTES)
         self._process = this_process()
 
-    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:  # noqa: ARG002 - a file needs them
-        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here."""
+    def open(self, requested: Fraction | None, table: TableFacts, reason: str | None = None) -> TableAccount:
+        """The account that pays for a table; without one yet, *requested* is promised here."""
         self._check_process()
         with self._lock:
             if self._account is None:
                 if requested is None:
                     raise no_promise()
-                self._account = Account(requested, Fraction(0), neighbours)
-            self._account.check_relation(neighbours, self.name)
-            return self._account.share(requested, self.name, self.raising)
+                self._account = Account.made(requested, table)
+            account = self._account.joined(table, self.name, reason)
+            share = account.share(requested, self.name, self.raising)
+            self._account = account
+        return TableAccount(self, self._key, evolve(table, people=account.people), 1, share)
 
-    def pay(self, amount: Fraction, site: str) -> None:
+    def pay(self, payer: TableAccount, amount: Fraction, site: str) -> None:
         """Reserve an amount, or raise BudgetError."""
         self._check_process()
         with self._lock:
-            if self._account is None:
+            if self._account is None or payer.key != self._key:
                 raise VaultError("the vault was not opened")
-            self._account = self._account.charged(amount, site, self.name, self.raising)
+            self._account = self._account.charged(amount, site, payer.table, self.name, self.raising)
 
-    def promised(self) -> Fraction:
+    def promised(self, key: bytes) -> Fraction:  # noqa: ARG002 - there is one
         """The promise, which stays as it is."""
-        account = self.account()
-        return Fraction(0) if account is None else account.promise
+        return Fraction(0) if self._account is None else self._account.promise
 
-    def note(self, text: str, *, once: bool) -> None:
+    def note(self, text: str, *, key: bytes | None, once: bool) -> None:
         """Keep nothing: nobody could be shown it."""
 
-    def account(self) -> Account | None:
+    def account_of(self, table: TableFacts) -> Account | None:  # noqa: ARG002 - there is one
         """Promise and spending; None where nothing was promised yet."""
-        with self._lock:
-            return self._account
+        return self._account
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.
@@ -451,10 +433,9 @@ class FileVault:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
-        self._identity: bytes | None = None
-        self._least = Fraction(0)
-        """What the file said was spent when it was last looked at: it can only have become more."""
-        self._counted = NOTHING_COUNTED
+        self._least: dict[bytes, Fraction] = {}
+        """What the accounts that were opened said was spent, by key: it can only have become more."""
+        self._counted = Counted()
         """The reservations in it that were added up then."""
 
     @property
@@ -462,135 +443,177 @@ class FileVault:
         """The path."""
         return str(self.path)
 
-    @property
-    def raising(self) -> str:
+    def raising(self, people: str | None) -> str:
         """What to type for a larger promise."""
-        return f"raise the promise: jostle vault raise {shlex.quote(self.name)} --epsilon E --reason TEXT"
+        whose = "" if people is None else f" --people {shlex.quote(people)}"
+        return f"raise the promise: jostle vault raise {shlex.quote(self.name)} --epsilon E --reason TEXT{whose}"
 
     # For whoever opens a table
 
-    def open(self, requested: Fraction | None, neighbours: str, columns: tuple[str, ...]) -> Fraction:
-        """Epsilon that may be spent by whoever opens the database; without an account yet, it is promised here.
+    def open(self, requested: Fraction | None, table: TableFacts, reason: str | None = None) -> TableAccount:
+        """The account that pays for a table; without one yet, *requested* is promised here.
 
-        Another version of the table (it grew, say, or has another column) is charged to the same account; a table that
-        has none of the columns known is refused.
+        A table of a population is charged to that one's account, whatever its columns. Any other is charged to the
+        account of a table that it has a column in common with (it grew, say, or has another column), or refused.
         """
-        create = self._identity is None and requested is not None
-        if not create and self._identity is None and not self.path.exists():
+        if not self._least and requested is None and not self.path.exists():
             raise no_promise()
-        with writing(self.path, create=create) as connection:
+        with writing(self.path, create=requested is not None and not self._least) as connection:
             book = Book(connection)
-            if book.is_empty and requested is not None:
-                book.begin(Account(requested, Fraction(0), neighbours), columns, "made when the table was first opened")
-            account, identity = self._look(book)
-            account.check_relation(neighbours, self.name)
-            if not book.add_columns(columns):
-                raise VaultError(
-                    f"{self.path} keeps the budget of a table with other columns",
-                    why="a vault is for one private database",
-                    fix="name a vault file of its own for this table",
-                )
-            share = account.share(requested, self.name, self.raising)
-        self._identity = identity
-        self._least = max(self._least, account.spent)
-        return share
+            held = None if book.is_new else self._of_table(self._look(book), table)
+            while held is None:
+                if requested is None:
+                    raise no_promise()
+                book.begin(requested, table, "made when the table was first opened")
+                held = self._of_table(self._look(book), table)
+            account = held.account.joined(table, self.name, reason)
+            number = book.join(held, account, table)
+            if reason is not None and held.account.turned_by(table):
+                rows = show_amount(account.about_rows)
+                said = f"{account.about} from here on; epsilon {rows} before it covers no persons: {reason}"
+                book.note(held.number, account.promise, said)
+            share = account.share(requested, self.name, self.raising(account.people))
+        self._least[held.key] = max(self._least.get(held.key, Fraction(0)), account.spent)
+        return TableAccount(self, held.key, evolve(table, people=account.people), number, share)
 
-    def pay(self, amount: Fraction, site: str) -> None:
+    def pay(self, payer: TableAccount, amount: Fraction, site: str) -> None:
         """Reserve an amount durably, or raise BudgetError."""
-        if self._identity is None:
+        if payer.key not in self._least:
             raise VaultError(f"the vault {self.path} was not opened")
         with writing(self.path) as connection:
             book = Book(connection)
-            account, _ = self._look(book)
-            after = account.charged(amount, site, self.name, self.raising)
-            book.charge(after, after.spent - account.spent, site)
-        self._least = max(self._least, after.spent)
+            held = next(each for each in self._look(book) if each.key == payer.key)
+            raising = self.raising(held.account.people)
+            after = held.account.charged(amount, site, payer.table, self.name, raising)
+            book.charge(held, payer.number, after, site)
+        self._least[payer.key] = max(self._least[payer.key], after.spent)
 
-    def promised(self) -> Fraction:
-        """The promise as it is now, as whoever raises it leaves it."""
+    def promised(self, key: bytes) -> Fraction:
+        """An account's promise as it is now, as whoever raises it leaves it."""
         with reading(self.path) as connection:
-            return Book(connection).account().promise
+            amounts = Book(connection).amounts()
+        if key not in amounts:
+            raise gone(self.path)
+        return amounts[key][0]
 
-    def note(self, text: str, *, once: bool) -> None:
-        """Keep a text with the promises; perhaps only once, if it comes again."""
+    def note(self, text: str, *, key: bytes | None, once: bool) -> None:
+        """Keep a text with an account's promises, or with all there are; perhaps only once, if it comes again."""
         with writing(self.path) as connection:
             book = Book(connection)
-            account, _ = self._look(book)
-            if not once or all(each.reason != text for each in book.promises()):
-                book.raise_promise(account, text)
+            for held in self._look(book):
+                told = once and any(each.reason == text for each in held.promises)
+                if key in {None, held.key} and not told:
+                    book.note(held.number, held.account.promise, text)
 
-    def _look(self, book: Book) -> tuple[Account, bytes]:
-        """Account and identity, if the file is still the one that was opened, and has forgotten nothing."""
+    def _look(self, book: Book) -> tuple[AccountStatement, ...]:
+        """Every account, if the file is still the one that was opened, and has forgotten nothing."""
         book.check_form()
-        book.bring_up_to_date()
-        account, identity = book.account(), book.identity()
-        if self._identity not in {None, identity}:
-            raise gone(self.path)
-        if account.spent < self._least:
+        amounts = book.amounts()
+        for key, least in tuple(self._least.items()):  # other threads may open more meanwhile
+            if key not in amounts:
+                raise gone(self.path)
+            if (missed := least - amounts[key][1]) > 0:
+                raise VaultError(
+                    f"{self.path} says less was spent than it said before",
+                    why=f"it is an older copy, and epsilon {show_amount(missed)} is missing from it",
+                    fix="put the newer one back",
+                )
+        held, self._counted = book.statements(self._counted if self._least else Counted())
+        return held
+
+    def _of_table(self, held: Iterable[AccountStatement], table: TableFacts) -> AccountStatement | None:
+        """The account that a table is charged to; None for one that is not made yet."""
+        names = set(table.columns)
+        likely = [each for each in held if not (names and each.tables and names.isdisjoint(each.columns))]
+        if table.people is not None:
+            named = [each for each in held if each.account.people == table.people]
+            return next(iter([*named, *(each for each in likely if each.account.people is None)]), None)
+        if len(likely) == 1:
+            return likely[0]
+        fix = 'say whose rows they are, people="..." in the schema, or name a vault file of its own for this table'
+        if not likely:
             raise VaultError(
-                f"{self.path} says less was spent than it said before",
-                why=f"it is an older copy, and epsilon {show_amount(self._least - account.spent)} is missing from it",
-                fix="put the newer one back",
+                f"{self.path} keeps the budget of a table with other columns",
+                why="a table that names no people is known by its columns",
+                fix=fix,
             )
-        self._counted = book.check_amounts(NOTHING_COUNTED if self._identity is None else self._counted)
-        return account, identity
+        raise VaultError(
+            f"{self.path} keeps several budgets of tables with columns of these names",
+            why=f"this table may be about {' or '.join(shown(each.account.people) for each in likely)}",
+            fix=fix,
+        )
 
     # For the data's owner
 
-    def create(self, promise: Fraction, neighbours: str, columns: tuple[str, ...] = ()) -> Account:
-        """Make the file, with a promise; no data are needed. Without *columns*, they are those it is opened with."""
+    def create(self, promise: Fraction, table: TableFacts) -> Account:
+        """Make an account, and the file if there is none; no data are needed. Without columns, any table has it."""
         with writing(self.path, create=True) as connection:
             book = Book(connection)
-            if not book.is_empty:
+            if not book.is_new and (table.people is None or self._of_table(self._look(book), table) is not None):
                 raise VaultError(
                     f"there is a vault {self.path} already",
                     why="a second promise would be a second budget",
-                    fix=f"jostle vault show {shlex.quote(self.name)}, or {self.raising}",
+                    fix=f"jostle vault show {shlex.quote(self.name)}, or {self.raising(table.people)}",
                 )
-            account = Account(promise, Fraction(0), neighbours)
-            book.begin(account, columns, "made before the table was opened")
-        return account
+            book.begin(promise, table, "made before the table was opened")
+        return Account.made(promise, table)
 
-    def raise_promise(self, promise: Fraction, reason: str) -> Account:
-        """Raise the promise, and record why."""
+    def raise_promise(self, promise: Fraction, reason: str, people: str | None = None) -> Account:
+        """Raise the promise, and record why; of several accounts, that for *people*."""
         checked_reason(reason, "raising the promise")
         if not self.path.exists():
             raise missing(self.path)
         with writing(self.path) as connection:
             book = Book(connection)
-            account, _ = self._look(book)
-            account = account.raised(promise, self.name)
-            book.raise_promise(account, reason)
+            held = self._one(self._look(book), people)
+            account = held.account.raised(promise, self.name)
+            book.note(held.number, account.promise, reason)
         return account
 
     def backup(self, target: str | Path) -> Path:
         """Write a copy as the vault is at one moment, whoever spends from it meanwhile; return the copy's path."""
         return copied(self.path, Path(target).resolve())
 
+    def statements(self) -> tuple[AccountStatement, ...]:
+        """All that it says of each account, at one moment."""
+        with self._read() as (book, held):
+            return tuple(evolve(each, reservations=book.reservations(each)) for each in held)
+
+    def statement(self, people: str | None = None) -> AccountStatement:
+        """All that it says of the account for *people*, or of the only one."""
+        return self._one(self.statements(), people)
+
+    def account(self) -> Account:
+        """Promise and spending of the only account."""
+        with self._read() as (_, held):
+            return self._one(held, None).account
+
+    def is_for(self, people: str) -> bool:
+        """Whether it has an account for a population; one that cannot be read has none."""
+        with suppress(VaultError), reading(self.path) as connection:
+            return (people,) in Book(connection).rows("accounts", people=str)
+        return False
+
+    def account_of(self, table: TableFacts) -> Account | None:
+        """Promise and spending of the account that a table is charged to; None where nothing was promised yet."""
+        with self._read() as (_, held):
+            own = self._of_table(held, table)
+            return None if own is None else own.account
+
     @contextmanager
-    def _read(self) -> Iterator[Book]:
+    def _read(self) -> Iterator[tuple[Book, tuple[AccountStatement, ...]]]:
         with reading(self.path) as connection:
             book = Book(connection)
             book.check_form()
-            book.check_amounts(NOTHING_COUNTED)
-            yield book
+            yield book, book.statements(Counted())[0]
 
-    def account(self) -> Account:
-        """Promise and spending, as the file has them."""
-        with self._read() as book:
-            return book.account()
+    def _one(self, held: Sequence[AccountStatement], people: str | None) -> AccountStatement:
+        """The account for *people*, or the only one."""
+        found = [each for each in held if people in {None, each.account.people}]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(shown(each.account.people) for each in held if each.account.people is not None) or "nobody"
+        raise VaultError(f"{self.path} holds promises for {names}", fix="say for whom: --people NAME")
 
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that the database was opened with so far."""
-        with self._read() as book:
-            return book.columns()
 
-    def promises(self) -> tuple[Promise, ...]:
-        """Every promise, in order: the first was made, each of the others raised it, or says of one made elsewhere."""
-        with self._read() as book:
-            return book.promises()
-
-    def reservations(self) -> tuple[Reservation, ...]:
-        """Every reservation, in order."""
-        with self._read() as book:
-            return book.reservations()
+Vault = FileVault | MemoryVault

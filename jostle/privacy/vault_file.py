@@ -24,8 +24,9 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from urllib.parse import quote
 
 from jostle.errors import JostleError, VaultError
 from jostle.privacy.vault_log import check_logs
@@ -104,26 +105,13 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
 def copied(path: Path, target: Path) -> Path:
     """Copy a vault as it is at one moment, into a file that there is not yet; return its path.
 
-    The name is taken first, and the copy put there whole, so that no other file is written over, and a copy that was
-    interrupted is not taken for one.
+    The copy is one change to that file: one that was interrupted leaves nothing, or a log by which it is undone.
     """
-    with reading(path) as source, _explained(target):
-        try:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
-        except FileExistsError:
-            raise VaultError(f"there is a file {target} already", fix="name a new file for the copy") from None
-        half = Path(_private_file(target))
-        try:
-            copy = _connected(half)
-            try:
-                source.backup(copy)
-            finally:
-                copy.close()
-            half.replace(target)
-        except BaseException:
-            half.unlink()
-            target.unlink()
-            raise
+    with reading(path) as source, _explained(target), _made(target) as new:
+        if not new:
+            raise VaultError(f"there is a file {target} already", fix="name a new file for the copy")
+        with closing(_connected(target)) as copy:
+            source.backup(copy)
     return target
 
 
@@ -170,7 +158,7 @@ def missing(path: Path) -> VaultError:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    uri = f"file:{_quoted(str(path))}?mode=rw"
+    uri = f"file:{quote(str(path))}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_LENGTH)
     return connection
@@ -191,19 +179,6 @@ def _made(path: Path) -> Iterator[bool]:
         if path.exists() and not path.stat().st_size:
             path.unlink()
         raise
-
-
-def _private_file(path: Path) -> str:
-    """Path of a new file beside another, for its owner alone."""
-    import tempfile  # noqa: PLC0415 - for a new file only
-
-    file, name = tempfile.mkstemp(prefix=".vault-", dir=path.parent)
-    os.close(file)
-    return name
-
-
-def _quoted(name: str) -> str:
-    return name.replace("%", "%25").replace("?", "%3f").replace("#", "%23").replace("&", "%26")
 
 
 def _patiently(connection: sqlite3.Connection, statement: str) -> None:
@@ -256,8 +231,7 @@ def _check_access(path: Path) -> None:
         if mode & stat.S_IRWXO and stat.S_ISREG(mode):
             raise VaultError(
                 f"{file} may be read or written by everybody on this machine",
-                why="it says what was asked of private rows, earlier versions of Jostle kept marks of the rows "
-                "themselves in it, and whoever writes it gives budget back",
+                why="it says what was asked of private rows, and whoever writes it gives budget back",
                 fix=f"chmod o= {shlex.quote(str(file))}; where files have no modes, keep the vault elsewhere",
             )
 

@@ -65,6 +65,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         promise: the budget for all that is asked of these rows, by this and by others; needed where there is none yet.
         score_epsilon: what a score costs.
         scored_by: "accuracy" or "auc".
+        person: the column of X that says whose each row is, where the schema does not: persons are protected then.
         public: whether anybody may see the rows.
         random_state: an integer or a generator that noise comes from, for public rows.
 
@@ -92,6 +93,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         promise: Amount | None = None,
         score_epsilon: Amount | None = None,
         scored_by: ScoredBy = "accuracy",
+        person: str | None = None,
         public: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -102,6 +104,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         self.promise = promise
         self.score_epsilon = score_epsilon
         self.scored_by = scored_by
+        self.person = person
         self.public = public
         self.random_state = random_state
 
@@ -258,7 +261,7 @@ class PrivateClassifier(ClassifierMixin, PrivateRows):  # type: ignore[misc]  # 
         schema = self._declared()
         names = feature_names(X) or schema.attributes
         absent = [name for name in schema.attributes if name not in names]
-        others = {*names} - {*schema.names} | {*absent} & {*index_names(X)}
+        others = {*names} - {*schema.sources} | {*absent} & {*index_names(X)}
         renamed = [name for name in absent if any(str(other).endswith(f"__{name}") for other in others)]
         if renamed:
             raise TableError(

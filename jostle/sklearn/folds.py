@@ -18,6 +18,8 @@ from sklearn.utils.validation import _num_samples
 
 from jostle.errors import TableError, described, shown
 from jostle.privacy.noise import Noise
+from jostle.tables.frames import frame_columns
+from jostle.tables.persons import distinct, whose_rows
 
 CUT = threading.Event()
 """Set once `PrivateFolds` has cut rows in this process."""
@@ -49,16 +51,16 @@ class PrivateFolds:
     n_splits: int = field(default=5, validator=_check_splits)
     """How many folds; each is held out once. They differ in size, as draws do."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - as scikit-learn calls it
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:  # noqa: ARG002 - scikit-learn gives labels
         """Yield the places of the rows to learn from and of those held out, for each fold.
 
         Args:
             X: rows.
             y: labels; they are not looked at.
-            groups: not looked at either.
+            groups: whose each row is, if persons are protected: all rows of a person go to one fold.
 
         Raises:
-            TableError: there are no rows.
+            TableError: there are no rows, or not one group for each.
         """
         try:
             count = _num_samples(X)
@@ -66,6 +68,8 @@ class PrivateFolds:
             raise TableError(f"{described(X)} has no rows", fix="give a dataframe, or an array of rows") from None
         CUT.set()
         drawn = Noise().below(self.n_splits, count)
+        if groups is not None:
+            drawn = _by_group(drawn, groups)
         for fold in range(self.n_splits):
             yield np.flatnonzero(drawn != fold), np.flatnonzero(drawn == fold)
 
@@ -78,3 +82,14 @@ class PrivateFolds:
             groups: not looked at.
         """
         return self.n_splits
+
+
+def _by_group(drawn: Places, groups: Any) -> Places:
+    """The draws, of which all rows of a group have one; a row of none has its own."""
+    cells, length = frame_columns({"groups": groups})
+    if length != len(drawn):
+        raise TableError(
+            f"there are {length:,} groups for {len(drawn):,} rows", fix="groups=X[person]: one for each row"
+        )
+    codes = distinct(whose_rows(cells["groups"])).codes
+    return np.where(codes < 0, drawn, drawn[codes])  # persons are no more than rows: each has the draw of its number

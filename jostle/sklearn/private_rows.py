@@ -117,6 +117,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _declared(self) -> Schema:
         """The schema that was given; refuse to go without one."""
         schema = Schema.read(self.schema) if isinstance(self.schema, str | Path) else self.schema
+        person: str | None = getattr(self, "person", None)
         if schema is None:
             raise PrivateDataError(
                 "a schema is missing",
@@ -127,7 +128,7 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
             raise SchemaError(f"{type(schema).__name__} is not a Schema", fix='Schema({...}, label="...")')
         if schema.label is None:
             raise SchemaError("the schema names no label", fix='Schema(columns, label="...")')
-        return schema
+        return schema.with_persons(person)
 
     def _known_by(self, names: tuple[str, ...], X: Any) -> None:
         """Set what scikit-learn knows of the columns: what the schema declares."""
@@ -202,6 +203,12 @@ class PrivateRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no t
     def _inferred(self, X: Any, y: Any, epsilon: Fraction) -> InferredRows:
         """Rows that anybody may see, with a schema read off them."""
         check_public(X, y)
+        if getattr(self, "person", None) is not None:
+            raise PrivateDataError(
+                "a person is named, and no schema is given",
+                why="whose rows are whose matters where persons are protected, and these rows are public",
+                fix="leave person out, or give a schema",
+            )
         seed = self._seed()
         columns, y = self._validated(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(y, *columns.values())

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+import pyarrow as pa
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
@@ -27,6 +28,24 @@ def code_type(size: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 
 @frozen(eq=False, repr=False)
+class Whose:
+    """Whose each of some rows is. No repr: nothing should ever print one."""
+
+    codes: NDArray[np.signedinteger[Any]]
+    """Each row's person, by its place among these; of several places with one name, any."""
+    names: pa.Array
+    """Whole numbers, or texts in the one way to write what they say; none of them is kept once rows are bounded."""
+    marks: NDArray[np.uint64] | None = None
+    """Once rows are bounded: a hash of each person, by which portions are dealt."""
+    read: NDArray[np.int64] | None = None
+    """Once rows are bounded: how many rows of each person were read, held or not."""
+
+    def rows(self, places: slice | NDArray[np.intp]) -> Whose:
+        """Whose the rows at these places are."""
+        return evolve(self, codes=self.codes[places])
+
+
+@frozen(eq=False, repr=False)
 class Block:
     """Some rows. No repr: nothing should ever print one."""
 
@@ -39,6 +58,8 @@ class Block:
     """Which sparse features the rows have, where the schema declares any: they are columns too, by their names."""
     steps: Mapping[str, Codes] = field(factory=dict)
     """Of columns of numbers, each row's step on the column's grain."""
+    whose: Whose | None = None
+    """Whose the rows are, where the schema declares a person."""
 
     def __attrs_post_init__(self) -> None:
         """Let features be found among the columns."""
@@ -63,6 +84,7 @@ class Block:
             None if self.multiplicity is None else self.multiplicity[places],
             None if self.bits is None else self.bits.rows(places),
             {name: steps[places] for name, steps in self.steps.items()},
+            None if self.whose is None else self.whose.rows(places),
         )
 
     def full(self, names: Iterable[str], schema: Schema) -> Block:
@@ -73,7 +95,8 @@ class Block:
             return self
         places = np.flatnonzero(keep)
         columns = {name: self.columns[name][places] for name in wanted}
-        return Block(columns, len(places), None if self.multiplicity is None else self.multiplicity[places])
+        times = None if self.multiplicity is None else self.multiplicity[places]
+        return Block(columns, len(places), times, whose=None if self.whose is None else self.whose.rows(places))
 
     def having(self, names: Iterable[str], schema: Schema) -> Block:
         """All columns of the rows that have a value in all of these; the block itself where no row has a blank."""
@@ -101,7 +124,7 @@ class Block:
         first = {
             name: np.where(codes == schema[name].blank, 0, codes) for name in blanks for codes in [self.columns[name]]
         }
-        return Block({**self.columns, **first}, self.length, self.multiplicity, self.bits, self.steps)
+        return Block({**self.columns, **first}, self.length, self.multiplicity, self.bits, self.steps, self.whose)
 
     def _has_blanks(self, name: str, schema: Schema) -> bool:
         blank = schema[name].blank

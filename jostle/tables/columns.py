@@ -463,7 +463,10 @@ Column = Categorical | Numeric
 
 @frozen
 class Identifier:
-    """A column of names or numbers that tell rows apart: declared, so that everybody knows, and never looked at."""
+    """A column of names or numbers that tell rows apart: declared, so that everybody knows, and never asked about.
+
+    It is looked at for `Table.notes` alone, which tell the owner of values that stand in several rows.
+    """
 
 
 def _with_extra(levels: Iterable[tuple[int, ...]], size: int) -> tuple[tuple[int, ...], ...]:

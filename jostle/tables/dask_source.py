@@ -10,18 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import FileState
 from jostle.progress import unshown
 from jostle.tables.block import Block, Where
-from jostle.tables.encode import Census
-from jostle.tables.engines import Partial, merge, tally_blocks
+from jostle.tables.encode import Census, counted_columns
+from jostle.tables.engines import Fold, Folded, Partial, added_up, fold_blocks, merge, tally_blocks
 from jostle.tables.frames import check_columns, encode_frame
 from jostle.tables.hashes import RowHashes
 from jostle.tables.kernels import DenseKernel, SparseKernel
-from jostle.tables.readers import FileSource, is_parquet, open_file, row_groups
+from jostle.tables.persons import bounded
+from jostle.tables.readers import (
+    MOST_PARTS,
+    FileSource,
+    by_person,
+    is_parquet,
+    joined_blocks,
+    open_file,
+    row_groups,
+)
 from jostle.tables.schema import Schema
 
 MERGED_AT_ONCE = 8
@@ -64,6 +73,19 @@ class DaskSource:
     """Once a cluster was asked, what holds its encoded pieces: they are encoded once, and stay on the workers."""
     seen: list[bytes] = field(factory=list)
     """Once they were tallied, by what all rows together are known again."""
+    key: bytes | None = None
+    """Of an account that the rows are bounded by, where they are: they are put together by person first."""
+    whole: list[list[Any]] = field(factory=list)
+    """Then what *kept* is of all rows."""
+
+    def bounded(self, key: bytes) -> DaskSource:
+        """The rows that are held of each person."""
+        return evolve(self, key=key, kept=[], seen=[], whole=self.kept)
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        found: Folded | None = self._asked(_fold_piece, fold, _merge_folds, "read its part")
+        return fold if found is None else found
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
@@ -121,6 +143,7 @@ class DaskSource:
             return found
         if client is not None and not _answers(client):
             self.kept.clear()
+            self.whole.clear()
             raise TableError(
                 "the Dask scheduler does not answer any more",
                 why="the rows are read and tallied by its workers",
@@ -135,12 +158,27 @@ class DaskSource:
         encode, find, sum_up = (delayed(each, pure=False) for each in (_encode_piece, ask, add))
         facts = delayed((self.blocks, self.schema), pure=False, traverse=False)
         asked = delayed(question, pure=False, traverse=False)
-        return _added([find(encode(piece, facts), asked) for piece in self.pieces], sum_up).compute()
+        encoded = self._held([encode(piece, facts) for piece in self.pieces], partial(delayed, pure=False))
+        return _added([find(piece, asked) for piece in encoded], sum_up).compute()
+
+    def _held(self, encoded: list[Any], lazy: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[Any]:
+        """The encoded pieces, or where rows are bounded, what is held of them: first they are put by person."""
+        if self.key is None:
+            return encoded
+        count = min(len(encoded), MOST_PARTS)
+        put, take, hold = lazy(_put_by_person), lazy(_taken), lazy(_hold)
+        split = [put(piece, count) for piece in encoded]
+        facts = (self.schema, self.key)
+        return [hold([take(pieces, part) for pieces in split], *facts) for part in range(count)]
 
     def _asked_there(self, client: Any, ask: Callable[..., Any], question: object, add: Callable[..., Any]) -> Any:
         """Ask the workers of a cluster, who keep what they encoded."""
-        if not self.kept:
+        if not self.kept and self.key is None:
             self.kept.append(_encoded_there(client, self.pieces, self.blocks, self.schema))
+        elif not self.kept:
+            if not self.whole:
+                self.whole.append(_encoded_there(client, self.pieces, self.blocks, self.schema))
+            self.kept.append(self._held(self.whole[0], lambda work: partial(client.submit, work, pure=False)))
         found = client.map(ask, self.kept[0], question=question, pure=False)
         return _result(client, _added(found, lambda some: client.submit(add, some, pure=False)))
 
@@ -205,7 +243,7 @@ def dask_source(frame: Any, schema: Schema) -> DaskSource:
     from dask.base import tokenize  # noqa: PLC0415 - an extra
 
     check_columns(tuple(frame.columns), schema.sources, "the frame")
-    pieces = tuple(frame[list(schema.sources)].to_delayed())
+    pieces = tuple(frame[list(counted_columns(schema, frame.columns))].to_delayed())
     return DaskSource(schema, pieces, _frame_blocks, tokenize(frame).encode())
 
 
@@ -282,6 +320,33 @@ def _encode_piece(piece: Any, facts: tuple[Any, Schema]) -> Encoded | None:
         return None
 
 
+def _put_by_person(encoded: Encoded | None, count: int) -> list[list[Block]] | None:
+    """A piece's rows in so many parts, those of a person in one."""
+    if encoded is None:
+        return None
+    try:
+        blocks = [by_person(block, count) for block in encoded[0]]
+        return [[parts[part] for parts in blocks] for part in range(count)]
+    except Exception:  # noqa: BLE001 - as in _encode_piece
+        return None
+
+
+def _taken(parts: list[list[Block]] | None, part: int) -> list[Block] | None:
+    return None if parts is None else parts[part]
+
+
+def _hold(pieces: list[list[Block] | None], schema: Schema, key: bytes) -> Encoded | None:
+    """The rows that are held of all persons in one part."""
+    try:
+        blocks = [block for piece in pieces if piece is not None for block in piece]
+        if any(piece is None for piece in pieces):
+            return None
+        held = bounded(joined_blocks(blocks, schema), schema, key)
+        return (held,), Census(), tally_blocks(iter((held,)), schema, RowHashes(fine=True), ())
+    except Exception:  # noqa: BLE001 - as in _encode_piece
+        return None
+
+
 def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | SparseKernel, Where]) -> Tallied | None:
     if encoded is None:
         return None
@@ -289,6 +354,20 @@ def _tally_piece(encoded: Encoded | None, question: tuple[Schema, DenseKernel | 
         return tally_blocks(iter(encoded[0]), *question), encoded[2]
     except Exception:  # noqa: BLE001 - as in _encode_piece
         return None
+
+
+def _fold_piece(encoded: Encoded | None, question: Fold) -> Fold | None:
+    if encoded is None:
+        return None
+    try:
+        return fold_blocks(encoded[0], question)
+    except Exception:  # noqa: BLE001 - as in _encode_piece
+        return None
+
+
+def _merge_folds(parts: list[Fold | None]) -> Fold | None:
+    whole = [each for each in parts if each is not None]
+    return None if len(whole) < len(parts) else added_up(whole, type(whole[0]).merged)
 
 
 def _count_piece(encoded: Encoded | None, question: object) -> Census | None:  # noqa: ARG001 - asked as tallies are

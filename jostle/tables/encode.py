@@ -9,19 +9,20 @@ is told when it is opened, by `Table.notes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
+from jostle.tables.persons import NOBODY, Repeats, whose_rows
 from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
@@ -74,10 +75,18 @@ class Census:
     """Rows that were read, dropped ones included."""
     dropped: int = 0
     """Rows that were dropped for what a cell holds."""
+    nobody: int = 0
+    """Rows without a person, where the schema declares one."""
     lines: int | None = None
     """Lines of a CSV file; those that are not whole are no rows."""
     cells: dict[str, CellCensus] = field(factory=dict)
     """By column."""
+    repeats: dict[str, Repeats] = field(factory=dict)
+    """By column of identifiers, of those that the data have."""
+    alone: tuple[int, int] = (0, 0)
+    """Of a table that was joined with another, how many persons are in this one alone, and how many in the other."""
+    unmatched: tuple[tuple[str, int], ...] = ()
+    """Of a table with public columns, by the column of keys, how many rows have no match."""
 
     def count(self, name: str, column: Column, *, dropped: int, moved: int, codes: NDArray[np.int32]) -> None:
         """Add a column's cells."""
@@ -94,10 +103,19 @@ class Census:
         """Add what was found in other rows of the table."""
         self.rows += more.rows
         self.dropped += more.dropped
+        self.nobody += more.nobody
         if more.lines is not None:
             self.lines = (self.lines or 0) + more.lines
         for name, found in more.cells.items():
             self.cells[name] = self.cells.get(name, CellCensus()).merged(found)
+        for name, repeats in more.repeats.items():
+            self.repeats[name] = self.repeats.get(name, Repeats()).merged(repeats)
+
+
+def counted_columns(schema: Schema, there: Iterable[object]) -> tuple[str, ...]:
+    """The columns that a census for the owner goes by: sources, and those of identifiers that the data have."""
+    known, names = schema.sources, list(there)
+    return (*known, *(name for name in schema.identifiers if names.count(name) == 1 and name not in known))
 
 
 def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> tuple[str, ...]:
@@ -105,17 +123,24 @@ def notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) 
     return tuple(_notes(census, kept, labels, schema))
 
 
+def of_persons(rows: int = 0, persons: int = 0, *, schema: Schema) -> Iterator[str]:
+    """Yield what is to be said of rows that are not held."""
+    if rows:
+        yield (
+            f"{_many(rows, 'row')} of {_many(persons, 'person')} {_are(rows)} beyond {schema.rows_per_person}, "
+            "and left out"
+        )
+
+
 def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema) -> Iterator[str]:
     torn = 0 if census.lines is None else census.lines - census.rows
     if torn > 0:
         yield f"{_many(torn, 'line')} of the file {_are(torn)} not whole, and left out"
+    yield from _without_match(census)
     if not census.rows:
         yield "the table has no rows"
     elif census.dropped:
-        by = ", ".join(f"{name!r} in {found.dropped:,}" for name, found in census.cells.items() if found.dropped)
-        rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
-        every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
-        yield f"{rows if kept else every} left out: empty or not declared is {by}"
+        yield _left_out(census, kept, schema)
     yield from _without_numbers(census, schema)
     if schema.rows is not None and schema.rows != kept:
         yield f"the schema says that there are {_many(schema.rows, 'row')}, and there {_are(kept)} {kept:,}"
@@ -128,6 +153,39 @@ def _notes(census: Census, kept: int, labels: Mapping[str, int], schema: Schema)
         yield f"no row has {', '.join(map(repr, absent))} as {schema.label!r}"
     for name, found in census.cells.items():
         yield from _column_notes(name, schema[name], found, census.rows)
+    for name, repeats in census.repeats.items():
+        yield from _repeated(name, repeats.most, schema)
+
+
+def _left_out(census: Census, kept: int, schema: Schema) -> str:
+    empty = {name: found.dropped for name, found in census.cells.items()}
+    if census.nobody and schema.person is not None:
+        empty[schema.person] = census.nobody
+    by = ", ".join(f"{name!r} in {count:,}" for name, count in empty.items() if count)
+    rows = f"{census.dropped:,} of {_many(census.rows, 'row')} {_are(census.dropped)}"
+    every = f"all {census.rows:,} rows are" if census.rows > 1 else "the only row is"
+    return f"{rows if kept else every} left out: empty or not declared is {by}"
+
+
+def _repeated(name: str, most: int, schema: Schema) -> Iterator[str]:
+    if most > 1 and schema.person is None:
+        yield (
+            f"one value of {name!r} stands in {most:,} rows: rows are protected, not who they are about; "
+            f"person={name!r} in the schema protects those"
+        )
+    elif most > 1 and name != schema.person:
+        yield f"one value of {name!r} stands in {most:,} rows: who {schema.person!r} names is protected, and no other"
+
+
+def _without_match(census: Census) -> Iterator[str]:
+    for key, missed in census.unmatched:
+        if missed:
+            yield f"{_many(missed, 'row')} of the table {'has' if missed == 1 else 'have'} no {key!r} that is public"
+    here, there = census.alone
+    if here:
+        yield f"{_many(here, 'person')} of the table {_are(here)} not in the one it was joined with"
+    if there:
+        yield f"{_many(there, 'person')} of the table it was joined with {_are(there)} not in this one, and left out"
 
 
 def _without_numbers(census: Census, schema: Schema) -> Iterator[str]:
@@ -216,21 +274,74 @@ def encode_block(
         if census is not None:
             dropped, moved = length - int(np.count_nonzero(here)), int(np.count_nonzero(marked < DROPPED))
             census.count(name, column, dropped=dropped, moved=moved, codes=codes)
+    whose = None if schema.person is None else whose_rows(columns[schema.person])
+    if whose is not None:
+        here = whose.codes != NOBODY
+        keep &= here
+        if census is not None:
+            census.nobody += length - int(np.count_nonzero(here))
     if census is not None:
         census.rows += length
         census.dropped += length - int(np.count_nonzero(keep))
+        repeats = {name: Repeats.of(columns[name]) for name in schema.identifiers if name in columns}
+        census.add(Census(repeats=repeats))
     if bits is None and schema.features is not None:
         texts = schema.features.column
         bits = schema.features.bits_of(texts_of(columns[texts]))
     narrow = {name: codes.astype(code_type(held(schema[name]))) for name, codes in encoded.items()}
     kept = {name: places for name, places in steps.items() if places is not None}
-    block = Block(narrow, length, bits=bits, steps=kept)
+    block = Block(narrow, length, bits=bits, steps=kept, whose=whose)
     return block if keep.all() else block.rows(np.flatnonzero(keep))
 
 
 def held(column: Column) -> int:
     """How many different numbers a block has of a column: its codes, and perhaps a blank."""
     return column.size + (column.blank is not None)
+
+
+def with_columns(
+    block: Block,
+    codes: Mapping[str, Signed],
+    steps: Mapping[str, Codes],
+    columns: Mapping[str, Column],
+    census: Census | None = None,
+) -> Block:
+    """The rows with more columns, without those that these drop; a census counts what became of cells."""
+    narrow = {name: codes[name].astype(code_type(held(column))) for name, column in columns.items()}
+    more = evolve(block, columns={**block.columns, **narrow}, steps={**block.steps, **steps})
+    keep = np.ones(block.length, dtype=np.bool_)
+    for name, column in columns.items():
+        here = codes[name] != DROPPED
+        keep &= here
+        if census is not None:
+            census.count(name, column, dropped=int(np.count_nonzero(~here)), moved=0, codes=codes[name])
+    if census is not None:
+        census.rows += block.length
+        census.dropped += int(np.count_nonzero(~keep))
+    return more if keep.all() else more.rows(np.flatnonzero(keep))
+
+
+def empty_code(column: Column) -> int:
+    """The code of an empty cell, DROPPED where its row is dropped."""
+    return int(encode_column(pa.nulls(1, pa.large_string()), column)[0])
+
+
+def strict(column: Column) -> Column:
+    """The column, where a row is dropped for an empty or undeclared cell."""
+    return evolve(column, outside="drop", missing="drop")
+
+
+def encode_public(values: Cells, column: Column) -> tuple[Signed, Codes | None, int | None]:
+    """The codes and steps of public cells, and where the first is that is neither empty nor declared, if one is."""
+    unknown = np.empty(0, dtype=np.intp)
+    if column.outside != "other" and (dropped := encode_column(values, strict(column)) == DROPPED).any():
+        said = texts_of(values)
+        unknown = np.array([place for place in np.flatnonzero(dropped) if said[place] is not None], dtype=np.intp)
+    first = int(unknown[0]) if unknown.size else None
+    if isinstance(column, Categorical):
+        return encode_column(values, column), None, first
+    marked, steps = _encode_numbers(values, column)
+    return _unmarked(marked), steps, first
 
 
 def texts_of(values: Cells) -> list[str | None]:
@@ -298,6 +409,11 @@ def _encode_numbers(values: Cells, column: Numeric) -> tuple[Signed, Codes | Non
         return codes, None
     kept = [steps for _, steps in encoded if steps is not None]
     return codes, np.concatenate(kept) if kept else np.empty(0, dtype=np.uint8)
+
+
+def binned(numbers: NDArray[np.float64], column: Numeric) -> tuple[Signed, Codes | None]:
+    """The codes and steps of numbers in the units of a column; not-a-number is an empty cell."""
+    return _unmarked(_bin(numbers, column)), _steps(numbers, column)
 
 
 def _numbers(values: pa.Array, column: Numeric) -> NDArray[np.float64]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.progress import tick
-from jostle.tables.block import Block, Codes, Where, code_type
+from jostle.tables.block import Block, Codes, Where, Whose, code_type
 from jostle.tables.features import Bits
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
+from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 
 BLOCK_ROWS = 1 << 16
@@ -21,6 +22,7 @@ BLOCK_ROWS = 1 << 16
 
 Partial = NDArray[np.int64] | SparseTally
 """What a kernel found in some of the rows."""
+Part = TypeVar("Part")
 
 
 class RowSource(Protocol):
@@ -39,6 +41,39 @@ class RowSource(Protocol):
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
+
+
+class Fold(Protocol):
+    """What is held of some rows, whichever they are and in whatever order they come."""
+
+    def of(self, block: Block) -> Self:
+        """The fold of a block's rows alone."""
+
+    def merged(self, other: Self) -> Self:
+        """The fold of the rows of both."""
+
+
+Folded = TypeVar("Folded", bound=Fold)
+
+
+def fold_blocks(blocks: Iterable[Block], fold: Folded) -> Folded:
+    """What a fold holds of the blocks."""
+    return added_up((fold.of(block) for block in _told(iter(blocks))), type(fold).merged) or fold
+
+
+class TableSource(RowSource, Protocol):
+    """The rows of a table, as they were read."""
+
+    def bounded(self, key: bytes) -> RowSource:
+        """The rows that are held of each person, where the schema declares one."""
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows, those beyond the bound as well: for their owner alone, as it has no noise."""
+
+
+def bound(source: TableSource, key: bytes) -> RowSource:
+    """The rows that are held of each person, by the key of an account; all of them where no person is declared."""
+    return source if source.schema.person is None else source.bounded(key)
 
 
 def tally_blocks(blocks: Iterator[Block], schema: Schema, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
@@ -60,21 +95,27 @@ def _told(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
-    """The sum of partial tallies of one kernel; of none, that of a sparse one without rows.
+    """The sum of partial tallies of one kernel; of none, that of a sparse one without rows."""
+    total = added_up(partials, _sum)
+    return SparseTally.empty() if total is None else total
+
+
+def added_up(parts: Iterable[Part], add: Callable[[Part, Part], Part]) -> Part | None:
+    """The sum of parts; None where there are none.
 
     Equally many are added up to equally many, as a carry goes through a binary number: sparse keys are then merged
     log-many times, and no more than log-many tallies are held.
     """
-    held: list[tuple[int, Partial]] = []
-    for partial in partials:
-        held.append((1, partial))
+    held: list[tuple[int, Part]] = []
+    for part in parts:
+        held.append((1, part))
         while len(held) > 1 and held[-1][0] == held[-2][0]:
             (count, last), (_, before) = held.pop(), held.pop()
-            held.append((2 * count, _sum(before, last)))
-    total: Partial | None = None
-    for _, partial in reversed(held):
-        total = partial if total is None else _sum(partial, total)
-    return SparseTally.empty() if total is None else total
+            held.append((2 * count, add(before, last)))
+    total: Part | None = None
+    for _, part in reversed(held):
+        total = part if total is None else add(part, total)
+    return total
 
 
 def _sum(left: Partial, right: Partial) -> Partial:
@@ -98,6 +139,14 @@ class MemorySource:
     bits: Bits | None = None
     steps: Mapping[str, Codes] = field(factory=dict)
     """Of columns of numbers, each row's step on the column's grain, where it is known."""
+    whose: Whose | None = None
+    """Whose the rows are, where the schema declares a person."""
+
+    @classmethod
+    def of_block(cls, schema: Schema, block: Block, identity: bytes) -> MemorySource:
+        """The rows of a block."""
+        columns, times = block.columns, block.multiplicity
+        return cls(schema, columns, block.length, times, identity, block.bits, block.steps, block.whose)
 
     @classmethod
     def of_grid(cls, counts: NDArray[np.int64], schema: Schema, identity: bytes) -> MemorySource:
@@ -114,18 +163,36 @@ class MemorySource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        return tally_blocks(self._blocks(), self.schema, kernel, where)
+        rows = max(1, self.length) if kernel.of_persons else BLOCK_ROWS
+        return tally_blocks(self._blocks(rows), self.schema, kernel, where)
 
-    def _blocks(self) -> Iterator[Block]:
-        for start in range(0, self.length, BLOCK_ROWS):
-            rows = slice(start, min(start + BLOCK_ROWS, self.length))
-            yield Block(
-                {name: codes[rows] for name, codes in self.columns.items()},
-                rows.stop - rows.start,
-                None if self.multiplicity is None else self.multiplicity[rows],
-                None if self.bits is None else self.bits.part(rows.start, rows.stop),
-                {name: steps[rows] for name, steps in self.steps.items()},
-            )
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        return fold.of(self.whole)
+
+    @property
+    def whole(self) -> Block:
+        """All rows."""
+        return self._block(slice(0, self.length))
+
+    def bounded(self, key: bytes) -> MemorySource:
+        """The rows that are held of each person."""
+        block = bounded(self.whole, self.schema, key)
+        return self.of_block(self.schema, block, self.identity)
+
+    def _blocks(self, size: int) -> Iterator[Block]:
+        for start in range(0, self.length, size):
+            yield self._block(slice(start, min(start + size, self.length)))
+
+    def _block(self, rows: slice) -> Block:
+        return Block(
+            {name: codes[rows] for name, codes in self.columns.items()},
+            rows.stop - rows.start,
+            None if self.multiplicity is None else self.multiplicity[rows],
+            None if self.bits is None else self.bits.part(rows.start, rows.stop),
+            {name: steps[rows] for name, steps in self.steps.items()},
+            None if self.whose is None else self.whose.rows(rows),
+        )
 
 
 @frozen(eq=False, repr=False)
@@ -160,6 +227,11 @@ class _ReadBy(DenseKernel):
 
     kernel: DenseKernel
     own: Schema
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once."""
+        return self.kernel.of_persons
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
         """How many numbers it gives."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -219,6 +220,11 @@ class Bits:
         each = mixed(self.found.astype(np.uint64))
         running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)])
         return np.asarray(running[self.ends[1:]] - running[self.ends[:-1]])
+
+    def lists(self) -> list[bytes]:
+        """What each row has, as bytes."""
+        ends = self.ends.tolist()
+        return [self.found[start:end].tobytes() for start, end in pairwise(ends)]
 
     @classmethod
     def joined(cls, parts: Iterable[Bits], facts: SparseFeatures) -> Bits:

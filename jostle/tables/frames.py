@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block
-from jostle.tables.encode import Cells, Census, encode_block
+from jostle.tables.encode import Cells, Census, counted_columns, encode_block
 from jostle.tables.engines import MemorySource
 from jostle.tables.features import Bits
 from jostle.tables.schema import Schema
@@ -97,7 +97,7 @@ class Columns:
 def frame_source(frame: Any, schema: Schema, census: Census | None = None) -> MemorySource:
     """The rows of a dataframe."""
     columns = _columns(frame)
-    cells = _named(columns, schema.sources)
+    cells = _named(columns, _wanted(columns, schema, census))
     block = encode_block(cells, schema, columns.length, census)
     return _in_memory(schema, block, _identity(columns))
 
@@ -110,13 +110,20 @@ def matrix_source(matrix: Any, frame: Any, schema: Schema, census: Census | None
         raise TableError(
             "the matrix and the frame have different numbers of rows", fix="give one row per record in both"
         )
-    block = encode_block(_named(columns, schema.names), schema, columns.length, census, bits)
+    texts = schema.features.column if schema.features is not None else None
+    names = tuple(name for name in _wanted(columns, schema, census) if name != texts)
+    block = encode_block(_named(columns, names), schema, columns.length, census, bits)
     identity = hashlib.blake2b(_identity(columns) + bits.ends.tobytes() + bits.found.tobytes(), digest_size=16)
     return _in_memory(schema, block, identity.digest())
 
 
+def _wanted(columns: Columns, schema: Schema, census: Census | None) -> tuple[str, ...]:
+    """The columns that are read: for a census, of those of identifiers as well what there is."""
+    return schema.sources if census is None else counted_columns(schema, columns.names)
+
+
 def _in_memory(schema: Schema, block: Block, identity: bytes) -> MemorySource:
-    return MemorySource(schema, block.columns, block.length, identity=identity, bits=block.bits, steps=block.steps)
+    return MemorySource.of_block(schema, block, identity)
 
 
 def _bits(matrix: Any, schema: Schema) -> Bits:
@@ -162,8 +169,8 @@ def _rises(indices: NDArray[Any], indptr: NDArray[Any]) -> bool:
 
 def encode_frame(frame: Any, schema: Schema, census: Census | None = None) -> Block:
     """A dataframe's rows as one block of codes."""
-    columns, length = frame_columns(frame, schema.sources)
-    return encode_block(columns, schema, length, census)
+    columns = _columns(frame)
+    return encode_block(_named(columns, _wanted(columns, schema, census)), schema, columns.length, census)
 
 
 def frame_columns(frame: Any, names: tuple[str, ...] | None = None) -> tuple[dict[str, Cells], int]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from jostle.tables.block import Block, Where
 from jostle.tables.engines import Partial, RowSource
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.routes import part_of
+from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
 
 LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -104,6 +104,12 @@ class Portion:
 
     def within(self, block: Block) -> Block:
         """The rows of a block that are in it."""
+        whose = block.whose
+        if self.schema.person is not None:  # all rows of a person go together
+            if whose is None or whose.marks is None:
+                raise TypeError("rows of no bounded person are not dealt out")
+            dealt = part_of_marks(whose.marks, self.key, self.of)
+            return block.rows(np.flatnonzero(dealt[whose.codes] == self.place))
         parts = part_of(block.columns, self.schema, self.key, self.of, block.length)
         return block.rows(np.flatnonzero(parts == self.place))
 
@@ -142,6 +148,11 @@ class _Within(DenseKernel):
 
     kernel: DenseKernel
     portion: Portion
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once."""
+        return self.kernel.of_persons
 
     def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""

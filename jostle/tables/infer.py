@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from datetime import time, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,25 @@ from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, shown
 from jostle.files.content import FileContent
+from jostle.files.texts import toml_written as written
 from jostle.given import given_as
 from jostle.tables import readers
-from jostle.tables.columns import MISSING, OTHER, Categorical, Column, MissingPolicy, Numeric, is_too_long
+from jostle.tables.columns import (
+    MISSING,
+    OTHER,
+    Categorical,
+    Column,
+    Dates,
+    Identifier,
+    MissingPolicy,
+    Numeric,
+    is_too_long,
+)
 from jostle.tables.encode import Cells, texts_of
 from jostle.tables.features import SparseFeatures, words_of
 from jostle.tables.frames import frame_columns
 from jostle.tables.origins import RowOrigin, check_public, read_public
+from jostle.tables.persons import NOBODY, Repeats, distinct, whose_rows
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     EMPTY,
@@ -48,9 +61,11 @@ CODE_WORDS = re.compile(
     r"|postcodes?|sic|siren|siret|sku|ssn|tel|telephone|upc|uuid|zip|zipcodes?)($|[\W_\d])"
 )
 """Where they are in a column's name, its numbers are codes."""
+NAMES = re.compile(r"(^|[\W_\d])(guid|ids?|identifier|uuid)($|[\W_\d])")
+"""Where they are in a column's name, its values are names of something, persons perhaps."""
 NOTHING: frozenset[str | None] = EMPTY | {None}
 MOST_VALUES = 1000
-"""A column of texts with more different ones is an identifier or free text, and left out."""
+"""A column of texts with more different ones is an identifier, or it is free text and left out."""
 
 
 def infer_public(
@@ -62,6 +77,9 @@ def infer_public(
     private, and `protect` refuses a table that came from where its schema was read off: the same file, under any name,
     or the same frame. A copy is another table to both. Of a column of *texts*, the words that most of them have become
     a vocabulary: at most so many.
+
+    A column that is called an identifier, or has a text of its own in each of many rows, becomes one. Where values of
+    an identifier repeat, a warning proposes it as the person: whether it names persons, values do not say.
 
     Args:
         source: a dataframe, or a CSV or Parquet file.
@@ -90,7 +108,7 @@ def infer_public(
     if texts is not None:
         given_as(texts, str, "the name of a column", fix='texts="comment"', error=SchemaError)
     features = None if texts is None else SparseFeatures(texts, words=_vocabulary(texts, cells.pop(texts, None), words))
-    columns: dict[str, Column] = {}
+    columns: dict[str, Column | Identifier] = {}
     for name, values in cells.items():
         if steers(name):
             warnings.warn(f"the column name {name!r} holds control characters, and it is left out", stacklevel=3)
@@ -101,6 +119,25 @@ def infer_public(
         else:
             columns[name] = column
     return Schema(columns, label=label, features=features, inferred_from=origin)
+
+
+def rows_of_persons(path: Path, person: str) -> NDArray[np.int64]:
+    """How many rows each person has in a file that anybody may see; rows of nobody are left out.
+
+    Raises:
+        PrivateDataError: the file is private.
+        SchemaError: it has no such column.
+        TableError: it cannot be read.
+    """
+    content = read_public(path)
+    names = readers.header(content)
+    if person not in names:
+        raise SchemaError(
+            f"there is no column {shown(person)} of persons in {path}", fix=f"one of {', '.join(map(repr, names[:20]))}"
+        )
+    cells = readers.read_columns(content, (person,)).get(person, [])
+    codes = distinct(whose_rows(cells)).codes
+    return np.bincount(codes[codes != NOBODY]).astype(np.int64)
 
 
 def _vocabulary(name: str, cells: Cells | None, most: int) -> list[str]:
@@ -129,9 +166,14 @@ def _file_columns(content: FileContent) -> dict[str, Cells]:
     return dict(readers.read_columns(content, names))
 
 
-def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | None:
+def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Column | Identifier | None:
     texts, numbers, empty = _distinct(name, values)
     policy: MissingPolicy = "value" if empty else "blank"
+    if len(texts) > MOST_CODED and not is_label:
+        if dates := _dates(texts, bins, policy):
+            return dates
+        if _identifies(name, values, texts, numbers):
+            return Identifier()
     if numbers is not None and len(texts) > MOST_CODED and not is_label and not _are_codes(name, texts, numbers):
         finite = numbers[np.isfinite(numbers)]
         if finite.size and finite.min() < finite.max():
@@ -152,22 +194,55 @@ def _infer_column(name: str, values: Cells, bins: int, *, is_label: bool) -> Col
     return Categorical(declared or ["?"], missing=policy)
 
 
+def _identifies(name: str, values: Cells, texts: set[str], numbers: NDArray[np.float64] | None) -> bool:
+    """Whether a column tells rows, or whose they are, from one another; where values repeat, a person is proposed."""
+    named = NAMES.search(_in_words(name)) is not None and (numbers is None or _are_whole(numbers))
+    if not named and (numbers is not None or len(texts) <= MOST_VALUES):
+        return False
+    repeats = Repeats.of(values).most
+    if named and repeats > 1:
+        said = f"one value stands in {repeats:,} rows: if it says whose each row is, this protects persons"
+        warnings.warn(f"person = {written(name)}  # {said}", stacklevel=5)
+    return named or repeats == 1
+
+
 def _are_codes(name: str, texts: set[str], numbers: NDArray[np.float64]) -> bool:
     """Whether whole numbers are names of something, of which no mean is wanted: postcodes, say.
 
     Some begin with zeros, or all are as long as telephone numbers are; or the column is called so.
     """
-    numbers = numbers[~np.isnan(numbers)]
-    if not (np.all(numbers >= 0) and np.all(numbers == np.floor(numbers))):
+    if not _are_whole(numbers):
         return False
-    humps = re.sub("(?<=[a-z])(?=[A-Z][a-z]*$)", " ", name)  # homeZip, but not locCodeAndComment
-    if CODE_WORDS.search(humps.lower()):
+    if CODE_WORDS.search(_in_words(name)):
         return True
     digits = [text for text in texts if re.fullmatch(r"\d+", text, re.ASCII)]
     widths = {len(text) for text in digits}
     zeros = any(text[0] == "0" and len(text) > 1 for text in digits)
     long = len(widths) == 1 and min(widths) >= CODE_WIDTH and not all(map(moment_in, digits))
     return len(digits) == len(texts) and (zeros or long)
+
+
+def _are_whole(numbers: NDArray[np.float64]) -> bool:
+    numbers = numbers[~np.isnan(numbers)]
+    return bool(np.all(numbers >= 0) and np.all(numbers == np.floor(numbers)))
+
+
+def _in_words(name: str) -> str:
+    """A column's name in words that are told apart: homeZip, but not locCodeAndComment."""
+    return re.sub("(?<=[a-z])(?=[A-Z][a-z]*$)", " ", name).lower()
+
+
+def _dates(texts: set[str], bins: int, missing: MissingPolicy) -> Numeric | None:
+    """The dates or times that these all are, from the first to the last; None if they are not, or are numbers."""
+    moments = []
+    for text in texts:
+        moment = None if re.match(NUMBER, text, re.ASCII) else moment_in(text)
+        if moment is None:
+            return None
+        moments.append(moment)
+    first, last = min(moments), max(moments)
+    unit = "day" if all(each.time() == time() for each in moments) else "second"
+    return None if last - first < timedelta(seconds=1) else Dates(first, last, unit=unit, bins=bins, missing=missing)
 
 
 def _told_apart(texts: list[str]) -> list[str]:

@@ -6,10 +6,12 @@ from jostle.tables.closed import Closed
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernels import Counts, DenseKernel, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.pools import GridCounts, Refinements, Stack
 from jostle.tables.regions import Box, Haar, LevelKernel, Regions
 from jostle.tables.routes import LeafCounts, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins
+from jostle.tables.slopes import Slopes
 
 __all__ = ["DENSE_KERNELS", "KERNELS", "LEVEL_KERNELS"]
 
@@ -25,15 +27,18 @@ KERNELS = Closed(
         Haar,
         Hits,
         LeafCounts,
+        ManyHits,
         MarginLevels,
         Margins,
         Marks,
         Moments,
         NumberSum,
+        PersonCount,
         Products,
         Ranks,
         Refinements,
         Regions,
+        Slopes,
         SparseCounts,
         SplitCounts,
         Stack,

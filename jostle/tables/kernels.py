@@ -83,6 +83,11 @@ class DenseKernel(ABC):
 
     __slots__ = ()
 
+    @property
+    def of_persons(self) -> bool:
+        """Whether it is asked with all rows of a person at once, since it counts persons."""
+        return False
+
     @abstractmethod
     def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
@@ -242,6 +247,11 @@ class SparseKernel(ABC):
     """A kernel of which occupied cells alone are held, of up to 2**63; *bound* and *replaced* as of a dense one."""
 
     __slots__ = ()
+
+    @property
+    def of_persons(self) -> bool:
+        """As of a dense one: none counts persons."""
+        return False
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:

@@ -89,6 +89,8 @@ class RowOrigin:
     file: Path | None = None
     inode: Inode | None = None
     """That of the file when it was read."""
+    others: tuple[RowOrigin, ...] = ()
+    """Those of tables that these rows were worked out from."""
 
     @classmethod
     def of(cls, *things: object) -> RowOrigin:
@@ -100,25 +102,41 @@ class RowOrigin:
         inode = place.inode if isinstance(place, FileContent) else inode_of(place)
         return cls(pieces, path_of(place).absolute(), inode)
 
+    def beside(self, *others: RowOrigin) -> RowOrigin:
+        """The origin of what is worked out from rows of this one and of others."""
+        return evolve(self, others=(*self.others, *others))
+
+    @property
+    def all(self) -> tuple[RowOrigin, ...]:
+        """This one, and those of all tables that lie before."""
+        return (self, *(each for other in self.others for each in other.all))
+
     @property
     def vaults(self) -> tuple[Path, ...]:
-        """The vaults beside the file, under any name that it has in its folder."""
-        return () if self.file is None else tuple(filter(is_there, _vaults(self.file)))
+        """The vaults beside its files, under any name that each has in its folder."""
+        files = [each.file for each in self.all if each.file is not None]
+        return tuple(dict.fromkeys(vault for file in files for vault in _vaults(file) if is_there(vault)))
 
     def shared(self, other: RowOrigin) -> bool:
-        """Whether rows of this origin are, or lie in, what rows of the other are."""
-        mine, theirs = ([piece.key for piece in each.pieces if piece.lives] for each in (self, other))
-        if not set(mine).isdisjoint(theirs) or self._same_file(other):
-            return True
-        low, high = np.array([key[1:] for key in mine if key[2]], np.uint64).reshape(-1, 1, 2).transpose(2, 0, 1)
-        other_low, other_high = np.array([key[1:] for key in theirs if key[2]], np.uint64).reshape(-1, 2).T
-        return bool(np.any((low < other_high) & (other_low < high)))
+        """Whether rows of this origin are, lie in, or were worked out from what rows of the other are."""
+        return any(_shared(mine, theirs) for mine in self.all for theirs in other.all)
 
-    def _same_file(self, other: RowOrigin) -> bool:
-        if self.file is None or other.file is None:
-            return False
-        mine, theirs = {self.inode, inode_of(self.file)}, {other.inode, inode_of(other.file)}
-        return real_path(self.file) == real_path(other.file) or bool(mine & theirs - {None})
+
+def _shared(left: RowOrigin, right: RowOrigin) -> bool:
+    """Whether rows of two origins lie in the same objects, memory, or file."""
+    mine, theirs = ([piece.key for piece in each.pieces if piece.lives] for each in (left, right))
+    if not set(mine).isdisjoint(theirs) or _same_file(left, right):
+        return True
+    low, high = np.array([key[1:] for key in mine if key[2]], np.uint64).reshape(-1, 1, 2).transpose(2, 0, 1)
+    other_low, other_high = np.array([key[1:] for key in theirs if key[2]], np.uint64).reshape(-1, 2).T
+    return bool(np.any((low < other_high) & (other_low < high)))
+
+
+def _same_file(left: RowOrigin, right: RowOrigin) -> bool:
+    if left.file is None or right.file is None:
+        return False
+    mine, theirs = {left.inode, inode_of(left.file)}, {right.inode, inode_of(right.file)}
+    return real_path(left.file) == real_path(right.file) or bool(mine & theirs - {None})
 
 
 def _pieces(thing: Any) -> Iterator[Piece]:
@@ -199,12 +217,13 @@ def make_private_origins() -> PrivateOrigins:
             known[:] = [(living, token) for each, token in known if (living := _living(each)) is not None]
             found = {token for each, token in known if each.shared(origin)}
             held = {piece.key for each, _ in known for piece in each.pieces}
-            # Each once: what is handed in a thousand times is remembered once, and it is seen when nobody has it.
-            new = tuple(piece for piece in origin.pieces if piece.key not in held)
-            if new or not found:
-                token = object()
-                known.append((evolve(origin, pieces=new), token))
-                found.add(token)
+            for part in origin.all:
+                # Each once: what is handed in a thousand times is remembered once, and it is seen when nobody has it.
+                new = tuple(piece for piece in part.pieces if piece.key not in held)
+                if new or not found:
+                    token = object()
+                    known.append((evolve(part, pieces=new, others=()), token))
+                    found.add(token)
             return frozenset(found)
 
     def has(origin: RowOrigin) -> bool:

@@ -36,6 +36,7 @@ from jostle.tables.fields import (
     name,
     names,
     optional_name,
+    truth,
     whole_groups,
     wholes,
 )
@@ -52,6 +53,7 @@ from jostle.tables.kernels import (
     group_sides,
     occupied,
 )
+from jostle.tables.persons import PersonCount, check_persons
 from jostle.tables.schema import Schema
 
 Integers = NDArray[np.int64]
@@ -244,6 +246,8 @@ class Layer:
     """What each code of that column counts for, already cut off at *most*."""
     branching: tuple[str, ...] = field(default=(), converter=names)
     """Columns where a blank counts as the first code, in place of leaving its row out."""
+    persons: bool = field(default=False, converter=truth)
+    """Whether persons are counted, each once in every cell that a row of theirs is in; a row adds 1 to one, or 0."""
 
     @property
     def most(self) -> int:
@@ -253,6 +257,10 @@ class Layer:
     def shape(self, schema: Schema) -> tuple[int, ...]:
         """How many groups each column has; refuse what does not fit the schema."""
         sides = group_sides(self.columns, self.groups, schema)
+        if self.persons:
+            PersonCount().cells(schema)  # refuses a schema without a person
+        if self.persons and self.weighted is not None:
+            raise TableError("persons have no weights", fix="count them")
         for column, codes in self.where:
             if not all(0 <= code < schema[column].size for code in codes):
                 raise TableError(
@@ -275,9 +283,14 @@ class Layer:
         """Add the block's rows to *totals*."""
         needed = {*self.columns, *(name for name, _ in self.where), *((self.weighted,) if self.weighted else ())}
         columns = {name: block.columns[name] for name in needed}
-        kept = Block(columns, block.length, block.multiplicity).where(self.where)
+        kept = Block(columns, block.length, block.multiplicity, whose=block.whose).where(self.where)
         kept = kept.first_for_blank(self.branching, schema).full(needed, schema)
         keys = group_keys(kept, self.columns, self.groups, schema)
+        if self.persons:
+            whose = check_persons(kept.whose, schema)
+            keys = np.unique(np.stack([keys, whose.codes.astype(np.int64)]), axis=1)[0]
+            add_up(keys, None, totals)
+            return
         weights = np.array(self.weights, dtype=np.int64)
         values = 1 if self.weighted is None else weights[kept.columns[self.weighted]]
         add_up(keys, kept.multiplicity, totals, values)
@@ -295,6 +308,11 @@ class Stack(DenseKernel):
     def cells(self, schema: Schema) -> int:
         """How many numbers all layers give."""
         return checked_cells(sum(layer.cells(schema) for layer in self.layers))
+
+    @property
+    def of_persons(self) -> bool:
+        """Whether a layer counts persons."""
+        return any(layer.persons for layer in self.layers)
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """The most that a row adds to all layers."""

@@ -15,7 +15,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import os
+import pickle
 import re
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -26,18 +31,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from jostle.errors import TableError
 from jostle.files.content import DIGEST_BYTES, FileContent, FileState, Place, path_of, state_of
 from jostle.progress import Stage, stage
-from jostle.tables.block import Block, Codes, Where
+from jostle.tables.block import Block, Codes, Where, Whose
 from jostle.tables.columns import Categorical
-from jostle.tables.encode import Census, encode_block
-from jostle.tables.engines import MemorySource, Partial, tally_blocks
+from jostle.tables.encode import Census, counted_columns, encode_block
+from jostle.tables.engines import Folded, MemorySource, Partial, fold_blocks, merge, tally_blocks
 from jostle.tables.features import Bits
 from jostle.tables.frames import Memory, check_columns, guarded
 from jostle.tables.kernels import MOST_RECORDS, DenseKernel, SparseKernel
+from jostle.tables.persons import bounded, joined_whose, marks_of
 from jostle.tables.schema import Schema
 from jostle.tables.values import is_text
 
@@ -278,12 +284,14 @@ class FileSource:
     def blocks(self, groups: Iterable[int] | None = None, census: Census | None = None) -> Iterator[Block]:
         """Yield the file's rows as codes; of a Parquet file, perhaps of some row groups only."""
         self._check_unchanged()
-        names = self.schema.sources
+        names = self.schema.sources if census is None else counted_columns(self.schema, header(self.path))
         # Of Parquet, numbers that are written as texts as well: written out, many long ones do not fit into memory.
         texts = [
             name
             for name in names
-            if is_parquet(path_of(self.path)) or (name in self.schema and isinstance(self.schema[name], Categorical))
+            if is_parquet(path_of(self.path))
+            or name == self.schema.person
+            or (name in self.schema and isinstance(self.schema[name], Categorical))
         ]
         for batch in read_batches(self.path, names, as_dictionaries=texts, groups=groups, census=census):
             columns = dict(zip(names, batch.columns, strict=True))
@@ -301,12 +309,118 @@ class FileSource:
             fix="open it again, once nobody writes to it",
         )
 
+    def bounded(self, key: bytes) -> SpilledSource:
+        """The rows that are held of each person: read once, put by person into parts that fit into memory each."""
+        return spilled(self, key)
+
+    def fold(self, fold: Folded) -> Folded:
+        """What a fold holds of all rows."""
+        return fold_blocks(self.blocks(), fold)
+
     def census(self) -> Census:
         """A census of the rows, by one pass over the file."""
         found = Census()
         for _ in self.blocks(census=found):
             pass
         return found
+
+
+SPILLED_BYTES = 1 << 24
+"""Bytes of a file to each part that its rows are put into by person, at most MOST_PARTS of them."""
+MOST_PARTS = 256
+
+
+class Folder:
+    """A folder for whoever made it alone, which goes with this object, and not with a copy of the process."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="jostle-"))
+        weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(path: Path, process: int) -> None:
+    if process == os.getpid():
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@frozen(eq=False, repr=False)
+class SpilledSource:
+    """Rows of a file that are held of each person, as codes in files of this process that end with it."""
+
+    schema: Schema
+    parts: tuple[Path, ...]
+    identity: bytes
+    folder: Folder
+    """Where they are."""
+
+    def ready(self) -> None:
+        """They are there."""
+
+    def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
+        """The kernel's tally of all rows that meet the conditions."""
+        nothing = tally_blocks(iter(()), self.schema, kernel, where)
+        return merge([nothing, *(self._part(path).tally(kernel, where) for path in self.parts)])
+
+    def _part(self, path: Path) -> MemorySource:
+        with path.open("rb") as file:
+            block: Block = pickle.load(file)  # noqa: S301 - written below, for this process
+        return MemorySource.of_block(self.schema, block, self.identity)
+
+
+def spilled(source: FileSource, key: bytes) -> SpilledSource:
+    """The rows of a file that are held of each person, by one pass over it and one over what is put by person.
+
+    All rows of a person are in memory at once, with those of others whose hash leads to the same part.
+    """
+    state = state_of(path_of(source.path))
+    count = min(MOST_PARTS, 1 + (0 if state is None else state.size) // SPILLED_BYTES)
+    folder = Folder()
+    paths = tuple(folder.path / f"{part}" for part in range(count))
+    for block in source.blocks():
+        for path, piece in zip(paths, by_person(block, count), strict=True):
+            with path.open("ab") as file:
+                pickle.dump(piece, file, protocol=pickle.HIGHEST_PROTOCOL)
+    for path in paths:
+        pieces: list[Block] = []
+        if path.exists():
+            with path.open("rb") as file:
+                while file.peek(1):
+                    pieces.append(pickle.load(file))  # noqa: S301 - written above
+        held = bounded(joined_blocks(pieces, source.schema), source.schema, key)
+        with path.open("wb") as file:
+            pickle.dump(held, file, protocol=pickle.HIGHEST_PROTOCOL)
+    return SpilledSource(source.schema, paths, source.identity, folder)
+
+
+def by_person(block: Block, count: int) -> tuple[Block, ...]:
+    """A block's rows in so many parts, those of a person in one: by a hash of who that is."""
+    whose = block.whose
+    if whose is None:
+        raise TypeError("rows of nobody are not put by person")
+    parts = (marks_of(whose.names) % np.uint64(count)).astype(np.uint16)[whose.codes]
+    order = np.argsort(parts, kind="stable")
+    ends = np.cumsum(np.bincount(parts, minlength=count))[:-1]
+    return tuple(_compact(block.rows(places)) for places in np.split(order, ends))
+
+
+def _compact(block: Block) -> Block:
+    """The block with no more names of persons than it has."""
+    whose = block.whose
+    if whose is None:
+        return block
+    persons, codes = np.unique(whose.codes, return_inverse=True)
+    names = whose.names.take(pa.array(persons))
+    return evolve(block, columns=dict(block.columns), whose=Whose(codes, names))
+
+
+def joined_blocks(blocks: list[Block], schema: Schema) -> Block:
+    """The rows of several blocks, in one."""
+    columns = {name: _joined([block.columns[name] for block in blocks]) for name in schema.names}
+    steps = {name: _joined([block.steps[name] for block in blocks]) for name in (blocks[0].steps if blocks else ())}
+    facts = schema.features
+    bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
+    whose = None if schema.person is None else joined_whose([b.whose for b in blocks if b.whose is not None])
+    return Block(columns, sum(block.length for block in blocks), None, bits, steps, whose)
 
 
 def open_file(path: Path, schema: Schema) -> FileSource:
@@ -324,14 +438,10 @@ def in_memory(source: FileSource, census: Census | None = None) -> MemorySource:
     )
     for block in source.blocks(census=census):
         sparse = 0 if block.bits is None else block.bits.found.nbytes + block.bits.ends.nbytes
+        sparse += 0 if block.whose is None else block.whose.codes.nbytes + block.whose.names.nbytes
         memory.take(sum(codes.nbytes for held in (block.columns, block.steps) for codes in held.values()) + sparse)
         blocks.append(block)
-    columns = {name: _joined([block.columns[name] for block in blocks]) for name in source.schema.names}
-    steps = {name: _joined([block.steps[name] for block in blocks]) for name in (blocks[0].steps if blocks else ())}
-    length = sum(block.length for block in blocks)
-    facts = source.schema.features
-    bits = None if facts is None else Bits.joined((block.bits for block in blocks if block.bits is not None), facts)
-    return MemorySource(source.schema, columns, length, identity=source.identity, bits=bits, steps=steps)
+    return MemorySource.of_block(source.schema, joined_blocks(blocks, source.schema), source.identity)
 
 
 def _joined(parts: list[Codes]) -> Codes:

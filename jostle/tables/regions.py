@@ -108,9 +108,18 @@ class Regions(LevelKernel):
             place += len(starts)
 
 
+MOST_HELD = 2**24
+"""Cells of a grid whose order is held as an array."""
+
+
 def rows_with(names: tuple[str, ...], schema: Schema) -> Counts | Regions:
-    """The kernel of one cell that counts the rows with a value in all of some columns."""
+    """The kernel of one cell that counts the rows with a value in all of some columns.
+
+    Where their combinations are too many to be laid out, it counts all rows.
+    """
     blanks = tuple(sorted(may_be_blank(schema, names)))
+    if schema.size(*blanks) > MOST_HELD:
+        return Counts.of()
     return Regions(blanks, np.arange(schema.size(*blanks)), (np.zeros(1, dtype=np.int64),)) if blanks else Counts.of()
 
 

@@ -151,6 +151,15 @@ def part_of(columns: Mapping[str, Codes], schema: Schema, key: int, parts: int, 
         hashes ^= hashes >> np.uint64(27)
         hashes *= np.uint64(MIXERS[2])
         hashes ^= hashes >> np.uint64(31)
+    return _dealt(hashes, parts)
+
+
+def part_of_marks(marks: NDArray[np.uint64], key: int, parts: int) -> NDArray[np.int64]:
+    """The part that each person belongs to: a hash of its mark and a key."""
+    return _dealt(mixed(marks + np.uint64((key * MIXERS[0]) % 2**64)), parts)
+
+
+def _dealt(hashes: NDArray[np.uint64], parts: int) -> NDArray[np.int64]:
     return ((hashes >> np.uint64(11)) % np.uint64(parts)).astype(np.int64)
 
 

@@ -26,7 +26,19 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block
-from jostle.tables.fields import ANY_WHOLE, Component, Components, Sides, Within, int64s, listed, names, truth, whole
+from jostle.tables.fields import (
+    ANY_WHOLE,
+    Component,
+    Components,
+    Sides,
+    Within,
+    int64_arrays,
+    int64s,
+    listed,
+    names,
+    truth,
+    whole,
+)
 from jostle.tables.kernels import DenseKernel, add_up, checked_cells
 from jostle.tables.regions import LevelKernel, haar, haar_side
 from jostle.tables.routes import Routing
@@ -182,6 +194,75 @@ class Agreements(DenseKernel):
         for place, rule in enumerate(self.rules):
             cell += rule.right(block, schema).astype(np.int64) << place
         add_up(cell, block.multiplicity, totals)
+
+
+def _with_blank(points: Integers) -> Integers:
+    """Points by code, and none for the blank after the last."""
+    return np.concatenate([points, np.zeros((1, points.shape[1]), dtype=np.int64)])
+
+
+ROWS_AT_ONCE = 2**10
+MOST_GIVEN = 2**50
+"""Points of a code, where so many columns are at most 2**11."""
+MOST_COLUMNS = 2**11
+
+
+@frozen(eq=False, repr=False)
+class ManyHits(DenseKernel):
+    """How many rows each of many linear rules gets right: a cell for each.
+
+    A rule gives the classes but the first points by each column's code, and the first class none. It predicts as in
+    `Hits`: a row adds 0 or 1 to each cell, and so does one that becomes another, taken away and added.
+    """
+
+    columns: tuple[str, ...] = field(converter=names)
+    points: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(2, Within(-MOST_GIVEN, MOST_GIVEN)))
+    """For each column, codes by rules, and of each rule by the classes but the first."""
+    start: Integers = field(converter=int64s, validator=Sides(1, Within(-MOST_GIVEN, MOST_GIVEN)))
+    """The points of every row, by rules, and of each rule by the classes but the first."""
+
+    def cells(self, schema: Schema) -> int:
+        """One for each rule; refuse rules that do not fit the schema."""
+        if schema.label is None:
+            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+        classes, width = len(schema.classes), len(self.start)
+        fits = (
+            classes > 1
+            and not width % (classes - 1)
+            and len(self.columns) == len(self.points) < MOST_COLUMNS
+            and schema.label not in self.columns
+            and all(
+                own.shape == (schema[name].size, width) for name, own in zip(self.columns, self.points, strict=True)
+            )
+        )
+        if not fits:
+            raise TableError("points of rules do not fit the schema")
+        return checked_cells(width // (classes - 1))
+
+    def bound(self, schema: Schema) -> int:
+        """As many as there are rules: all may get a row right."""
+        return self.cells(schema)
+
+    def replaced(self, schema: Schema) -> int:
+        """As many as there are rules: each changes by 1 at most."""
+        return self.cells(schema)
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
+        """Add the block's rows to *totals*."""
+        classes = len(schema.classes)
+        for first in range(0, block.length, ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            labels = block.columns[schema.label or ""][rows]
+            given = np.tile(self.start, (len(labels), 1))
+            for name, own in zip(self.columns, self.points, strict=True):
+                given += _with_blank(own)[block.columns[name][rows]]
+            by_class = given.reshape(len(labels), len(totals), classes - 1)
+            best, predicted = np.zeros(by_class.shape[:2], dtype=np.int64), np.zeros(by_class.shape[:2], dtype=np.int64)
+            for code in range(1, classes):
+                ahead = by_class[:, :, code - 1] > best
+                best[ahead], predicted[ahead] = by_class[:, :, code - 1][ahead], code
+            right = predicted == labels[:, None]
+            totals += right.sum(axis=0) if block.multiplicity is None else block.multiplicity[rows] @ right
 
 
 @frozen(eq=False, repr=False)

@@ -87,6 +87,11 @@ Neighbours = Literal["add_remove", "replace_one"]
 
 SCHEMA = FileKind("schema", SchemaError, "jostle schema infer PUBLIC.csv shows what one looks like", most_bytes=1 << 25)
 MOST_ROWS = 2**63
+ROWS_PER_PERSON = 16
+"""How many rows of a person are read, where nothing is said."""
+MOST_ROWS_PER_PERSON = 2**31 - 1
+ENTRIES = ("label", "neighbours", "rows", "person", "rows_per_person", "people")
+"""What a file says of a whole table, beside its columns."""
 RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
 
 
@@ -168,7 +173,13 @@ class Schema:
     features: SparseFeatures | None = None
     """Sparse features beside the columns: words of a text, or the columns of a sparse matrix."""
     identifiers: tuple[str, ...] = field(default=(), converter=_listed)
-    """Columns that are declared as identifiers: nothing reads them, and whoever asks about one is told so."""
+    """Columns that are declared as identifiers: no question reads them, and whoever asks about one is told so."""
+    person: str | None = None
+    """The column of the data that says whose row it is, which is no column here: privacy is of persons then."""
+    rows_per_person: int | None = field(default=None, converter=_whole)
+    """The most rows of one person that are read; 16 where a person is declared and nothing else is said."""
+    people: str | None = None
+    """The population that the persons are of: tables of one population share a promise."""
     _by_name: Mapping[str, Column] = field(
         init=False,
         eq=False,
@@ -203,6 +214,7 @@ class Schema:
                 fix='leave rows out, or neighbours = "replace_one", where one row is another and their number stays',
             )
         self._check_features()
+        self._check_person()
 
     def _part_identifiers(self) -> None:
         """Keep the names of columns that are never looked at apart from the columns."""
@@ -231,6 +243,40 @@ class Schema:
         if twice := self.features.places.keys() & self._by_name.keys():
             raise SchemaError(f"a feature and a column are both called {shown(min(twice))}", fix="rename the column")
 
+    def _check_person(self) -> None:
+        """Refuse facts about persons that contradict others; say how many rows of each are read."""
+        if self.person is None:
+            given = {"rows_per_person": self.rows_per_person, "people": self.people}
+            if said := next((name for name, fact in given.items() if fact is not None), None):
+                raise SchemaError(f"{said} is said of no persons", fix='person="patient_id", a column of the data')
+            return
+        if not isinstance(self.person, str) or not self.person:
+            raise SchemaError(f"person is {shown(self.person)}, not a column's name", fix='person="patient_id"')
+        check_text("the column of persons", self.person)
+        if self.person in self._by_name or (self.features is not None and self.person == self.features.column):
+            raise SchemaError(
+                f"{shown(self.person)} is declared both as a column and as the person",
+                why="nothing is asked about who a person is",
+                fix="leave it out of the columns",
+            )
+        if self.rows_per_person is None:
+            object.__setattr__(self, "rows_per_person", ROWS_PER_PERSON)
+        if type(self.rows_per_person) is not int or not 1 <= self.rows_per_person <= MOST_ROWS_PER_PERSON:
+            raise SchemaError(
+                f"rows_per_person is {shown(self.rows_per_person)}, not a number from 1 to {MOST_ROWS_PER_PERSON:,}",
+                fix=f"rows_per_person={ROWS_PER_PERSON}",
+            )
+        if self.people is not None:
+            if not isinstance(self.people, str) or not self.people.strip():
+                raise SchemaError(f"people is {shown(self.people)}, not a name", fix='people="ward 7"')
+            check_text("the name of the people", self.people)
+        if self.rows is not None:
+            raise SchemaError(
+                "the number of rows is declared, and so is a person",
+                why="how many rows a person has is that person's secret, and so is how many there are in all",
+                fix="leave rows out",
+            )
+
     def _named_classes(self) -> str:
         """The columns that could be a label, by name, where there are any."""
         found = [name for name, column in self.columns if isinstance(column, Categorical)]
@@ -257,7 +303,7 @@ class Schema:
     def __reduce__(self) -> tuple[object, ...]:
         # Objects of this process are no others': of where it was read off, the file alone is sent.
         facts = (self.label, self.neighbours, self.rows, self._file, self.features, self.identifiers)
-        return Schema, (self.columns, *facts)
+        return Schema, (self.columns, *facts, self.person, self.rows_per_person, self.people)
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
@@ -272,8 +318,14 @@ class Schema:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the columns of data that are read, that of texts with features included."""
-        return self.names if self.features is None else (*self.names, self.features.column)
+        """The names of the columns of data that are read, that of texts with features and that of persons included."""
+        texts = () if self.features is None else (self.features.column,)
+        return (*self.names, *texts, *self.whose)
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """The name of the column of persons, if there is one."""
+        return () if self.person is None else (self.person,)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -303,7 +355,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """The schema as TOML text."""
-        entries = {"label": self.label, "neighbours": self.neighbours, "rows": self.rows, "inferred_from": self._file}
+        entries = {name: getattr(self, name) for name in ENTRIES} | {"inferred_from": self._file}
         head = [f"{name} = {written(entry)}" for name, entry in entries.items() if entry is not None]
         blocks = ["\n".join(head)]
         if self.features is not None:
@@ -333,11 +385,11 @@ class Schema:
         if not isinstance(columns, dict):
             raise SchemaError("the schema has no [columns.NAME] tables", fix="jostle schema infer PUBLIC.csv")
         features = facts.pop("features", None)
-        unknown = set(facts) - {"label", "neighbours", "rows", "inferred_from"}
+        unknown = set(facts) - {*ENTRIES, "inferred_from"}
         if unknown:
             raise SchemaError(
                 f"the schema has an unknown entry {shown(min(unknown))}",
-                fix="label, neighbours, rows, [columns.NAME] or [features]",
+                fix=f"{', '.join(ENTRIES)}, [columns.NAME] or [features]",
             )
         sparse = None if features is None else features_of(features)
         return cls({name: column_of(name, column) for name, column in columns.items()}, **facts, features=sparse)
@@ -383,6 +435,22 @@ class Schema:
             SchemaError: there is no such relation.
         """
         return evolve(self, neighbours=neighbours)
+
+    def with_persons(
+        self, person: str | None = None, rows_per_person: int | None = None, people: str | None = None
+    ) -> Schema:
+        """The same facts, and whose the rows are; what is left out stays as it is declared.
+
+        Args:
+            person: the column of the data that says whose row it is.
+            rows_per_person: the most rows of one person that are read.
+            people: the population that the persons are of.
+
+        Raises:
+            SchemaError: they do not fit together, or the rest.
+        """
+        given: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "people": people}
+        return evolve(self, **{name: fact for name, fact in given.items() if fact is not None})
 
 
 def may_be_blank(schema: Schema, names: Iterable[str]) -> frozenset[str]:

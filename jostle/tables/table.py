@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.errors import ProbeError, TableError, described, shown
-from jostle.given import called_as, given_flag, given_path
+from jostle.given import called_as, given_as, given_flag, given_path
 from jostle.tables import dask_source, frames, readers
 from jostle.tables.attributes import feature_names, joined, joined_labels
-from jostle.tables.columns import PUBLIC, Numeric
-from jostle.tables.encode import Census, notes
-from jostle.tables.engines import MemorySource, RowSource
+from jostle.tables.block import Block
+from jostle.tables.columns import PUBLIC, Column, Numeric
+from jostle.tables.encode import Census, notes, of_persons
+from jostle.tables.engines import MemorySource, TableSource, bound
+from jostle.tables.joins import LookupSource, MatchFold, RowsFold, joined_rows, joined_schema, lookup
 from jostle.tables.kernels import MOST_RECORDS, Counts
 from jostle.tables.origins import RowOrigin
+from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
+from jostle.tables.persons import PUBLIC_KEY, BeyondCount
 from jostle.tables.schema import Neighbours, Schema
 
 
@@ -34,7 +39,7 @@ class Table:
 
     def __init__(
         self,
-        source: RowSource,
+        source: TableSource,
         census: Callable[[], Census] | None = None,
         made_of: Iterable[object] = (),
     ) -> None:
@@ -62,11 +67,13 @@ class Table:
         anywhere by itself, and nothing that a probe leads to has it.
         """
         label = () if self.schema.label is None else (self.schema.label,)
-        found: Any = self._source.tally(Counts(((), label)), ())
+        held = bound(self._source, PUBLIC_KEY)
+        found: Any = held.tally(Counts(((), label)), ())
         kept, *by_label = map(int, found)
+        beyond: Any = () if self.schema.person is None else held.tally(BeyondCount(), ())
         census = Census(rows=kept) if self._census is None else self._census()
         labels = dict(zip(self.schema.classes, by_label, strict=True)) if label else {}
-        return notes(census, kept, labels, self.schema)
+        return (*notes(census, kept, labels, self.schema), *of_persons(*map(int, beyond), schema=self.schema))
 
     @classmethod
     @called_as("Table.from_frame(frame, schema)", why=PUBLIC)
@@ -184,6 +191,90 @@ class Table:
         )
         identity = hashlib.blake2b(f"{grid.shape}".encode() + grid.tobytes(), digest_size=16).digest()
         return cls(MemorySource.of_grid(grid, schema, identity), made_of=[counts])
+
+    def per_person(self, /, **aggregates: str) -> Table:
+        """A table of one row a person, worked out from all of that person's rows, those beyond the bound as well.
+
+        It is of the same people, and charged to the same promise. Empty cells are left out; where a person has no
+        others, the result is empty. It is worked out at once, and held in memory.
+
+        Args:
+            **aggregates: by the name of the result, what it is: "count", "count up to 100", "any fall", "all fall",
+                "any ward is B", "first ward by date", "last ward by date", "commonest ward", "least age", "most age",
+                "sum days up to 60", "mean age". Without a column, it is the one of the result's name: "last by date".
+
+        Raises:
+            TableError: the schema names no person, an aggregate is not written so, or does not fit the schema.
+            SchemaError: there is no such column.
+        """
+        schema = self.schema
+        asked = aggregates_of(aggregates, schema)
+        results, census = schema_per_person(asked, schema), Census()
+        rows = self._source.fold(PersonFold(asked, schema)).rows(census)
+        return self._derived(rows, results, census)
+
+    @called_as('table.join(other, on="patient_id")')
+    def join(self, other: Table, on: str, *, how: Literal["left", "inner"] = "left") -> Table:
+        """A table of the same persons with the columns of another private one; both have a row a person.
+
+        Every person of this table stays; one who is not in the other has empty cells there, and persons of the other
+        alone are left out. With how="inner", those who are in both stay. It is worked out at once, and held in memory.
+
+        Args:
+            other: a table of the same population, with rows_per_person=1: `per_person` gives one.
+            on: the column that says who a person is.
+            how: "left" or "inner".
+
+        Raises:
+            TableError: they are not joined on the person, one has several rows a person, or they are not of one
+                population.
+        """
+        given_as(other, Table, "a table", fix='table.join(other, on="patient_id")', error=TableError)
+        kept: object = how
+        if not isinstance(kept, str) or kept not in {"left", "inner"}:
+            raise TableError(f"how is {shown(how)}", fix='how="left" or how="inner"')
+        schema, census = joined_schema(self.schema, other.schema, on), Census()
+        mine, theirs = (source.fold(RowsFold(source.schema)).rows() for source in (self._source, other._source))
+        rows = joined_rows(mine, theirs, schema, census, inner=how == "inner")
+        return self._derived(rows, schema, census, other)
+
+    @called_as('table.join_public(frame, on="ward")')
+    def join_public(self, frame: Any, on: str, columns: Mapping[str, Column] | Iterable[str] | None = None) -> Table:
+        """The table with columns of a public frame, or file, that each row gets by its cell in a column of keys.
+
+        A row whose key is not in the public frame has empty cells there. The keys are checked before any row of the
+        table is read.
+
+        Args:
+            frame: public rows, one for each key.
+            on: the column of keys, in both: one with declared values, dates, or numbers with a unit.
+            columns: which columns are added, by name; or declared, by name. Without, all of them. What is not declared
+                is declared as the public frame has it.
+
+        Raises:
+            PrivateDataError: the frame is private.
+            TableError: a key is there twice or not declared, or a value is not declared.
+        """
+        public, schema = lookup(frame, on, columns, self.schema)
+        source = LookupSource(schema, self._source, public)
+        told = self._census
+
+        def census() -> Census:
+            missed = self._source.fold(MatchFold(public, self.schema)).missed
+            before = Census() if told is None else told()
+            return evolve(before, unmatched=(*before.unmatched, (on, missed)))
+
+        return self._beside(Table(source, None if told is None else census))
+
+    def _derived(self, rows: Block, schema: Schema, census: Census, *others: Table) -> Table:
+        """A table of rows that were worked out from those of this one, and of others."""
+        # The same people's data: known again as what they are made of.
+        identity = b"".join(table._source.identity for table in (self, *others))  # noqa: SLF001 - of tables
+        return self._beside(Table(MemorySource.of_block(schema, rows, identity), lambda: census), *others)
+
+    def _beside(self, made: Table, *others: Table) -> Table:
+        made.origin = self.origin.beside(made.origin, *(each.origin for each in others))
+        return made
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.schema.names)} columns>"

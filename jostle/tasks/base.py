@@ -110,14 +110,22 @@ class Question(Generic[Answer]):
     """What is asked beside the table, by name, and of which type; all of it can be left out."""
     usual: Callable[[Schema], tuple[Any, ...]] = lambda schema: ()  # noqa: ARG005
     """What is asked of a table where nobody says."""
+    written: Callable[[Schema, str], tuple[Any, ...]] | None = None
+    """What a text of a rehearsal's spec asks of a table; None where there is nothing to be said."""
     read: Callable[[Schema, tuple[Any, ...]], tuple[Any, ...]] = lambda schema, questions: questions  # noqa: ARG005
     """What is asked of a table, however it was written; what cannot be asked of it is refused before it costs."""
+    told: Callable[[tuple[Any, ...]], str] = lambda asked: ""  # noqa: ARG005
+    """What is asked, in a few words for traces; nothing where there is nothing to say."""
     of: Callable[[Schema, Answer], Answer] = lambda schema, answer: answer  # noqa: ARG005
     """An answer that knows what public facts there are of the table that was asked."""
     suits: Callable[[Schema], bool]
     """Whether a table looks as if it were there to be asked this."""
     suited: str = "another schema"
     """Which tables do, in words."""
+
+    def asked_in(self, schema: Schema, text: str | None) -> tuple[Any, ...]:
+        """What was asked of a table in a rehearsal."""
+        return self.usual(schema) if text is None or self.written is None else self.written(schema, text)
 
     @property
     def handed(self) -> tuple[str, ...]:

@@ -82,6 +82,10 @@ class View:
     market: Market
     rows: int | None = field(default=Factory(lambda view: view.schema.rows, takes_self=True))
     """The number of rows, if it is known: declared in the schema, or bought before."""
+    asked: tuple[Any, ...] | None = None
+    """What is asked beside the table, as its task reads it; None where nobody says."""
+    judged_by: str | None = None
+    """The name of the loss that is to be kept small; None for the task's own."""
 
     @property
     def label(self) -> str:

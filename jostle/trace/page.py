@@ -15,7 +15,7 @@ from attrs import frozen
 from jostle.markup import words
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import Charged, Chosen, Opened, Record, Trace
-from jostle.trace.render import Explanation, cells_of, explanations, readable, runs
+from jostle.trace.render import Explanation, cells_of, explanations, readable, runs, whom
 
 __all__ = ["Segment", "Trace", "part_of_page", "segments", "whole_page"]
 
@@ -146,7 +146,7 @@ def _ledger(opened: Opened | None, run: Sequence[Record]) -> str:
     found = segments(opened, run)
     promise = sum((each.epsilon for each in found), Fraction(0))
     raised = f" and raised to {show_amount(promise)} since" if opened.promise and promise > opened.promise else ""
-    head = f"{amount} under {opened.neighbours}, fixed before the run{raised}{kept}; {table}"
+    head = f"{amount} {whom(opened)} under {opened.neighbours}, fixed before the run{raised}{kept}; {table}"
     warning = "" if opened.private else '<p class="warning">NOT PRIVATE: a rehearsal on a public table</p>'
     bar, rows, shade = [], [], 0
     for each in found:

@@ -49,6 +49,8 @@ class Opened:
     vault: str | None
     columns: tuple[str, ...]
     public_rows: int | None
+    rows_per_person: int | None = None
+    """The most rows of a person, where the promise is about persons; None where it is about rows."""
 
 
 @frozen

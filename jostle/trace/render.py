@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from jostle.privacy.account import about
 from jostle.privacy.amounts import show_amount
 from jostle.trace.records import (
     Charged,
@@ -154,13 +155,18 @@ def _head(opened: Opened | None) -> Text:
     table = f"table of {count} column{'s' * (count != 1)}{rows}"
     if not opened.private:
         limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
-        head = f"NOT PRIVATE: a rehearsal under {opened.neighbours}, {limit}, on a public {table}"
+        head = f"NOT PRIVATE: a rehearsal {whom(opened)} under {opened.neighbours}, {limit}, on a public {table}"
         return Text(visible(head), style="bold red")
     # Of a vault's promise, this may be a part, or what was left.
     limit = "no bound" if opened.promise is None else f"at most ε = {show_amount(opened.promise)}"
     kept = "" if opened.vault is None else f", kept in {opened.vault}"
-    head = f"{limit} under {opened.neighbours}, fixed before the run{kept}; {table}"
+    head = f"a promise {whom(opened)}: {limit} under {opened.neighbours}, fixed before the run{kept}; {table}"
     return Text(visible(head), style="bold")
+
+
+def whom(opened: Opened) -> str:
+    """Whom a promise is about, in words."""
+    return about(None if opened.rows_per_person is None else (opened.rows_per_person,))
 
 
 def _lines(records: Iterable[Record]) -> Table:

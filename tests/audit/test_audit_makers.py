@@ -78,7 +78,7 @@ def maker() -> ChoiceMaker:
         rehearsals=1,
         databases=1,
         groups=1,
-        figures=Figures(1, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0),
+        figures=Figures(1, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, single_regret=1.0),
     )
     return ChoiceMaker(among=among, informed_by=[total], known=[learned])
 

@@ -43,6 +43,22 @@ def test_schema_infer_prints_toml_that_reads_back(
     assert schema.classes == ("no", "yes")
 
 
+def test_schema_infer_proposes_the_person_in_a_line_whose_mark_can_be_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    public, out = tmp_path / "visits.csv", tmp_path / "visits.toml"
+    public.write_text("patient_id,ward\n" + "".join(f"p{n // 3},{'AB'[n % 2]}\n" for n in range(60)))
+    assert run(monkeypatch, "schema", "infer", str(public), "--out", str(out)) == 0
+    proposal = (
+        'person = "patient_id"  # one value stands in 3 rows: if it says whose each row is, this protects persons'
+    )
+    assert f"warning: {proposal}\n" in capsys.readouterr().err
+    text = out.read_text("utf-8")
+    assert text.startswith(f"# {proposal}\n")
+    assert jostle.Schema.read(out).person is None
+    assert jostle.Schema.from_toml(text.removeprefix("# ")).person == "patient_id"
+
+
 def test_schema_infer_makes_a_vocabulary_of_public_texts_that_the_same_texts_are_not_opened_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,7 +112,7 @@ def test_ledger_and_trace_show_what_a_run_spent(
         db.count("0.4", site="again")
 
     assert run(monkeypatch, "ledger", "show", "--vault", str(vault), "--json") == 0
-    account = json.loads(capsys.readouterr().out)
+    (account,) = json.loads(capsys.readouterr().out)["accounts"]
     assert (account["promise"], account["spent"], account["left"]) == ("1/2", "1/5", "3/10")
     assert [line["site"] for line in account["reservations"]] == ["people"]
 

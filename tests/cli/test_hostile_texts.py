@@ -27,6 +27,7 @@ from jostle.cli import main, saying
 from jostle.cli.app import app
 from jostle.errors import JostleError, SchemaError
 from jostle.lang.program import load
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace import records
 from jostle.visible import visible
@@ -101,11 +102,13 @@ def vault(folder: Path) -> str:
     path = named(folder, ".vault")
     Path(path).unlink()
     keeper = FileVault(path)
-    keeper.create(Fraction(1), "add_remove", ("a",))
-    keeper.open(None, "add_remove", ("a",))
-    keeper.pay(Fraction(1, 2), "count")
+    keeper.create(Fraction(1), TableFacts(("a",)))
+    keeper.open(None, TableFacts(("a",))).pay(Fraction(1, 2), "count")
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE account SET columns = ?", (json.dumps([EVIL]),))
+    connection.execute(
+        "UPDATE tables SET columns = ?, name = ?, person = ?, rows_per_person = 2", (json.dumps([EVIL]), EVIL, EVIL)
+    )
+    connection.execute("UPDATE accounts SET people = ?", (EVIL,))
     connection.execute("UPDATE promises SET reason = ?", (EVIL,))
     connection.execute("UPDATE reservations SET site = ?", (EVIL,))
     connection.commit()
@@ -187,6 +190,9 @@ CASES: dict[COMMAND, Words] = {
         ["--schema", schema_of(at), "--rows", "9", "--loss", EVIL],
         ["--schema", schema_of(at), "--rows", "9", "--plot", f"{EVIL}/none.png"],
         ["--schema", EVIL, "--rows", "9"],
+        ["--rows-per-person", EVIL, "--rows", "9", "--cells", "9"],
+        ["--rows-per-person", f"{EVIL}.csv", "--rows", "9", "--schema", schema_of(at)],
+        ["--rows-per-person", f"geometric {EVIL}", "--rows", "9", "--cells", "9"],
     ],
     ("example",): lambda at: [
         ["--schema", schema_of(at), "--rows", "3", "--out", str(at / f"{HIDDEN}\n.csv")],
@@ -284,7 +290,7 @@ def test_a_site_is_kept_as_it_is_shown(tmp_path: Path) -> None:
     db.allot(Fraction(1, 4), site=EVIL).count(Fraction(1, 8), site=EVIL)
 
     assert [charge.site for charge in db.charges] == [SHOWN, SHOWN]
-    assert [each.site for each in FileVault(tmp_path / "v").reservations()] == [SHOWN, SHOWN]
+    assert [each.site for each in FileVault(tmp_path / "v").statement().reservations] == [SHOWN, SHOWN]
     assert {each.site for each in kept.records[1:]} == {SHOWN, f"{SHOWN}/{SHOWN}"}  # type: ignore[union-attr]  # not Opened
     with pytest.raises(JostleError) as refusal:
         db.count(9, site=EVIL)

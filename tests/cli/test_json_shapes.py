@@ -24,6 +24,7 @@ COMMANDS = {
     "`explain`": "explain J201",
     "`schema infer`": "schema infer public.csv --label region --out public.toml",
     "`advise`": "advise Majority --schema labelled.toml --rows 1000",
+    "`advise --rows-per-person`": "advise --rows-per-person zipf~4~50 --rows 1000 --cells 9",
     "`example`": "example --schema rows.toml --rows 5 --out example.csv",
     "`options`": "options",
     "`reproduce`": "reproduce",
@@ -64,7 +65,7 @@ def test_what_is_printed_as_json_has_the_entries_on_the_page(
     assert set(said) == set(COMMANDS)
 
     for command, words in COMMANDS.items():
-        done = ran(monkeypatch, capsys, *words.split(), "--json")
+        done = ran(monkeypatch, capsys, *(word.replace("~", " ") for word in words.split()), "--json")
         printed: Any = json.loads(done.out)
         kind, entries = said[command]
         assert isinstance(printed, list if kind == "array" else dict), command

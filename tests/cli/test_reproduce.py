@@ -128,7 +128,7 @@ def test_areas_are_drawn_of_regressions_on_rows_and_on_published_rows(
     second = figure_named("vinterbo-2").make(None, out, 2)
 
     assert first.status == 0, first.err
-    assert "iris: median area at epsilon 1: OLR 0.993, PMLR 0." in first.out
+    assert "iris: median area at epsilon 1: OLR 0.993, PLR 0." in first.out
     assert "2 of ten folds; --trials 10 goes through all" in first.out
     assert second.said[0].startswith("iris: median area on published rows 0.")
     assert "with k estimated as 3 and gamma as 0.242; the best of those tried" in second.said[0]

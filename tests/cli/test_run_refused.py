@@ -12,7 +12,9 @@ import pytest
 from run_here import Done, ran, write_rows
 from small_tables import SCHEMA
 
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
+from jostle.tables.schema import Neighbours
 
 Run = Callable[..., Done]
 COUNT = "def answer(db):\n    n = {{ len(db) }} spending 50%\n    return n\n"
@@ -147,14 +149,17 @@ def test_a_refused_run_leaves_the_folder_as_it_was(run: Run, tmp_path: Path, why
 
 
 def with_vault(
-    promise: str, spent: str, columns: tuple[str, ...] = SCHEMA.names, neighbours: str = "add_remove", text: str = COUNT
+    promise: str,
+    spent: str,
+    columns: tuple[str, ...] = SCHEMA.names,
+    neighbours: Neighbours = "add_remove",
+    text: str = COUNT,
 ) -> None:
     """Make a vault beside the rows, and a program."""
     put(text)()
     vault = FileVault("rows.csv.vault")
-    vault.create(Fraction(promise), neighbours, columns)
-    vault.open(None, neighbours, columns)
-    vault.pay(Fraction(spent), "before")
+    vault.create(Fraction(promise), TableFacts(columns, neighbours))
+    vault.open(None, TableFacts(columns, neighbours)).pay(Fraction(spent), "before")
 
 
 KEPT: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
@@ -172,7 +177,7 @@ KEPT: dict[str, tuple[Callable[[], object], tuple[str, ...], int, str]] = {
         lambda: with_vault("1", "1/2", neighbours="replace_one"),
         ("p.jst", *ALL),
         1,
-        "keeps a budget under replace_one",
+        "keeps a promise about rows under replace_one",
     ),
     "a mistake": (lambda: with_vault("1", "0", text="def f(db)\n"), ("p.jst", *ALL), 1, "J006"),
     "more than there is": (lambda: with_vault("1", "0", text=TWICE), ("p.jst", *ALL), 3, "may spend epsilon 2"),
@@ -184,11 +189,11 @@ def test_a_refused_run_leaves_a_vault_as_it_was(run: Run, tmp_path: Path, why: s
     prepare, words, status, said = KEPT[why]
     prepare()
     before, vault = held(tmp_path), FileVault("rows.csv.vault")
-    known = (vault.account(), vault.columns(), vault.promises(), vault.reservations())
+    known = vault.statements()
     done = run(*words)
     assert done.status == status, done
     assert said in done.err
-    assert (vault.account(), vault.columns(), vault.promises(), vault.reservations()) == known
+    assert vault.statements() == known
     assert held(tmp_path) == before
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from run_here import Done, ran, write_rows
+from small_tables import SCHEMA
 
+from jostle import Categorical, Numeric, Schema
 from jostle.cli.run import vault_of
 from jostle.errors import ChoiceError
 from jostle.privacy.vault import FileVault
@@ -41,9 +43,25 @@ def spent(vault: str = "rows.csv.vault") -> tuple[Fraction, int]:
 def test_a_run_makes_a_vault_beside_the_data_and_says_so(run: Run, tmp_path: Path) -> None:
     done = run("run", "half.jst", *ROWS, "--epsilon", "1")
     assert done.status == 0
-    assert f"epsilon 0.5 was spent; 0.5 of the promised 1 is left in {tmp_path / 'rows.csv.vault'}\n" in done.out
+    left = f"0.5 of the promised 1 is left in {tmp_path / 'rows.csv.vault'}"
+    assert f"epsilon 0.5 was spent, about rows; {left}\n" in done.out
     assert stat.S_IMODE((tmp_path / "rows.csv.vault").stat().st_mode) == 0o600
     assert spent() == (Fraction(1, 2), 1)
+
+
+def test_all_that_is_said_of_a_run_says_that_it_is_about_persons(run: Run, tmp_path: Path) -> None:
+    schema = Schema(SCHEMA.columns[1:], person=SCHEMA.names[0], rows_per_person=3)
+    schema.write("rows.toml")
+    whom = "about persons (at most 3 rows each)"
+
+    assert "answer spends at most 1/2 of epsilon per person\n" in run("check", "half.jst", "--schema", "rows.toml").out
+    done = run("run", "half.jst", *ROWS, "--epsilon", "1", "--report", "run.html", "--trace", "run.jsonl")
+    assert done.status == 0
+    assert f"a promise {whom}: at most ε = 1 under add_remove" in " ".join(done.out.split())
+    assert f"epsilon 0.5 was spent, {whom}; 0.5 of the promised 1 is left" in done.out
+    assert f"ε = 1 {whom} under add_remove" in Path("run.html").read_text("utf-8")
+    assert f"a promise {whom}: " in " ".join(run("trace", "show", "run.jsonl").out.split())
+    assert json.loads(run("run", "half.jst", *ROWS, "--json").out)["rows_per_person"] == 3
 
 
 def test_the_next_run_has_what_is_left(run: Run, tmp_path: Path) -> None:
@@ -53,7 +71,7 @@ def test_the_next_run_has_what_is_left(run: Run, tmp_path: Path) -> None:
         assert facts["vault"] == str(tmp_path / "rows.csv.vault")
         assert facts["spent"] == left  # half of what there was
     done = run("run", "half.jst", *ROWS, "--epsilon", "1")
-    assert "epsilon 0.0625 was spent of 0.125 that could be; 0.0625 of the promised 1 is left" in done.out
+    assert "epsilon 0.0625 was spent of 0.125 that could be, about rows; 0.0625 of the promised 1 is left" in done.out
     assert run("run", "half.jst", *ROWS).status == 0  # of what is left, whatever was promised
     assert run("run", "half.jst", *ROWS, "--epsilon", "0.001").status == 0
     assert spent()[0] == Fraction(31, 32) + Fraction(1, 2000)
@@ -89,7 +107,7 @@ def test_nothing_is_remembered_where_that_is_asked_for(run: Run, tmp_path: Path)
     for _ in range(2):
         done = run("run", "all.jst", *ROWS, "--epsilon", "1", "--no-vault")
         assert done.status == 0
-        assert "epsilon 1 was spent; no vault remembers it\n" in done.out
+        assert "epsilon 1 was spent, about rows; no vault remembers it\n" in done.out
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "jostle-home") == before
     facts = json.loads(run("run", "all.jst", *ROWS, "--epsilon", "1", "--no-vault", "--json").out)
     assert (facts["vault"], facts["left"], facts["spent"]) == (None, None, "1")
@@ -115,10 +133,10 @@ def test_beside_a_vault_another_promise_is_made_with_a_reason_alone(run: Run, tm
     asked = (*ROWS, "--epsilon", "5", *elsewhere, "--a-second-promise", "a study of its own")
     assert run("run", "all.jst", *asked).status == 0
     where = f"in {tmp_path / 'other'}" if "other" in elsewhere else "in no vault"
-    said = f"a second promise, epsilon 5, is kept {where}: a study of its own"
+    said = f"a second promise about rows, epsilon 5, is kept {where}: a study of its own"
     for words in (("vault", "show", "rows.csv.vault"), ("ledger", "show", "--vault", "rows.csv.vault")):
         assert said in run(*words).out
-        assert json.loads(run(*words, "--json").out)["promises"][-1]["reason"] == said
+        assert json.loads(run(*words, "--json").out)["accounts"][0]["promises"][-1]["reason"] == said
     if "other" in elsewhere:
         assert f"beside that in {tmp_path / 'rows.csv.vault'}: a study of its own" in run("vault", "show", "other").out
     assert list(spent()) == [2, 2]
@@ -138,7 +156,10 @@ def test_several_vaults_are_shown_one_after_the_other(run: Run) -> None:
     shown = run("ledger", "show", "--vault", "one", "--vault", "other")
     assert shown.out.index("one: epsilon 0.5 of 1 spent") < shown.out.index("other: epsilon 0 of 2 spent")
     facts = json.loads(run("ledger", "show", "--vault", "one", "--vault", "other", "--json").out)
-    assert [(each["vault"], each["left"]) for each in facts["vaults"]] == [("one", "1/2"), ("other", "2")]
+    assert [(each["vault"], each["accounts"][0]["left"]) for each in facts["vaults"]] == [
+        ("one", "1/2"),
+        ("other", "2"),
+    ]
 
 
 @pytest.mark.usefixtures("run")
@@ -174,3 +195,99 @@ def test_data_with_a_vault_are_private_to_every_command(run: Run, tmp_path: Path
         assert (refused.status, refused.out) == (1, ""), words
         assert "rows.csv' is private" in refused.err, words
         assert "rows.csv.vault" in refused.err
+
+
+# Tables about the same people
+
+PATIENTS = Schema({"age": Numeric(0, 100, bins=5)}, person="pid", rows_per_person=1, people="ward 7")
+VISITS = Schema({"ill": Categorical(["no", "yes"])}, person="pid", rows_per_person=16, people="ward 7")
+
+
+@pytest.fixture
+def ward(run: Run, tmp_path: Path) -> Run:
+    """Return what runs a command in a folder with two files about the same people."""
+    (tmp_path / "patients.csv").write_text("pid,age\n1,30\n2,40\n")
+    (tmp_path / "visits.csv").write_text("pid,ill\n1,no\n1,yes\n2,no\n")
+    PATIENTS.write(tmp_path / "patients.toml")
+    VISITS.write(tmp_path / "visits.toml")
+    return run
+
+
+def asking(name: str, *more: str) -> tuple[str, ...]:
+    return ("run", "half.jst", "--data", f"{name}.csv", "--schema", f"{name}.toml", *more)
+
+
+def test_files_about_the_same_people_share_the_vault_that_one_of_them_names(ward: Run, tmp_path: Path) -> None:
+    refused = ward(*asking("patients", "--epsilon", "1"))
+    assert refused.status == 3
+    assert "'ward 7' would be kept beside patients.csv alone" in refused.err
+    assert "--vault FILE, one for all tables about these people" in refused.err
+    assert not list(tmp_path.glob("*.vault"))
+
+    assert ward(*asking("patients", "--epsilon", "1", "--vault", "ward7.vault")).status == 0
+    facts = json.loads(ward(*asking("visits", "--json")).out)  # found in the folder, by its people
+    assert (facts["spent"], facts["left"], facts["vault"]) == ("1/4", "1/4", str(tmp_path / "ward7.vault"))
+    assert ward(*asking("patients", "--epsilon", "2")).status == 3
+
+    shown = ward("ledger", "show", "--vault", "ward7.vault").out
+    assert "ward7.vault, ward 7: epsilon 0.75 of 1 spent, 0.25 left; a promise about persons" in shown
+    assert [line.split()[2:4] for line in shown.splitlines()[2:]] == [
+        ["patients.csv", "answer"],
+        ["visits.csv", "answer"],
+    ]
+    shown = ward("vault", "show", "ward7.vault").out
+    assert "patients.csv, about persons (at most 1 row each), by pid: age" in shown
+    assert "visits.csv, about persons (at most 16 rows each), by pid: ill" in shown
+    (account,) = json.loads(ward("vault", "show", "ward7.vault", "--json").out)["accounts"]
+    assert [each["rows_per_person"] for each in account["tables"]] == [1, 16]
+
+
+@pytest.mark.parametrize("elsewhere", [("--vault", "other"), ("--no-vault",)])
+def test_beside_the_vault_of_their_people_another_promise_is_made_with_a_reason_alone(
+    ward: Run, tmp_path: Path, elsewhere: Any
+) -> None:
+    made = ward("vault", "create", "ward7.vault", "--epsilon", "1", "--schema", "patients.toml")
+    assert "epsilon 1 is promised for ward 7 about persons (at most 1 row each), under add_remove" in made.out
+    before = sorted(path.name for path in tmp_path.iterdir())
+    refused = ward(*asking("visits", "--epsilon", "5", *elsewhere))
+    assert refused.status == 3
+    assert f"already kept in {tmp_path / 'ward7.vault'} for 'ward 7'" in refused.err
+    assert "--a-second-promise" in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert ward(*asking("visits", "--epsilon", "5", *elsewhere, "--a-second-promise", "a study of its own")).status == 0
+    said = "a second promise about persons (at most 16 rows each), epsilon 5, is kept in"
+    assert said in ward("vault", "show", "ward7.vault").out
+
+
+def test_what_was_spent_about_rows_is_told_where_persons_are_promised_something(ward: Run, tmp_path: Path) -> None:
+    Schema(VISITS.columns).write(tmp_path / "rows.toml")
+    rows = ("run", "half.jst", "--data", "visits.csv", "--schema", "rows.toml", "--vault", "v", "--epsilon", "1")
+    assert ward(*rows).status == 0
+    persons = asking("visits", "--vault", "v")
+    refused = ward(*persons)
+    assert refused.status == 3
+    assert "epsilon 0.5 in" in refused.err
+    assert "was spent about rows, and covers no persons" in refused.err
+    assert ward(*persons, "--a-second-promise", "persons from now on").status == 0
+    for words in (("vault", "show", "v"), ("ledger", "show", "--vault", "v")):
+        shown = ward(*words).out
+        assert "epsilon 0.5 of it was spent about rows, and covers no persons" in shown
+        assert "persons from now on" in shown
+    assert ward(*rows).status == 1
+
+
+def test_several_populations_are_made_shown_and_raised_by_name(ward: Run) -> None:
+    for people in ("ward 7", "ward 8"):
+        assert ward("vault", "create", "v", "--epsilon", "1", "--people", people).status == 0
+    for words, status, said in (
+        (("create", "v", "--epsilon", "1", "--people", "ward 7"), 1, "there is a vault"),
+        (("create", "v", "--epsilon", "1"), 1, "there is a vault"),
+        (("create", "w", "--epsilon", "1", "--people", " "), 1, "the people have no name"),
+        (("create", "w", "--epsilon", "1", "--people", "ward 8", "--schema", "visits.toml"), 1, "leave --people out"),
+        (("raise", "v", "--epsilon", "2", "--reason", "more"), 1, "holds promises for 'ward 7', 'ward 8'"),
+        (("raise", "v", "--epsilon", "2", "--reason", "more", "--people", "ward 8"), 0, ""),
+    ):
+        done = ward("vault", *words)
+        assert (done.status, said in done.err) == (status, True), done
+    shown = ward("vault", "show", "v").out
+    assert shown.index("v, ward 7: epsilon 0 of 1") < shown.index("v, ward 8: epsilon 0 of 2")

@@ -14,6 +14,7 @@ import pytest
 import jostle
 from jostle.cli import main
 from jostle.errors import BudgetError
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 
 SCHEMA = jostle.Schema({"smokes": jostle.Categorical(["no", "yes"])}, neighbours="replace_one")
@@ -47,10 +48,9 @@ def test_a_promise_is_made_spent_from_raised_and_looked_at(jostle_: Any, vault: 
     SCHEMA.write(tmp_path / "schema.toml")
     made = jostle_("vault", "create", vault, "--epsilon", "0.5", "--schema", str(tmp_path / "schema.toml"), "--json")
     facts = as_json(made)
-    assert (facts["promise"], facts["left"], facts["neighbours"], facts["columns"]) == (
-        *("1/2", "1/2", "replace_one"),
-        ["smokes"],
-    )
+    (account,) = facts["accounts"]
+    assert (account["promise"], account["left"], account["neighbours"]) == ("1/2", "1/2", "replace_one")
+    assert [each["columns"] for each in account["tables"]] == [["smokes"]]
     table = jostle.Table.from_frame(pd.DataFrame({"smokes": ["no", "yes"]}), SCHEMA)
     db = jostle.protect(table, vault=vault)
     db.count("0.5", site="people")
@@ -59,24 +59,24 @@ def test_a_promise_is_made_spent_from_raised_and_looked_at(jostle_: Any, vault: 
     assert "jostle vault raise" in str(refusal.value)
 
     status, said, _ = jostle_("vault", "raise", vault, "--epsilon", "3/4", "--reason", "a second wave")
-    assert (status, said) == (0, f"{vault}: epsilon 0.75 is promised now, 0.25 of it left\n")
+    assert (status, said) == (0, f"{vault}: epsilon 0.75 is promised about rows now, 0.25 of it left\n")
     assert jostle.protect(table, vault=vault).left == Fraction(1, 4)
-    shown = as_json(jostle_("vault", "show", vault, "--json"))
+    (shown,) = as_json(jostle_("vault", "show", vault, "--json"))["accounts"]
     assert [(each["promise"], each["reason"]) for each in shown["promises"]] == [
         ("1/2", "made before the table was opened"),
         ("3/4", "a second wave"),
     ]
     assert (shown["spent"], shown["left"]) == ("1/2", "1/4")
     status, said, _ = jostle_("vault", "show", vault)
-    assert "epsilon 0.5 of 0.75 spent, 0.25 left, under replace_one" in said
+    assert "epsilon 0.5 of 0.75 spent, 0.25 left; a promise about rows, under replace_one" in said
     assert "a second wave" in said
-    assert "columns: smokes" in said
-    assert as_json(jostle_("ledger", "show", "--vault", vault, "--json"))["promise"] == "3/4"
+    assert "table 1, about rows: smokes" in said
+    assert as_json(jostle_("ledger", "show", "--vault", vault, "--json"))["accounts"][0]["promise"] == "3/4"
 
 
 def test_a_vault_is_copied_and_the_copy_says_the_same(jostle_: Any, vault: str, tmp_path: Path) -> None:
     assert jostle_("vault", "create", vault, "--epsilon", "1")[0] == 0
-    FileVault(vault).open(None, "add_remove", ("a",))
+    FileVault(vault).open(None, TableFacts(("a",)))
     copy = str(tmp_path / "copy.vault")
     assert as_json(jostle_("vault", "backup", vault, copy, "--json"))["vault"] == copy
     status, _, said = jostle_("vault", "backup", vault, copy)
@@ -108,7 +108,7 @@ def test_a_vault_is_copied_and_the_copy_says_the_same(jostle_: Any, vault: str, 
 def test_mistakes_end_in_a_sentence_and_a_status(
     jostle_: Any, vault: str, tmp_path: Path, words: list[str], status: int, said: str
 ) -> None:
-    FileVault(vault).create(Fraction(1), "add_remove")
+    FileVault(vault).create(Fraction(1), TableFacts())
     SCHEMA.write(tmp_path / "schema.toml")
     places = {"V": vault, "N": str(tmp_path / "new"), "M": str(tmp_path / "newer"), "S": str(tmp_path / "schema.toml")}
     ended, _, wrong = jostle_("vault", *(places.get(word, word) for word in words))
@@ -119,7 +119,7 @@ def test_mistakes_end_in_a_sentence_and_a_status(
 
 
 def test_what_is_refused_is_json_with_its_amounts(jostle_: Any, vault: str, tmp_path: Path) -> None:
-    FileVault(vault).create(Fraction(1, 3), "add_remove")
+    FileVault(vault).create(Fraction(1, 3), TableFacts())
     (tmp_path / "rows.csv").write_text("smokes\nno\nyes\n", "utf-8")
     SCHEMA.with_neighbours("add_remove").write(tmp_path / "schema.toml")
     (tmp_path / "count.jst").write_text("def main(db):\n    return {{ len(db) }} spending 100%\n", "utf-8")

@@ -261,6 +261,7 @@ def test_no_file_ships_of_which_no_role_is_known() -> None:
         str(path) for path in others if path.suffix not in {".py", ".pyc", ".txt"} and "shipped" not in path.parts
     }
     assert elsewhere == {
+        "corpora/questions.json",
         "corpora/roles.json",
         "lang/explanations/example.toml",
         "lang/jostle.lark",

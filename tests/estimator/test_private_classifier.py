@@ -340,8 +340,14 @@ def test_every_fit_and_score_of_a_cross_validation_is_charged_to_one_promise(tmp
     assert account is not None
     assert account.promise == account.spent == Fraction("2.5")
     assert account.left == 0
-    assert [each.epsilon for each in FileVault(vault).reservations()] == [Fraction("0.4"), Fraction("0.1")] * 5
-    assert {each.site for each in FileVault(vault).reservations()} == {"NaiveBayes", "PrivateClassifier.score"}
+    assert [each.epsilon for each in FileVault(vault).statement().reservations] == [
+        Fraction("0.4"),
+        Fraction("0.1"),
+    ] * 5
+    assert {each.site for each in FileVault(vault).statement().reservations} == {
+        "NaiveBayes",
+        "PrivateClassifier.score",
+    }
     with pytest.raises(BudgetError, match="0 is left"):
         clf.fit(X, y)
 
@@ -461,7 +467,7 @@ def test_what_is_to_score_well_by_the_area_is_chosen_for_it(tmp_path: Path) -> N
         vault = tmp_path / name
         clf = PrivateClassifier(epsilon=1, schema=TWO, vault=vault, promise=2, scored_by=scored_by).fit(X, y)  # type: ignore[arg-type]
         assert clf.score(X, y) > 0.5
-        assert FileVault(vault).reservations()[0].site == name
+        assert FileVault(vault).statement().reservations[0].site == name
 
 
 @pytest.mark.parametrize(("option", "area"), [("Majority", 0.5), ("Mohammed(depth=1)", 1)])

@@ -82,7 +82,7 @@ def test_selecting_and_training_are_paid_from_one_promise(tmp_path: Path) -> Non
     scores = cross_val_score(pipeline, X, y, cv=PrivateFolds(3), error_score="raise")
 
     assert min(scores) > 0.9
-    paid = [each.epsilon for each in FileVault(vault).reservations()]
+    paid = [each.epsilon for each in FileVault(vault).statement().reservations]
     assert paid == [2, 1, Fraction("0.25")] * 3
     assert pipeline.fit(X, y)[-1].feature_names_in_.tolist() == ["smokes"]
     assert (pipeline.predict(X) == y).all()
@@ -144,7 +144,7 @@ def test_what_is_wrong_is_said_and_costs_nothing(tmp_path: Path) -> None:
             given.fit(X, y)
     with pytest.raises(NotFittedError):
         PrivateFeatureSelector(schema=SCHEMA).transform(X)
-    assert all(each.epsilon == 0 for each in FileVault(vault).reservations()) or not vault.exists()
+    assert all(each.epsilon == 0 for each in FileVault(vault).statement().reservations) or not vault.exists()
 
 
 def test_what_was_private_is_not_public_afterwards() -> None:

@@ -242,18 +242,18 @@ def trace_files() -> Sequence[bytes]:
 @cache
 def vault_files() -> Sequence[bytes]:
     """Return a vault of which something was spent three times."""
+    from jostle.privacy.account import TableFacts  # noqa: PLC0415
     from jostle.privacy.vault import FileVault  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "v.vault"
-        vault = FileVault(path)
-        vault.open(Fraction(1), "add_remove", ("age", "ill"))
+        payer = FileVault(path).open(Fraction(1), TableFacts(("age", "ill")))
         for site in ("count", "tree", "count"):
-            vault.pay(Fraction(1, 7), site)
+            payer.pay(Fraction(1, 7), site)
         connection = sqlite3.connect(path, isolation_level=None)
         for table in ("promises", "reservations"):  # the same whenever, and by whomever, it was made
             connection.execute(f"UPDATE {table} SET moment = '2026-01-02T03:04:05+00:00', process = 99")  # noqa: S608
-        connection.execute("UPDATE account SET identity = ?", (b"i" * 32,))
+        connection.execute("UPDATE accounts SET key = ?", (b"i" * 32,))
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()

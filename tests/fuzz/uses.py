@@ -37,6 +37,7 @@ from jostle.lang.printer import show
 from jostle.lang.private_data import PrivateData
 from jostle.learned.policies import place_of, policies_for, read_policies
 from jostle.options.models import Model, load_model
+from jostle.privacy.account import TableFacts
 from jostle.privacy.opening import rehearse
 from jostle.privacy.vault import FileVault
 from jostle.sites import Choice
@@ -219,13 +220,12 @@ def use_vault(path: Path) -> None:
     path.chmod(0o600)
     vault = FileVault(path)
     account = vault.account()
-    lines = vault.reservations()
+    held = vault.statement()
     assert account.left <= Fraction(4, 7)
-    assert sum((line.epsilon for line in lines), Fraction(0)) == account.spent
-    assert vault.promises()[-1].epsilon == account.promise
-    assert all(isinstance(name, str) for name in vault.columns())
-    vault.open(None, account.neighbours, ("age", "ill"))
-    vault.pay(Fraction(1, 7), "more")
+    assert sum((line.epsilon for line in held.reservations), Fraction(0)) == account.spent
+    assert held.promises[-1].epsilon == account.promise
+    assert all(isinstance(name, str) for name in held.columns)
+    vault.open(None, TableFacts(("age", "ill"), account.neighbours)).pay(Fraction(1, 7), "more")
     after = vault.account()
     assert after.spent == account.spent + Fraction(1, 7)
     assert after.left <= Fraction(3, 7)

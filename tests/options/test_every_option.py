@@ -53,8 +53,10 @@ VARIANTS = (
     "PublishedTree(publisher=PrivBayes)",
     "PublishedTree(publisher=ProjectedHistogram)",
     "SuLQID3(utility=Max, depth=2)",
-    "PrivateLogistic(penalty=10.0)",
-    "PMLR(penalty=0.5)",
+    "FunctionalLogistic(penalty=10.0)",
+    "PLR(strength=2.0, steps=9)",
+    "PrivateERM(few=1, threshold_share=1/3)",
+    "PrivGene(children=5, rounds=3)",
     "AccuracyFirst(accuracy=1/100, steps=2)",
 )
 PUBLISHER_VARIANTS = (
@@ -388,7 +390,18 @@ def test_missing_values_are_a_value(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["NaiveBayes", "FriedmanSchuster", "Mohammed", "BayesTree", "JostledTree", "PublishedTree", "SuLQID3", "PMLR"],
+    [
+        "NaiveBayes",
+        "FriedmanSchuster",
+        "Mohammed",
+        "BayesTree",
+        "JostledTree",
+        "PublishedTree",
+        "SuLQID3",
+        "PLR",
+        "PrivateERM",
+        "PrivGene(rounds=16)",
+    ],
 )
 def test_without_noise_to_speak_of_they_learn(name: str) -> None:
     """At epsilon = 1000 on 3,000 rows, whose label follows from two attributes nine times in ten, most are found."""

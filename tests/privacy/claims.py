@@ -31,6 +31,7 @@ from jostle.tables.block import Where, code_type
 from jostle.tables.closed import Closed
 from jostle.tables.engines import MemorySource
 from jostle.tables.kernels import MOST_RECORDS, SparseTally
+from jostle.tables.persons import whose_rows
 from jostle.tables.schema import Neighbours, Schema
 from jostle.trace.records import from_json, to_json
 
@@ -115,7 +116,10 @@ def source(held: Held, schema: Schema) -> MemorySource:
     columns = {
         name: np.array([row[place] for row in rows], dtype=code_type(SIZES[name])) for place, name in enumerate(SIZES)
     }
-    return MemorySource(schema, columns, len(rows), times)
+    if schema.person is None:
+        return MemorySource(schema, columns, len(rows), times)
+    # Each row is somebody else's: what persons with several do, is held to elsewhere.
+    return MemorySource(schema, columns, len(rows), whose=whose_rows(list(range(len(rows))))).bounded(b"")
 
 
 def tally(kernel: Any, rows: Held, schema: Schema, where: Where = ()) -> Any:
@@ -245,7 +249,7 @@ def hold_noise(mechanism: Any, schema: Schema, neighbours: Ways = each_way) -> N
     @cache
     def released(rows: Held, where: Where) -> tuple[Tallied, list[Fraction]]:
         noise: Any = Recorder()
-        found = tally(kernel, rows, schema, where)
+        found = mechanism.collect(lambda kernel: tally(kernel, rows, schema, where), schema)
         answer = mechanism.release(found, schema, EPSILON, noise)
         scales = [scale for scale, size in noise.scales for _ in range(size)]
         if sparse:

@@ -35,6 +35,7 @@ from some_expressions import tiny, tiny_numbers
 
 from jostle.errors import JostleError
 from jostle.options.classification.tuning import TriedClassifiers
+from jostle.privacy.descent import Descent
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.mechanism_list import MECHANISMS
@@ -49,6 +50,7 @@ from jostle.privacy.selection import SELECTIONS
 from jostle.tables.closed import Closed
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.number_kernels import Moments, NumberSum, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.schema import Neighbours, Schema
 
 __all__ = ["LISTS", "Outcome", "attempt", "members", "summary"]
@@ -81,7 +83,7 @@ def members() -> dict[type, str]:
 
 def holder(member: type) -> Callable[[Any, Schema], None]:
     """Return what holds a member to what it claims."""
-    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread, FindNthLargest}:
+    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread, Descent, FindNthLargest}:
         return hold_noise
     if member is FindAbove:
         return hold_above
@@ -139,7 +141,10 @@ def attempt(member: type, seed: str) -> Outcome:
     assert not found, found
     held = 0
     about = getattr(value, "tallied", getattr(value, "score", value))
-    schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
+    if type(about) is PersonCount:
+        schemas = tuple(evolve(schema, person="who", rows_per_person=2) for schema in SCHEMAS)
+    else:
+        schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
     schemas = DECLARED if member is AddNoiseToSpread else schemas
     for schema in (*schemas, *ONE_CLASS) if known is KERNELS else schemas:
         try:

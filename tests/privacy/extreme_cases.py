@@ -19,7 +19,19 @@ from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Pro
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import MOST_POINTS, MOST_RULES, Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import (
+    MOST_GIVEN,
+    MOST_POINTS,
+    MOST_RULES,
+    Agreements,
+    Hits,
+    ManyHits,
+    MarginLevels,
+    Margins,
+    Points,
+)
+from jostle.tables.slopes import MOST_POINTS as MOST_SLOPED
+from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 
 __all__ = ["CASES", "Case", "Record", "added", "routes"]
 
@@ -249,6 +261,23 @@ def halved(size: int) -> list[int]:
     return [code % 2 for code in range(size)]
 
 
+def slopes(size: int) -> Slopes:
+    """Return a loss whose slopes are the largest and 0, by points as far as there are."""
+    points = np.array([[MOST_SLOPED, -MOST_SLOPED], [0, 1]] * size)[:size]
+    line = [STEEPEST, STEEPEST, STEEPEST - 1, 0]
+    return Slopes(("b", "one"), (points, [[1, -1]]), (), np.zeros((0, 2)), 0, 1, (-1, 1), (1, 1), line, -(2**61), 32)
+
+
+def marked(few: int) -> Case:
+    """Return marks that many and few records have, of the largest weights."""
+    schema = featured(300)
+    assert schema.features is not None
+    weights = np.full((300, 1), MOST_SLOPED // UNIT >> 5)
+    weights[::2] *= -1
+    kernel = Slopes((), (), schema.features.names, weights, UNIT, few, [3], (1,), [STEEPEST, 0], -(2**30), 31)
+    return Case(kernel, schema, crowded(schema, 256), among=3)
+
+
 CASES: dict[type, Callable[[], list[Case]]] = {
     Counts: lambda: (
         of_sizes(lambda _: Counts([("b",), ("b", "a"), (), ("one",), *[("b",)] * SEVERAL]), SIZES[:6])
@@ -314,6 +343,15 @@ CASES: dict[type, Callable[[], list[Case]]] = {
             )
         )
         + of_classes(lambda _: Products(("b",), [np.full((5, 2), -LARGEST_NUMBER)], LARGEST_NUMBER), 2**8 + 1)
+    ),
+    ManyHits: lambda: (
+        of_sizes(lambda size: ManyHits(("b",), [np.array([[MOST_GIVEN, -MOST_GIVEN], [1, 0]] * size)[:size]], [-1, 1]))
+        + of_classes(lambda count: ManyHits((), (), np.arange(count - 1)))[1:]
+    ),
+    Slopes: lambda: (
+        of_sizes(slopes)
+        + of_classes(lambda count: evolve(slopes(5), classes=(count - 1, 0)))
+        + [marked(few) for few in (1, 255, 256, 300)]
     ),
     Regions: lambda: of_sizes(
         lambda size: Regions(("b", "a"), np.arange(2 * size)[::-1], [[0], np.arange(2 * size), [0, size]])

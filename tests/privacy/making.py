@@ -22,6 +22,7 @@ from jostle.privacy.column_scores import (
     GridQuality,
     SetDiscernibility,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.events import (
     EVENTS,
     Allotment,
@@ -49,17 +50,19 @@ from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import NumberOfRuns
 from jostle.privacy.split_scores import Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore, Utility
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins, Points
+from jostle.tables.slopes import STEEPEST, UNIT, Slopes
 from jostle.trace.records import Chosen, Stated
 
 __all__ = ["PLAUSIBLE", "made"]
@@ -170,6 +173,58 @@ def products(chance: Chance) -> dict[str, Any]:
     }
 
 
+def slopes(chance: Chance) -> dict[str, Any]:
+    columns, marks = some_marks(chance)
+    models = chance.randint(1, 2)
+    few, far = [0, 1, -300, 2**20], [0, 3 * 2**20, -(2**40), 2**50]
+    return {
+        "columns": columns,
+        "points": [
+            np.array([chance.choices(few + far, k=models) for _ in range(SIZES[name])], dtype=np.int64)
+            for name in columns
+        ],
+        "marks": marks,
+        "weights": np.array([chance.choices(few, k=models) for _ in marks], dtype=np.int64).reshape(-1, models),
+        "mark": chance.choice([0, 1, 700, UNIT]),
+        "few": chance.choice([1, 2, 9]),
+        "start": chance.choices(few + far, k=models),
+        "classes": chance.choices([0, 1], k=models),
+        "line": sorted(chance.choices([0, 1, 1000, STEEPEST - 1, STEEPEST], k=chance.randint(1, 5)), reverse=True),
+        "first": chance.choice([0, -300, -(2**21), 2**61]),
+        "shift": chance.choice([0, 3, 20, 40]),
+    }
+
+
+def some_marks(chance: Chance) -> tuple[list[str], list[str]]:
+    """Return some columns, and others of two codes."""
+    columns = chance.sample(("b", "c"), chance.randint(0, 2))
+    left = [name for name in ATTRIBUTES if SIZES[name] == 2 and name not in columns]
+    return columns, left if chance.random() < 0.5 else []
+
+
+def descent(chance: Chance) -> dict[str, Any]:
+    columns, marks = some_marks(chance)
+    widths = [chance.randint(0, 2) for _ in columns]
+    most = math.isqrt(UNIT**2 // (2 + sum(widths)))
+    return {
+        "columns": columns,
+        "numbers": [
+            np.array([chance.choices([0, most, -most, 5], k=width) for _ in range(SIZES[name])], dtype=np.int64)
+            for name, width in zip(columns, widths, strict=True)
+        ],
+        "marks": marks,
+        "mark": chance.choice([0, most]),
+        "few": chance.choice([1, 2]),
+        "constant": chance.choice([0, most]),
+        "classes": chance.choices([0, 1], k=chance.randint(1, 2)),
+        "loss": chance.choice(["huber", "logistic"]),
+        "penalty": chance.choice(["1/1000", "1/10", 1]),
+        "rows": chance.choice([1, 2, 3, 100]),
+        "steps": chance.choice([1, 2, 7]),
+        "bits": chance.choice([0, 1, 3, 12]),
+    }
+
+
 def box(chance: Chance) -> dict[str, Any]:
     columns = some_names(chance)
     low = [chance.randrange(SIZES[name]) for name in columns]
@@ -190,6 +245,13 @@ def hits(chance: Chance) -> dict[str, Any]:
     if routing is not None and len(routing.leaves) > 1:
         terms.append(Points(**points(chance, len(routing.leaves))))
     return {"terms": terms, "routing": routing}
+
+
+def many_hits(chance: Chance) -> dict[str, Any]:
+    columns, rules = some_names(chance, ATTRIBUTES), chance.randint(1, 3)
+    some = [0, 1, -3, 2**50]
+    tables = [np.array([chance.choices(some, k=rules) for _ in range(SIZES[name])]) for name in columns]
+    return {"columns": columns, "points": tables, "start": chance.choices(some, k=rules)}
 
 
 def margins(chance: Chance) -> dict[str, Any]:
@@ -416,13 +478,16 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     GridCounts: lambda chance: {"pool": made(chance, Pool)},
     Layer: layer,
     Products: products,
+    Slopes: slopes,
     Stack: lambda chance: {"layers": [Layer(**layer(chance)) for _ in range(chance.randint(1, 3))]},
     Routing: lambda chance: vars_of(a_routing(chance)),
+    PersonCount: lambda chance: {"more_than": chance.randint(0, 3), "once": False},  # once is of persons, not of rows
     LeafCounts: lambda chance: {"routing": a_routing(chance), "by_class": chance.random() < 0.5},
     SplitCounts: lambda chance: {"routing": (routing := a_routing(chance)), "open": routing.leaves},
     Points: points,
     Agreements: lambda chance: {"rules": [Hits(**hits(chance)) for _ in range(chance.randint(1, 3))]},
     Hits: lambda chance: {**hits(chance), "misses": chance.random() < 0.5},
+    ManyHits: many_hits,
     Regions: regions,
     Haar: lambda chance: {"columns": some_names(chance)},
     Box: box,
@@ -442,6 +507,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
+    MostHits: lambda chance: {"hits": ManyHits(**many_hits(chance))},
     Dependence: lambda chance: {
         "layers": [
             Layer(names, [some_groups(chance, SIZES[name]) for name in names])
@@ -479,6 +545,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     AddNoiseAbove: lambda chance: {"tallied": made(chance, SparseCounts), "threshold": chance.randint(0, 5)},
     AddNoiseByLevel: by_level,
     AddNoiseToSpread: lambda chance: {"tallied": Moments("b", 2, chance.choice([1, 2, 3, 7]))},
+    Descent: descent,
     AddNoiseTo: lambda chance: {"expression": an_expression(chance)},
     Pick: lambda chance: {"score": made(chance, chance.choice(SCORES.members))},
     PickEach: lambda chance: {"score": made(chance, chance.choice(GROUP_SCORES.members))},

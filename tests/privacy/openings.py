@@ -41,9 +41,9 @@ from jostle.privacy.door import admit
 from jostle.privacy.ledger import Ledger
 from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.room import Room
-from jostle.privacy.vault import FileVault, MemoryVault
+from jostle.privacy.vault import FileVault, MemoryVault, TableAccount
 from jostle.tables.block import Block, Where
-from jostle.tables.engines import MemorySource, Partial
+from jostle.tables.engines import Folded, MemorySource, Partial
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.readers import FileSource
@@ -146,6 +146,14 @@ class Trouble:
             return SparseTally(self.rows[:0], self.rows[:0])
         return np.full(kernel.cells(self.schema), 0 if type(kernel) in KERNELS else self.number, dtype=np.int64)
 
+    def fold(self, fold: Folded) -> Folded:
+        """Only the owner of rows is told of them."""
+        raise AssertionError
+
+    def bounded(self, key: bytes) -> Trouble:
+        """All rows: they are of no persons."""
+        return self
+
 
 def troubled(trouble: Callable[[str], object], *, private: bool = True) -> Probe:
     """Return a probe on such a source."""
@@ -160,7 +168,21 @@ class Found(NamedTuple):
     thing: object
 
 
-INSIDE = (Room, Block, MemorySource, FileSource, Trouble, Table, Ledger, FileVault, MemoryVault, Noise, Chain, Chains)
+INSIDE = (
+    Room,
+    Block,
+    MemorySource,
+    FileSource,
+    Trouble,
+    Table,
+    Ledger,
+    FileVault,
+    MemoryVault,
+    TableAccount,
+    Noise,
+    Chain,
+    Chains,
+)
 ROWS = (np.ndarray, pd.DataFrame, pd.Series, pa.Table, pa.ChunkedArray, pa.Array, pa.Buffer)
 PLAIN = frozenset({str, bytes, int, float, bool, NoneType, Fraction})
 """What millions of are met, and what leads nowhere."""

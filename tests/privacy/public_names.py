@@ -19,6 +19,7 @@ MADE_ELSEWHERE = {
     "jostle.expressions.Expression": "functions make them",
     "jostle.options.Option": "those who write one make its parameters",
     "jostle.advice.Advice": "`advise` makes them",
+    "jostle.advice.PersonsAdvice": "`advise_rows_per_person` makes them",
 }
 """Public classes that nobody makes by calling them."""
 FOR_OPTIONS = {

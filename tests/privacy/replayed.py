@@ -32,6 +32,7 @@ from jostle import Probe
 from jostle.errors import JostleError
 from jostle.privacy import opening
 from jostle.privacy.amounts import Amount
+from jostle.privacy.descent import Descent
 from jostle.privacy.measured import Measured
 from jostle.privacy.mechanisms import (
     AddNoise,
@@ -208,6 +209,7 @@ PLANS: dict[type, type[Plan]] = {
     AddNoiseToSpread: MovedSpread,
     AddNoiseTo: MovedExpression,
     AddNoiseAbove: SparseCells,
+    Descent: MovedNumbers,
     FindAbove: MovedValues,
     FindNthLargest: MovedNthLargest,
     Pick: AllCoins,
@@ -330,10 +332,10 @@ def replaying(noise: Replay) -> Iterator[None]:
     """Open private tables with this noise, as if none had been opened before."""
     release = Room._release
 
-    def looked_at(room: Room, mechanism: Any, epsilon: Fraction, kernel: Any, cells: int) -> Any:
+    def looked_at(room: Room, mechanism: Any, epsilon: Fraction) -> Any:
         if room.private:
-            noise.begin(mechanism, room.source.tally(kernel, room.where), room.schema, epsilon)
-        answer = release(room, mechanism, epsilon, kernel, cells)
+            noise.begin(mechanism, mechanism.collect(room._tally, room.schema), room.schema, epsilon)
+        answer = release(room, mechanism, epsilon)
         if room.private:
             noise.end(answer[0])
         return answer

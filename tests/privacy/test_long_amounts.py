@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from processes import ran
 
 from jostle.errors import BudgetError
+from jostle.privacy.account import TableFacts
 from jostle.privacy.amounts import RECORDED_BITS, show_amount
 from jostle.privacy.events import Laplace
 from jostle.privacy.ledger import Ledger
@@ -47,11 +48,12 @@ SPEND = """
 import sys
 from fractions import Fraction
 from jostle.errors import BudgetError
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 vault = FileVault(sys.argv[1])
-vault.open(None, "add_remove", ("a",))
+payer = vault.open(None, TableFacts(("a",)))
 for power in range(1, 9):
-    vault.pay(Fraction(1, int(sys.argv[2]) ** (100 * power)) / 100, "here")
+    payer.pay(Fraction(1, int(sys.argv[2]) ** (100 * power)) / 100, "here")
 print(Fraction(vault.account().spent))
 """
 
@@ -117,11 +119,13 @@ def test_never_is_less_recorded_than_was_granted(
 ) -> None:
     """Against sums that are kept in full: of questions, parts, allotments and reservations, in ledger and vault."""
     vault = MemoryVault()
-    top = Ledger(vault.open(promise, neighbours, ("a",)), neighbours, payer=vault)
+    facts = TableFacts(("a",), neighbours)
+    payer = vault.open(promise, facts)
+    top = Ledger(payer.share, neighbours, payer=payer)
     parts, accountant = top.split(4), Accountant(1 if neighbours == "add_remove" else 2)
     for number, (step, place, amount) in enumerate(steps, 1):
         accountant.ask(top, parts, step, place, amount)
-        account, left = vault.account(), top.left
+        account, left = vault.account_of(facts), top.left
         assert account is not None
         assert left is not None
         assert promise >= account.spent >= top.spent >= accountant.spent
@@ -129,9 +133,9 @@ def test_never_is_less_recorded_than_was_granted(
         for each in (account.spent, top.spent, account.left, left):
             assert each >= 0
             assert max(each.numerator.bit_length(), each.denominator.bit_length()) <= RECORDED_BITS
-    again = vault.open(None, neighbours, ("a",)) if vault.account().left else Fraction(0)  # type: ignore[union-attr]
-    spend_all(Ledger(again, neighbours, payer=vault))
-    assert vault.account().left <= 2 * FINEST  # type: ignore[union-attr]  # it is open
+    again = vault.open(None, facts).share if vault.account_of(facts).left else Fraction(0)  # type: ignore[union-attr]
+    spend_all(Ledger(again, neighbours, payer=payer))
+    assert vault.account_of(facts).left <= 2 * FINEST  # type: ignore[union-attr]  # it is open
 
 
 @pytest.mark.parametrize("promise", [Fraction(1), Fraction(1, 7), Fraction(10**600, 3 * 10**600 + 1)])
@@ -139,19 +143,19 @@ def test_a_question_of_a_long_denominator_leaves_the_rest_of_a_promise_to_be_spe
     promise: Fraction, tmp_path: Path
 ) -> None:
     path = tmp_path / "people.vault"
-    vault = FileVault(path)
-    ledger = Ledger(vault.open(promise, "add_remove", ("a",)), "add_remove", payer=vault)
+    payer = FileVault(path).open(promise, TableFacts(("a",)))
+    ledger = Ledger(payer.share, "add_remove", payer=payer)
     ledger.charge(Laplace(LONG), "attack")
 
     for _ in range(10):
         ledger.charge(Laplace(promise / 20), "twentieth")
     again = FileVault(path)
-    later = Ledger(again.open(None, "add_remove", ("a",)), "add_remove", payer=again)
-    spend_all(later)
+    later = again.open(None, TableFacts(("a",)))
+    spend_all(Ledger(later.share, "add_remove", payer=later))
 
     spent = FileVault(path).account().spent
     assert promise - 4 * FINEST <= spent <= promise
-    assert sum(each.epsilon for each in again.reservations()) == spent
+    assert sum(each.epsilon for each in again.statement().reservations) == spent
 
 
 def test_three_thirds_are_one_after_all_kinds_of_sums() -> None:
@@ -197,7 +201,7 @@ def test_a_trace_of_long_amounts_is_written_and_read_back() -> None:
 
 def test_processes_that_spend_long_amounts_at_once_lose_none(tmp_path: Path) -> None:
     path = tmp_path / "people.vault"
-    FileVault(path).open(Fraction(1), "add_remove", ("a",))
+    FileVault(path).open(Fraction(1), TableFacts(("a",)))
     bases = (3, 5, 7)
     with ThreadPoolExecutor(len(bases)) as pool:
         done = list(pool.map(lambda base: ran("-c", SPEND, path, base), bases))
@@ -207,7 +211,6 @@ def test_processes_that_spend_long_amounts_at_once_lose_none(tmp_path: Path) -> 
     account = vault.account()
     true = sum(Fraction(1, base ** (100 * power)) / 100 for base in bases for power in range(1, 9))
     assert true <= account.spent <= true + 24 * FINEST
-    assert sum(each.epsilon for each in vault.reservations()) == account.spent
-    vault.open(None, "add_remove", ("a",))
-    vault.pay(account.left, "the rest")
+    assert sum(each.epsilon for each in vault.statement().reservations) == account.spent
+    vault.open(None, TableFacts(("a",))).pay(account.left, "the rest")
     assert vault.account().left <= FINEST

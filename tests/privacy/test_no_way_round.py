@@ -37,7 +37,7 @@ from jostle import Categorical, Probe, Schema, Table, Trace
 from jostle.errors import BudgetError, JostleError, ProbeError, TableError, VaultError
 from jostle.options.classification.tuning import TriedClassifiers
 from jostle.privacy import noise, selection
-from jostle.privacy.account import Account
+from jostle.privacy.account import Account, TableFacts
 from jostle.privacy.events import EVENTS, Event, Laplace
 from jostle.privacy.expressions import NODES, Total, cells
 from jostle.privacy.feature_scores import FeatureScore
@@ -231,7 +231,9 @@ def test_opening_with_a_vault_what_was_opened_without(tmp_path: Path) -> None:
 def test_opening_what_was_opened_as_two_tables_by_its_data_and_by_its_rows() -> None:
     frame = pd.DataFrame({"a": ["x", "y", "x", "z"], "l": ["n", "y", "n", "n"]})
     column = Categorical(["x", "y", "z"])
-    both, one = (Schema({"a": column, "l": Categorical(labels)}, label="l") for labels in (["n", "y"], ["n"]))
+    both, one = (
+        Schema({"a": column, "l": Categorical(labels, outside="drop")}, label="l") for labels in (["n", "y"], ["n"])
+    )
     jostle.protect(Table.from_frame(frame, both), epsilon=1)
     jostle.protect(Table.from_frame(frame[frame["l"] == "n"].reset_index(drop=True), one), epsilon=1)
 
@@ -311,8 +313,7 @@ def test_forking() -> None:
 def test_a_fork_that_has_the_number_of_the_process() -> None:
     """Numbers come again once a process has ended, and are 1 for the first process of each namespace."""
     db, number = protected(), os.getpid()
-    memory = MemoryVault()
-    memory.open(Fraction(1), "add_remove", ("age",))
+    memory = MemoryVault().open(Fraction(1), TableFacts(("age",)))
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

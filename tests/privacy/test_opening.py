@@ -20,6 +20,7 @@ import jostle
 from jostle import Table
 from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
 from jostle.privacy import opening
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace.page import segments, whole_page
 from jostle.trace.records import Opened, Trace, read_trace
@@ -179,7 +180,7 @@ def test_the_vault_beside_a_file_pays_whoever_opens_it(tmp_path: Path) -> None:
     path, beside = tmp_path / "people.csv", FileVault(tmp_path / "people.csv.vault")
     people().to_csv(path, index=False)
     (tmp_path / "linked.csv").hardlink_to(path)
-    beside.create(Fraction(2), "add_remove", schema().names)
+    beside.create(Fraction(2), TableFacts(schema().names))
     for name in ("people.csv", "linked.csv"):
         jostle.protect(Table.read(tmp_path / name, schema())).count("0.5")
     assert beside.account().spent == 1
@@ -196,10 +197,10 @@ def test_a_second_promise_stands_in_both_vaults(tmp_path: Path) -> None:
     jostle.protect(table(), epsilon=2, vault=one.path)
     for _ in range(2):
         jostle.protect(table(), epsilon=5, vault=other.path, second_promise="a study of its own").count(1)
-    assert [(each.epsilon, each.reason) for each in one.promises()][1:] == [
-        (Fraction(2), f"a second promise, epsilon 5, is kept in {other.path}: a study of its own")
+    assert [(each.epsilon, each.reason) for each in one.statement().promises][1:] == [
+        (Fraction(2), f"a second promise about rows, epsilon 5, is kept in {other.path}: a study of its own")
     ]
-    assert [(each.epsilon, each.reason) for each in other.promises()][1:] == [
+    assert [(each.epsilon, each.reason) for each in other.statement().promises][1:] == [
         (Fraction(5), f"a second promise, beside that in {one.path}: a study of its own")
     ]
     assert [each.account().spent for each in (one, other)] == [0, 2]
@@ -216,8 +217,8 @@ def test_a_second_promise_that_nobody_remembers_is_one_each_time(tmp_path: Path)
     jostle.protect(table(), epsilon=1, vault=vault.path).count(1)
     for _ in range(2):
         assert jostle.protect(table(), epsilon=1, second_promise="to try it out").left == 1
-    said = "a second promise, epsilon 1, is kept in no vault: to try it out"
-    assert [each.reason for each in vault.promises()][1:] == [said, said]
+    said = "a second promise about rows, epsilon 1, is kept in no vault: to try it out"
+    assert [each.reason for each in vault.statement().promises][1:] == [said, said]
 
 
 def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_an_open_session_has_what_its_promise_is_raised_by(tmp_path: Path) -> No
 
 def test_the_page_of_a_trace_adds_up_to_the_promise_that_was_raised(tmp_path: Path) -> None:
     vault, trace = FileVault(tmp_path / "people.vault"), Trace()
-    vault.create(Fraction(1), "add_remove")
+    vault.create(Fraction(1), TableFacts())
     db = jostle.protect(table(), vault=vault.path, trace=trace)
     db.count("0.5")
     vault.raise_promise(Fraction(3), "a second wave")
@@ -260,7 +261,7 @@ def test_the_page_of_a_trace_adds_up_to_the_promise_that_was_raised(tmp_path: Pa
 
 def test_a_session_whose_promise_is_raised_asks_before_it_refuses(tmp_path: Path) -> None:
     vault = FileVault(tmp_path / "people.vault")
-    vault.create(Fraction(1), "add_remove")
+    vault.create(Fraction(1), TableFacts())
     db = jostle.protect(table(), vault=vault.path)
     with pytest.raises(BudgetError, match=r"but 1 is left(?s:.*)jostle vault raise"):
         db.count(2)
@@ -411,5 +412,5 @@ def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
 def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
     protected()
     assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "check", "open"}
-    anywhere = opening._registry.account(opening.Where())
+    anywhere = opening._registry.account(TableFacts(), opening.Where())
     assert anywhere is None, "an account is that of a file, or of tables with columns of given names"

@@ -222,8 +222,8 @@ def test_a_probe_shows_its_budget_and_nothing_else() -> None:
     db = protected()
     db.count("0.25")
 
-    assert repr(db) == str(db) == f"{db}" == "<Probe: epsilon 0.25 of 1 spent under add_remove>"
-    assert repr(db.parts("region")[0]) == "<Probe: epsilon 0 spent under add_remove>"
+    assert repr(db) == str(db) == f"{db}" == "<Probe: epsilon 0.25 of 1 spent about rows under add_remove>"
+    assert repr(db.parts("region")[0]) == "<Probe: epsilon 0 spent about rows under add_remove>"
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])

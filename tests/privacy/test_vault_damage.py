@@ -11,6 +11,7 @@ from good_files import vault_files
 from vaults import SLIPS
 
 from jostle.errors import BudgetError, VaultError
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 
 LEFT = Fraction(4, 7)
@@ -18,7 +19,7 @@ UNCOUNTED = {
     *("PRAGMA user_version = 7", "PRAGMA journal_mode = DELETE", "VACUUM", "DELETE FROM sqlite_sequence"),
     *("UPDATE reservations SET site = x'ff00'", "UPDATE reservations SET process = 1e9"),
     "UPDATE reservations SET moment = hex(zeroblob(3000000))",
-    "UPDATE account SET neighbours = 'replace_one'",  # which is compared with the schema's when a table is opened
+    "UPDATE accounts SET neighbours = 'replace_one'",  # which is compared with the schema's when a table is opened
 }
 """What changes nothing that amounts depend on."""
 
@@ -44,13 +45,14 @@ def execute(path: Path, statements: str) -> None:
 def spend(path: Path) -> Fraction:
     """Spend all that a vault gives, two sevenths at a time, and return how much that was."""
     vault, spent = FileVault(path), Fraction(0)
-    left = vault.open(None, vault.account().neighbours, ("age", "ill"))
+    payer = vault.open(None, TableFacts(("age", "ill"), vault.account().neighbours))
+    left = payer.share
     while spent < left:
         amount = min(Fraction(2, 7), left - spent)
-        vault.pay(amount, "more")
+        payer.pay(amount, "more")
         spent += amount
     with pytest.raises(BudgetError):
-        vault.pay(Fraction(1, 1000), "more")
+        payer.pay(Fraction(1, 1000), "more")
     return spent
 
 
@@ -67,20 +69,21 @@ def test_a_vault_in_which_something_was_changed_is_refused_or_gives_what_was_lef
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_vault_that_is_changed_while_it_is_open_gives_no_more_than_was_left(slip: str, path: Path) -> None:
     vault = FileVault(path)
-    assert vault.open(None, "add_remove", ("age", "ill")) == LEFT
+    payer = vault.open(None, TableFacts(("age", "ill")))
+    assert payer.share == LEFT
     execute(path, slip)
     paid = 0
     try:
         for paid in range(9):  # noqa: B007 - how many were paid is what counts
-            vault.pay(Fraction(2, 7), "more")
+            payer.pay(Fraction(2, 7), "more")
     except (VaultError, BudgetError):
         pass
     assert paid <= 2
 
 
 def test_spending_that_does_not_add_up_is_said_in_words(path: Path) -> None:
-    execute(path, "UPDATE account SET spent = '1/7'")
-    for use in (FileVault(path).account, FileVault(path).reservations, lambda: spend(path)):
+    execute(path, "UPDATE accounts SET spent = '1/7'")
+    for use in (FileVault(path).account, FileVault(path).statements, lambda: spend(path)):
         with pytest.raises(VaultError) as refusal:
             use()
         assert str(refusal.value).splitlines() == [
@@ -91,7 +94,7 @@ def test_spending_that_does_not_add_up_is_said_in_words(path: Path) -> None:
 
 
 def test_a_promise_that_grew_by_itself_is_not_kept(path: Path) -> None:
-    execute(path, "UPDATE account SET promise = '9'")
+    execute(path, "UPDATE accounts SET promise = '9'")
     with pytest.raises(VaultError, match="a promise that is not the last one that was made"):
         spend(path)
 
@@ -100,7 +103,7 @@ def test_a_raised_promise_and_all_that_was_spent_agree(path: Path) -> None:
     FileVault(path).raise_promise(Fraction(2), "a second survey year was agreed to")
     assert spend(path) == LEFT + 1
     assert FileVault(path).account().left == 0
-    assert sum(each.epsilon for each in FileVault(path).reservations()) == 2
+    assert sum(each.epsilon for each in FileVault(path).statement().reservations) == 2
 
 
 def test_any_byte_may_be_lost(path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 from processes import ran, started
 
 from jostle.errors import VaultError
-from jostle.privacy.vault import FileVault
+from jostle.privacy.account import TableFacts
+from jostle.privacy.vault import FileVault, TableAccount
 from jostle.privacy.vault_file import writing
 
 TENTH = Fraction(1, 10)
@@ -24,10 +25,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "people.vault"
 
 
-def opened(path: Path) -> FileVault:
-    vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a", "b"))
-    return vault
+def opened(path: Path) -> TableAccount:
+    return FileVault(path).open(Fraction(1), TableFacts(("a", "b")))
 
 
 def log_of(before: bytes) -> bytes:
@@ -89,7 +88,7 @@ def test_a_log_of_another_vault_is_not_gone_by(path: Path, tmp_path: Path) -> No
     other = opened(tmp_path / "other.vault")
     for site in ("first", "second", "third"):
         other.pay(TENTH, site)
-    put_beside(path, "-journal", log_of(other.path.read_bytes()))
+    put_beside(path, "-journal", log_of((tmp_path / "other.vault").read_bytes()))
 
     with pytest.raises(VaultError, match="is not of the last change"):
         opened(path)
@@ -124,11 +123,12 @@ def test_a_change_that_was_not_finished_is_undone(path: Path) -> None:
 MANY = """
 import sys
 from fractions import Fraction
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 vault = FileVault(sys.argv[1])
-vault.open(None, "add_remove", ("a", "b"))
+payer = vault.open(None, TableFacts(("a", "b")))
 for place in range(60):
-    vault.pay(Fraction(1, 1000), str(place))
+    payer.pay(Fraction(1, 1000), str(place))
 """
 
 
@@ -153,9 +153,9 @@ connection.execute("BEGIN IMMEDIATE")
 def test_a_look_at_the_log_of_one_who_is_writing_does_not_lose_its_locks(path: Path) -> None:
     opened(path)
     with writing(path) as connection:
-        connection.execute("UPDATE account SET neighbours = 'half way'")
+        connection.execute("UPDATE accounts SET neighbours = 'half way'")
         assert path.with_name(path.name + "-journal").exists()
         assert FileVault(path).account().neighbours == "add_remove"
         assert "locked" in ran("-c", LOCKS, path).stderr
-        connection.execute("UPDATE account SET neighbours = 'add_remove'")
+        connection.execute("UPDATE accounts SET neighbours = 'add_remove'")
     assert ran("-c", LOCKS, path).returncode == 0

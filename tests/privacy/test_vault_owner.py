@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -17,13 +18,17 @@ from processes import started
 
 import jostle
 from jostle.errors import BudgetError, VaultError
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.privacy.vault_file import writing
-from jostle.tables.hashes import Fingerprint
 from jostle.tables.origins import vault_beside
 
 TENTH = Fraction(1, 10)
 OWNER_ALONE = 0o600
+OTHER_FORM = (
+    "restore it from a copy; or move it away, and promise what was left by the Jostle that made it: "
+    "jostle vault create FILE --epsilon E"
+)
 
 
 @pytest.fixture
@@ -50,7 +55,7 @@ def everything(path: Path) -> list[tuple[object, ...]]:
         rows = [
             (name, *row)
             for name, columns in tables.items()
-            if (kept := [each for each in columns if each not in {"identity", "moment", "process"}])
+            if (kept := [each for each in columns if each not in {"key", "moment", "process"}])
             for row in connection.execute(f"SELECT {', '.join(kept)} FROM {name}")  # noqa: S608 - the test's own names
         ]
     connection.close()
@@ -79,11 +84,12 @@ import os, sys
 os.umask(0)
 import jostle
 from pathlib import Path
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 for number in range(40):
     vault = FileVault(Path(sys.argv[1]) / f"{number}.vault")
-    vault.open(1, "add_remove", ("a",))
-    vault.pay(1, "all")
+    payer = vault.open(1, TableFacts(("a",)))
+    payer.pay(1, "all")
     vault.backup(Path(sys.argv[1]) / f"{number}.copy")
 """
 
@@ -100,10 +106,10 @@ def test_its_files_are_its_owners_alone_at_every_instant_whatever_the_umask(tmp_
 
 def test_the_log_beside_it_is_its_owners_alone(path: Path) -> None:
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
+    vault.open(Fraction(1), TableFacts(("a",)))
     with writing(path) as connection:
         connection.execute("PRAGMA cache_size = 1")  # so that it is on disk before the end
-        connection.execute("UPDATE account SET columns = ?", ("a" * (1 << 20),))
+        connection.execute("UPDATE tables SET columns = ?", ("a" * (1 << 20),))
         assert {each.name for each in path.parent.iterdir()} == {"people.vault", "people.vault-journal"}
         assert modes(path.parent) == {OWNER_ALONE}
     assert [each.name for each in path.parent.iterdir()] == ["people.vault"]
@@ -112,15 +118,15 @@ def test_the_log_beside_it_is_its_owners_alone(path: Path) -> None:
 def test_nothing_of_it_is_in_the_memory_of_one_machine(path: Path) -> None:
     """With a write-ahead log, what is in it is told by memory that is shared: machines that share a disk share none."""
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
+    payer = vault.open(Fraction(1), TableFacts(("a",)))
     with closing(sqlite3.connect(path)) as earlier, earlier:
         assert earlier.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
     earlier.close()
-    vault.pay(TENTH, "here")
+    payer.pay(TENTH, "here")
 
     with closing(sqlite3.connect(path)) as reader, reader:
         assert reader.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-        assert reader.execute("SELECT spent FROM account").fetchone() == (str(TENTH),)
+        assert reader.execute("SELECT spent FROM accounts").fetchone() == (str(TENTH),)
     reader.close()
     assert [each.name for each in path.parent.iterdir()] == ["people.vault"]
 
@@ -128,87 +134,72 @@ def test_nothing_of_it_is_in_the_memory_of_one_machine(path: Path) -> None:
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o666])
 def test_one_that_everybody_may_read_or_write_is_refused_with_the_way_out(path: Path, mode: int) -> None:
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
+    payer = vault.open(Fraction(1), TableFacts(("a",)))
     path.chmod(mode)
 
-    for attempt in (lambda: vault.pay(TENTH, "here"), vault.account, lambda: FileVault(path).open(None, "x", ("a",))):
+    for attempt in (
+        lambda: payer.pay(TENTH, "here"),
+        vault.account,
+        lambda: FileVault(path).open(None, TableFacts(("x",))),
+    ):
         with pytest.raises(VaultError, match="everybody on this machine") as refusal:
             attempt()
         assert f"chmod o= {path}" in (refusal.value.fix or "")
     path.chmod(0o660)  # a group that shares the rows may share the vault
-    vault.pay(TENTH, "here")
+    payer.pay(TENTH, "here")
 
 
-VERSION_1 = """
-CREATE TABLE account (
-    only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, salt BLOB NOT NULL, columns TEXT NOT NULL,
-    neighbours TEXT NOT NULL, promise TEXT NOT NULL, spent TEXT NOT NULL
-);
-CREATE TABLE seen (mark TEXT PRIMARY KEY);
-CREATE TABLE reservations (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, moment TEXT NOT NULL, process INTEGER NOT NULL, site TEXT NOT NULL,
-    epsilon TEXT NOT NULL
-);
-PRAGMA application_id = 1246974030;
-PRAGMA journal_mode = WAL;
-"""
-
-
-def earlier_vault(path: Path, salt: bytes, marks: frozenset[str]) -> None:
-    """Write a vault as the first version of Jostle did."""
+def test_one_of_another_form_is_refused_with_the_way_out_and_left_alone(path: Path) -> None:
+    """Nothing is read off tables that are not the ones made here, whatever they are called."""
+    opened = FileVault(path).open(Fraction(1), TableFacts(("a",)))
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(VERSION_1.replace("1246974030", str(0x4A53544C)))
-        connection.execute("INSERT INTO account VALUES (1, 1, ?, 'a\nb', 'add_remove', '1', '3/10')", (salt,))
-        connection.executemany("INSERT INTO seen VALUES (?)", [(mark,) for mark in marks])
-        connection.execute("INSERT INTO reservations VALUES (1, '2024-01-02T03:04:05+00:00', 7, 'before', '3/10')")
+        connection.execute("ALTER TABLE accounts RENAME TO account")
     connection.close()
-    path.chmod(OWNER_ALONE)
-
-
-def test_a_vault_of_version_1_keeps_its_account_and_loses_its_marks(path: Path) -> None:
-    salt = os.urandom(32)
-    marks = Fingerprint(b"raw", b"rows").salted(salt)
-    earlier_vault(path, salt, marks)
-    vault = FileVault(path)
-    assert (vault.account().left, vault.columns()) == (Fraction(7, 10), ("a", "b"))
-    assert [each.epsilon for each in vault.promises()] == [1]
-
-    assert vault.open(None, "add_remove", ("a", "b")) == Fraction(7, 10)
-    vault.pay(TENTH, "after")
-    assert vault.account().spent == Fraction(4, 10)
-    assert [line.site for line in vault.reservations()] == ["before", "after"]
-    assert [each.reason for each in vault.promises()] == ["made with an earlier version of Jostle"]
-    content = b"".join(file.read_bytes() for file in path.parent.iterdir())
-    assert not any(secret in content for secret in (salt, *(mark.encode() for mark in marks)))
+    content = path.read_bytes()
+    attempts: list[Callable[[], object]] = [
+        lambda: opened.pay(TENTH, "here"),
+        FileVault(path).statements,
+        lambda: FileVault(path).open(Fraction(1), TableFacts(("a",))),
+        lambda: FileVault(path).raise_promise(Fraction(2), "more"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(VaultError) as refusal:
+            attempt()
+        assert str(refusal.value).splitlines() == [
+            "the vault holds tables that this Jostle does not make",
+            "  why: it was damaged, or another version made it, which counted something else",
+            f"  fix: {OTHER_FORM}",
+        ]
+    assert path.read_bytes() == content
 
 
 # Made, raised, copied
 
 
 def test_a_vault_is_made_before_there_are_data(path: Path) -> None:
-    FileVault(path).create(Fraction(2), "replace_one")
-    assert FileVault(path).columns() == ()
+    FileVault(path).create(Fraction(2), TableFacts(neighbours="replace_one"))
+    assert FileVault(path).statement().columns == ()
     with pytest.raises(VaultError, match="already"):
-        FileVault(path).create(Fraction(3), "replace_one")
+        FileVault(path).create(Fraction(3), TableFacts(neighbours="replace_one"))
     with pytest.raises(VaultError, match="under replace_one"):
-        FileVault(path).open(None, "add_remove", ("a",))
+        FileVault(path).open(None, TableFacts(("a",)))
     with pytest.raises(BudgetError, match="2 is left"):
-        FileVault(path).open(Fraction(3), "replace_one", ("a",))
+        FileVault(path).open(Fraction(3), TableFacts(("a",), "replace_one"))
 
-    assert FileVault(path).open(None, "replace_one", ("a",)) == 2
-    assert FileVault(path).columns() == ("a",)
+    assert FileVault(path).open(None, TableFacts(("a",), "replace_one")).share == 2
+    assert FileVault(path).statement().columns == ("a",)
 
 
 def test_a_vault_made_for_some_columns_takes_no_table_without_them(path: Path) -> None:
-    FileVault(path).create(Fraction(2), "add_remove", ("a", "b"))
+    FileVault(path).create(Fraction(2), TableFacts(("a", "b")))
     with pytest.raises(VaultError, match="other columns"):
-        FileVault(path).open(None, "add_remove", ("c",))
+        FileVault(path).open(None, TableFacts(("c",)))
 
 
 def test_a_promise_is_raised_with_a_reason_that_stays_in_the_vault(path: Path) -> None:
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
-    vault.pay(Fraction(1), "all")
+    payer = vault.open(Fraction(1), TableFacts(("a",)))
+    payer.pay(Fraction(1), "all")
     for less in (Fraction(1), TENTH):
         with pytest.raises(VaultError, match="1 already"):
             vault.raise_promise(less, "why not")
@@ -217,11 +208,11 @@ def test_a_promise_is_raised_with_a_reason_that_stays_in_the_vault(path: Path) -
             vault.raise_promise(Fraction(2), reason)
     FileVault(path).raise_promise(Fraction(3, 2), "a second year")  # by another process, say
 
-    assert vault.open(None, "add_remove", ("a",)) == Fraction(1, 2)
-    vault.pay(Fraction(1, 2), "more")
+    assert vault.open(None, TableFacts(("a",))).share == Fraction(1, 2)
+    payer.pay(Fraction(1, 2), "more")
     with pytest.raises(BudgetError, match="0 is left"):
-        vault.pay(TENTH, "too much")
-    made, later = vault.promises()
+        payer.pay(TENTH, "too much")
+    made, later = vault.statement().promises
     assert [made.epsilon, later.epsilon] == [1, Fraction(3, 2)]
     assert (later.reason, later.process) == ("a second year", os.getpid())
     assert later.moment >= made.moment
@@ -236,25 +227,25 @@ def test_there_is_nothing_to_raise_where_there_is_no_vault(path: Path) -> None:
 
 def test_a_copy_is_whole_while_others_spend_and_an_older_one_put_back_is_noticed(path: Path) -> None:
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
-    vault.pay(TENTH, "before")
+    payer = vault.open(Fraction(1), TableFacts(("a",)))
+    payer.pay(TENTH, "before")
     with closing(sqlite3.connect(path)) as reader, reader:  # keeps what is paid in the log, beside the file
-        reader.execute("SELECT * FROM account").fetchall()
-        vault.pay(TENTH, "in the log")
+        reader.execute("SELECT * FROM accounts").fetchall()
+        payer.pay(TENTH, "in the log")
         copy = vault.backup(path.parent / "copy.vault")
     reader.close()
 
     assert FileVault(copy).account().spent == 2 * TENTH
-    assert [line.site for line in FileVault(copy).reservations()] == ["before", "in the log"]
-    vault.pay(TENTH, "since")
+    assert [line.site for line in FileVault(copy).statement().reservations] == ["before", "in the log"]
+    payer.pay(TENTH, "since")
     shutil.copy(copy, path)
     with pytest.raises(VaultError, match="less was spent"):
-        vault.pay(TENTH, "again")
+        payer.pay(TENTH, "again")
 
 
 def test_a_copy_is_not_written_over_anything(tmp_path: Path, path: Path) -> None:
     vault = FileVault(path)
-    vault.open(Fraction(1), "add_remove", ("a",))
+    vault.open(Fraction(1), TableFacts(("a",)))
     (tmp_path / "thesis.txt").write_text("mine")
     for place in (tmp_path / "thesis.txt", path, tmp_path, tmp_path / "absent" / "copy.vault"):
         with pytest.raises(VaultError):
@@ -279,11 +270,12 @@ def test_the_vault_of_a_data_file_is_beside_it_under_any_name_of_the_file(tmp_pa
 PAYING = """
 import sys
 from fractions import Fraction
+from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 vault = FileVault(sys.argv[1])
-vault.open(None, "add_remove", ("a",))
+payer = vault.open(None, TableFacts(("a",)))
 for number in range(1, 400):
-    vault.pay(Fraction(1, 1000), "here")
+    payer.pay(Fraction(1, 1000), "here")
     if number % 100 == 0:
         FileVault(sys.argv[1]).raise_promise(Fraction(1 + number, 1), "more")
 """
@@ -292,12 +284,12 @@ for number in range(1, 400):
 @pytest.mark.slow
 def test_it_is_read_as_it_was_at_one_moment_while_others_write(path: Path) -> None:
     """What was spent is the sum of the reservations: read one after the other, the two would not agree."""
-    FileVault(path).create(Fraction(1), "add_remove")
+    FileVault(path).create(Fraction(1), TableFacts())
     vault = FileVault(path)
     seen: list[Fraction] = []
     with started("-c", PAYING, path) as payer:
         while payer.poll() is None:
-            before, seen = seen, [line.epsilon for line in vault.reservations()]
+            before, seen = seen, [line.epsilon for line in vault.statement().reservations]
             assert len(before) <= len(seen)
             assert sum(seen, Fraction(0)) <= vault.account().spent
     assert payer.returncode == 0

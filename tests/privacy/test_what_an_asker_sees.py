@@ -47,6 +47,7 @@ from jostle.privacy.column_scores import (
     GridQuality,
     SetDiscernibility,
 )
+from jostle.privacy.descent import Descent
 from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, FarFromFlat, Mean, Total, cells, sums
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
@@ -65,18 +66,20 @@ from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLarges
 from jostle.privacy.release import AddNoiseTo
 from jostle.privacy.room import Room
 from jostle.privacy.score_lists import GROUP_SCORES, SCORES
-from jostle.privacy.scores import Fullest, Misfit, QuantileScore
+from jostle.privacy.scores import Fullest, Misfit, MostHits, QuantileScore
 from jostle.privacy.selection import SELECTIONS
 from jostle.privacy.split_scores import GroupScore, Halves, LeafMajority, MajoritiesBelow, MixedSplitScore, SplitScore
 from jostle.tables.feature_kernels import FeatureRefinements, FeatureSums
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Marks, SparseCounts, Sums
 from jostle.tables.number_kernels import Moments, NumberSum, Products, Ranks
+from jostle.tables.persons import PersonCount
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
-from jostle.tables.rules import Agreements, Hits, MarginLevels, Margins, Points
+from jostle.tables.rules import Agreements, Hits, ManyHits, MarginLevels, Margins, Points
 from jostle.tables.schema import Neighbours
+from jostle.tables.slopes import Slopes
 from jostle.tasks import TASKS
 from jostle.tasks.classification import model as models
 from jostle.tasks.metafeature import View, distinct
@@ -210,11 +213,19 @@ BOXES = np.array([[0, 0], [1, 0]]), np.array([[4, 3], [2, 1]])
 
 HITS = Hits((Points(("colour",), np.arange(6).reshape(3, 2)),))
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
+MANY_HITS = ManyHits(("colour",), ([[0, 3], [1, 1], [-2, 2]],), [1, -1])
 POOL = Pool(
     ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
 )
 
+WIDE, HOT = 2000 * np.arange(-2, 2)[:, None], 8000 * np.eye(3, dtype=np.int64)
+DESCENTS = tuple(
+    Descent(("size", "colour"), (WIDE, HOT), (), 0, 1, 8000, classes, loss, "1/10", 3, 5, 10)
+    for classes, loss in (((1,), "logistic"), ((0, 1), "huber"))
+)
+
 KERNEL_CASES: dict[type, tuple[Any, ...]] = {
+    PersonCount: (PersonCount(), PersonCount(1, once=False)),
     Counts: (Counts.of(), Counts.of("size", "ill"), Counts((("colour",), ("ill",), ()))),
     Sums: (Sums("size", (1, 2, 3, -7), 5), Sums("size", (1, 2, 3, 4), 4, by="ill")),
     Marks: (Marks(("colour", "odd", "ill"), 1, 2),),
@@ -231,6 +242,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Hits: tuple(Hits((Points(("colour",), np.arange(6).reshape(3, 2)),), misses=misses) for misses in (False, True)),
     Margins: (MARGINS,),
     Agreements: (Agreements((HITS, Hits((Points((), [[1, 0]]),)))),),
+    ManyHits: (MANY_HITS,),
     MarginLevels: (MarginLevels(MARGINS),),
     LeafCounts: (LeafCounts(ROUTING), LeafCounts(TWO_TREES), LeafCounts(evolve(TWO_TREES, part_key=5), by_class=False)),
     SplitCounts: (SplitCounts(ROUTING, [1, 3]),),
@@ -243,6 +255,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
         Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
         Products((), (), 1),
     ),
+    Slopes: (DESCENTS[0].kernel(Schema(COLUMNS, label="ill")),),
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
@@ -271,6 +284,7 @@ SCORE_CASES: dict[type, tuple[Any, ...]] = {
         ),
     ),
     Misfit: (Misfit(PLANE, *BOXES, np.array([3, 0])),),
+    MostHits: (MostHits(MANY_HITS),),
     QuantileScore: (QuantileScore("size", [0, 10**6, 3 * 10**6], 1, 2), QuantileScore("size", [0, 10], 0, 1)),
 }
 MAY = np.ones((2, 3), dtype=np.bool_)
@@ -330,6 +344,7 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
     ),
     AddNoiseToSpread: lambda: iter((AddNoiseToSpread(Moments("size", 2, 100)),)),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
+    Descent: lambda: iter(DESCENTS),
     FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
     FindNthLargest: lambda: (FindNthLargest(score, 2) for score in SCORE_CASES[FeatureScore]),
     PickSeveral: lambda: (PickSeveral(score, 3) for score in SCORE_CASES[FeatureScore]),
@@ -355,7 +370,10 @@ def perform(mechanism: Mechanism, db: Probe) -> Any:
 
 
 METHODS: dict[str, tuple[Call, ...]] = {
-    **{name: (operator.attrgetter(name),) for name in ("schema", "neighbours", "promise", "charges", "spent", "left")},
+    **{
+        name: (operator.attrgetter(name),)
+        for name in ("schema", "neighbours", "promise", "charges", "spent", "left", "unit")
+    },
     "perform": tuple(partial(perform, each) for make in MECHANISM_CASES.values() for each in make()),
     "count": (
         lambda db: db.count(1),
@@ -363,6 +381,12 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.count(10**6),
         lambda db: db.count("1e-30"),
         lambda db: db.count(-1),
+    ),
+    "persons": (lambda db: db.persons(1), lambda db: [part.persons(1) for part in db.parts("ill")]),
+    "beyond": (lambda db: db.beyond(1), lambda db: db.portions(2)[0].beyond(1)),
+    "hand": (
+        lambda db: (inner := db.hand(1, site="handed", settles=False), inner.count(HALF), inner.left, db.left),
+        lambda db: (inner := db.hand(1, site="handed", settles=True), inner.count(2)),
     ),
     "sum": (
         lambda db: db.sum("size", epsilon=1),
@@ -551,6 +575,27 @@ def test_all_that_is_registered_has_a_case() -> None:
 def test_a_probe(method: str, pair: str, relation: Neighbours) -> None:
     for call in METHODS[method]:
         same(pair, of_probe(call), *people(pair, relation))
+
+
+OF_PERSONS: dict[str, tuple[list[Any], list[Any]]] = {
+    "nobody, and a person of one row": ([], [1]),
+    "a person of two rows, and of three, of whom two are held": ([1, 1, None, 2], [1, 1, 1, 2]),
+    "a row of nobody, and somebody's": ([1, None, 2, 2], [1, 1, 2, 2]),
+    "numbers, and a word that makes texts of all": ([1, 1, 2, 2], [1, 1, 2, "Ann"]),
+}
+
+
+@pytest.mark.parametrize("pair", OF_PERSONS)
+@pytest.mark.parametrize(
+    "method", ["count", "persons", "beyond", "hand", "mean", "refine", "parts", "portions", "known"]
+)
+def test_a_table_of_persons(method: str, pair: str) -> None:
+    tables = []
+    for people in OF_PERSONS[pair]:
+        rows = frame(SOME[: len(people)]).assign(who=pd.Series(people, dtype=object))
+        tables.append(Table.from_frame(rows, schema().with_persons("who", 2)))
+    for call in METHODS[method]:
+        same(pair, of_probe(call), *tables)
 
 
 @pytest.mark.parametrize("pair", PEOPLE)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jostle import Categorical, Numeric, Schema
 from jostle.tables.columns import MISSING, OTHER
-from jostle.tables.engines import RowSource
+from jostle.tables.engines import TableSource
 from jostle.tables.kernels import Kernel, SparseTally
 from jostle.tables.table import Table
 from jostle.tables.values import EMPTY, moment_in, number_in
@@ -142,7 +142,7 @@ objects: st.SearchStrategy[Any] = st.one_of(
 """Whatever a cell of a pandas column of objects may hold."""
 
 
-def source_of(table: Table) -> RowSource:
+def source_of(table: Table) -> TableSource:
     return table._source
 
 

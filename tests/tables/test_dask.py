@@ -20,6 +20,7 @@ from jostle.errors import TableError
 from jostle.tables import dask_source
 from jostle.tables.hashes import fingerprint
 from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, Sums
+from jostle.tables.persons import PersonCount
 
 SCHEMA = Schema(
     {
@@ -249,6 +250,53 @@ def test_a_cluster_gives_the_same_integers(cluster: LocalCluster, tmp_path: Path
             assert told == tally(stream, kernel, where) == tally(there, kernel, where) == tally(parts, kernel, where)
     assert fingerprint(source_of(here)) == fingerprint(source_of(there))
     assert fingerprint(source_of(here)).rows == fingerprint(source_of(parts)).rows
+
+
+@pytest.mark.slow
+def test_a_cluster_holds_the_same_rows_of_persons(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of few rows are put together by person first, on the workers."""
+    monkeypatch.setattr(dask_source, "PIECE_ROWS", 300)
+    schema = SCHEMA.with_persons("who", 3)
+    frame = some_frame()
+    frame["who"] = np.arange(len(frame)) ** 2 % 101
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=100)
+    ways = [
+        Table.read(tmp_path / "t.parquet", schema),
+        Table.read(tmp_path / "t.parquet", schema, engine=address(cluster)),
+    ]
+    here, there = (source_of(table).bounded(b"key") for table in ways)
+    for kernel in (Counts.of("a"), Counts.of("b", "c"), PersonCount(), PersonCount(3)):
+        assert np.array_equal(np.asarray(here.tally(kernel, ())), np.asarray(there.tally(kernel, ())))
+    assert ways[0].notes == ways[1].notes
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+def test_a_cluster_makes_the_same_row_of_a_person_with_columns_looked_up_before(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.parquet"
+    frame = some_frame().assign(d="2024-01-02", p=lambda rows: rows.index % 300)
+    frame.to_parquet(path, row_group_size=300)
+    dates = Dates("2024-01-01", "2024-12-31")
+    schema = Schema({**dict(SCHEMA.columns), "d": dates}, person="p", people="all")
+    public = {"a": ["x", "z"], "kind": ["one", "two"]}
+    kinds = {"kind": Categorical(["one", "two"], missing="value")}
+    asked = {"n": "count", "a": "last by d", "b": "mean", "kind": "commonest", "ever": "any kind is two"}
+
+    made, joined = [], []
+    for table in (Table.read(path, schema), Table.read(path, schema, engine=address(cluster))):
+        rich = table.join_public(public, on="a", columns=kinds)
+        made.append(rich.per_person(**asked))
+        joined.append(made[-1].join(rich.per_person(last="last kind by d"), on="p"))
+        made.append(rich)
+    for kernel in (Counts((("n", "a", "b"), ("kind",))), Sums("b", range(7), 5, by="ever")):
+        assert tally(made[0], kernel) == tally(made[2], kernel)
+        assert tally(joined[0], kernel) == tally(joined[1], kernel)
+    for where in ((), (("kind", (0,)),)):
+        assert tally(made[1], Counts((("a", "kind"),)), where) == tally(made[3], Counts((("a", "kind"),)), where)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from jostle import Categorical, Schema, Table
 from jostle.errors import TableError
 from jostle.tables.block import Block, code_type
 from jostle.tables.routes import Routing
-from jostle.tables.rules import MOST_POINTS, Hits, Points
+from jostle.tables.rules import MOST_POINTS, Hits, ManyHits, Points
 
 SCHEMA = Schema(
     {"a": Categorical(["0", "1"]), "b": Categorical(["0", "1", "2"]), "c": Categorical(["n", "y", "z"])}, label="c"
@@ -72,6 +73,23 @@ def test_an_additive_rule_is_what_adding_up_by_hand_gives(
         right += predicted(points) == c
 
     assert tally(kernel, rows) == right
+
+
+@given(many_rows, st.lists(st.tuples(tables(1), tables(2), tables(3)), min_size=1, max_size=3))
+def test_many_rules_at_once_are_each_by_itself(rows: Sequence[tuple[int, ...]], rules: list[tuple[Any, ...]]) -> None:
+    """Points of the classes but the first are told less those of the first."""
+    start, of_a, of_b = (
+        np.hstack([np.array(rule[part])[:, 1:] - np.array(rule[part])[:, :1] for rule in rules]) for part in range(3)
+    )
+    kernel = ManyHits(("a", "b"), (of_a, of_b), start[0])
+    for times in (None, np.arange(len(rows)) % 3):
+        totals = np.zeros(kernel.cells(SCHEMA), dtype=np.int64)
+        kernel.add(block(rows, times), SCHEMA, totals)
+        for rule, count in zip(rules, totals.tolist(), strict=True):
+            one = np.zeros(1, dtype=np.int64)
+            terms = [Points(columns, table) for columns, table in zip(((), ("a",), ("b",)), rule, strict=True)]
+            Hits(terms).add(block(rows, times), SCHEMA, one)
+            assert count == one[0]
 
 
 @given(many_rows, tables(4), tables(12))

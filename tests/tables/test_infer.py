@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from some_tables import SMALL, letters, small_frame, source_of, tally
 
 import jostle
-from jostle import Categorical, Numeric, Schema, Table
+from jostle import Categorical, Dates, Numeric, Schema, Table
 from jostle.errors import JostleError, SchemaError
 from jostle.tables.kernels import Counts
 
@@ -120,11 +120,9 @@ def test_values_that_are_the_same_are_declared_once() -> None:
         assert column([2**60, "x"]) == Categorical(["x"], outside="other")
 
 
-def test_identifiers_are_left_out() -> None:
+def test_texts_that_tell_all_rows_apart_are_no_label() -> None:
     frame = pd.DataFrame({"name": [f"n{row}" for row in range(1001)], "b": ["x"] * 1001})
 
-    with pytest.warns(UserWarning, match="'name' has more than 1000 different texts and is left out"):
-        assert infer(frame).names == ("b",)
     with pytest.raises(SchemaError, match="the label 'name' has more than 1000 values"):
         infer(frame, label="name")
 
@@ -226,3 +224,37 @@ def test_files_that_give_no_schema(tmp_path: Path) -> None:
         with pytest.raises(SchemaError) as refusal:
             infer(tmp_path / name)
         assert refusal.value.title == told
+
+
+def test_dates_are_dates_from_the_first_to_the_last() -> None:
+    days = pd.date_range("2024-01-30", periods=40)
+    for values in (days, days.strftime("%Y-%m-%d"), days.strftime("%Y/%m/%d"), [*map(str, days), None]):
+        missing = "value" if len(values) > 40 else "blank"
+        assert column(list(values)) == Dates("2024-01-30", "2024-03-09", missing=missing)  # type: ignore[arg-type]  # one of two
+    hours = pd.date_range("2024-01-30", periods=40, freq="h")
+    assert column(list(hours)) == Dates("2024-01-30", "2024-01-31 15:00:00", unit="second")
+    assert isinstance(column([*map(str, days), "soon"]), Categorical)
+    assert isinstance(column(list(days[:5])), Categorical)
+    frame = pd.DataFrame({"a": days})
+    assert not Table.from_frame(frame, Schema({"a": infer(frame)["a"]})).notes
+
+
+def test_what_is_called_an_identifier_becomes_one_and_is_proposed_as_the_person_where_it_repeats(
+    tmp_path: Path,
+) -> None:
+    frame = pd.DataFrame({"visit_id": range(60), "patientId": [f"p{n // 3}" for n in range(60)], "b": ["x", "y"] * 30})
+    proposal = 'person = "patientId"  # one value stands in 3 rows: if it says whose each row is, this protects persons'
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for given_ in (frame, tmp_path / "t.csv"):
+        with pytest.warns(UserWarning, match="person") as told:
+            schema = infer(given_)
+        assert [str(each.message) for each in told] == [proposal]
+        assert (schema.names, schema.identifiers, schema.person) == (("b",), ("visit_id", "patientId"), None)
+    assert Schema.from_toml(f"{proposal}\n{schema.to_toml()}").person == "patientId"  # once its mark is taken away
+
+
+def test_texts_that_tell_all_rows_apart_are_an_identifier() -> None:
+    frame = pd.DataFrame({"name": [f"n{row}" for row in range(1001)], "b": ["x"] * 1001})
+    assert infer(frame).identifiers == ("name",)
+    with pytest.warns(UserWarning, match="'name' has more than 1000 different texts and is left out"):
+        assert infer(pd.concat([frame, frame[:1]])).identifiers == ()

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jostle
-from jostle import Categorical, Dates, Numeric, Schema, Table
+from jostle import Categorical, Dates, Identifier, Numeric, Schema, Table
+from jostle.tables import persons
+from jostle.tables.persons import Repeats
 
 SCHEMA = Schema(
     {
@@ -54,7 +56,7 @@ def test_labels_that_are_all_missing() -> None:
 
 
 def test_some_rows_left_out_and_by_what() -> None:
-    policies = {"age": {"missing": "drop"}, "ill": {"outside": "drop", "missing": "drop"}}
+    policies: dict[str, dict[str, Any]] = {"age": {"missing": "drop"}, "ill": {"outside": "drop", "missing": "drop"}}
     columns = {name: evolve(column, **policies.get(name, {})) for name, column in SCHEMA.columns}
     schema = Schema(columns, label="ill")
 
@@ -176,3 +178,59 @@ def test_nobody_else_is_told() -> None:
 
     assert "no rows" not in f"{db!r}{db.schema}{db.charges}{table!r}"
     assert not hasattr(db, "notes")
+
+
+WHO = ["a", "b", "7", "07", 7.0, 7, None, ""]
+"""Four cells say the same person, and two say nobody."""
+NAMED = Schema({"age": Numeric(0, 100), "who": Identifier(), "gone": Identifier()})
+REPEATED = (
+    "one value of 'who' stands in 4 rows: rows are protected, not who they are about; "
+    "person='who' in the schema protects those"
+)
+
+
+def test_an_identifier_that_repeats_is_told_by_every_way_in(tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    ages = list(range(8))
+    written = pd.DataFrame({"age": ages, "who": [None if who is None else str(who) for who in WHO]})
+    written.to_csv(tmp_path / "rows.csv", index=False)
+    written.to_parquet(tmp_path / "rows.parquet")
+
+    tables = [
+        Table.from_frame({"age": ages, "who": WHO}, NAMED),
+        Table.from_frame(dask.from_pandas(written, npartitions=3), NAMED),
+        *(
+            Table.read(tmp_path / f"rows.{kind}", NAMED, stream=on)
+            for kind in ("csv", "parquet")
+            for on in (False, True)
+        ),
+    ]
+    assert [table.notes for table in tables] == [(REPEATED,)] * len(tables)
+
+
+def test_an_identifier_that_tells_rows_apart_or_is_the_person_is_not_told() -> None:
+    frame = {"age": [1, 2, 3], "who": ["a", "b", None], "visit": [1, 2, 2]}
+    assert Table.from_frame(frame, NAMED).notes == ()
+    of_persons = Schema({"age": Numeric(0, 100), "who": Identifier()}, person="who")
+    assert Table.from_frame({"age": [1, 2], "who": ["a", "a"]}, of_persons).notes == ()
+    other = Schema({"age": Numeric(0, 100), "visit": Identifier()}, person="who")
+    assert "one value of 'visit' stands in 2 rows: who 'who' names is protected, and no other" in (
+        Table.from_frame(frame, other).notes
+    )
+
+
+@pytest.mark.parametrize("cell", [[1, 2], b"\xff\x00", {"a": 1}, {1}], ids=lambda cell: type(cell).__name__)
+def test_an_identifier_may_hold_anything(cell: object) -> None:
+    assert Table.from_frame({"age": [1, 2], "who": [cell, cell]}, NAMED).notes == (REPEATED.replace("4", "2"),)
+
+
+@given(st.lists(st.lists(st.sampled_from([*"abcdefgh", None]), max_size=9), max_size=6))
+def test_repeats_are_counted_whole_in_whatever_pieces(pieces: list[list[str | None]]) -> None:
+    """With room for three values: those of the three smallest hashes, each with all its cells."""
+    with pytest.MonkeyPatch.context() as patch:
+        whole = Repeats.of([cell for piece in pieces for cell in piece])
+        patch.setattr(persons, "MOST_COUNTED", 3)
+        parts = Repeats()
+        for piece in pieces:
+            parts = parts.merged(Repeats.of(piece))
+    assert (parts.marks.tolist(), parts.counts.tolist()) == (whole.marks[:3].tolist(), whole.counts[:3].tolist())

@@ -289,7 +289,10 @@ BAD_TOML = [
     ('label = "a"', "the schema has no [columns.NAME] tables\n  fix: jostle schema infer PUBLIC.csv"),
     (
         'epsilon = 1\n[columns.a]\nkind = "numeric"\nlow = 0\nhigh = 1',
-        "the schema has an unknown entry 'epsilon'\n  fix: label, neighbours, rows, [columns.NAME] or [features]",
+        (
+            "the schema has an unknown entry 'epsilon'\n"
+            "  fix: label, neighbours, rows, person, rows_per_person, people, [columns.NAME] or [features]"
+        ),
     ),
     (
         "[columns.a]\nlow = 0\nhigh = 1",

@@ -222,7 +222,9 @@ def test_cells_are_added_up_in_blocks() -> None:
     assert coarsened(counts, (2, 3)).tolist() == [[14, 22, 30], [62, 70, 78]]
     assert coarsened(counts, (1, 1)).tolist() == [[276]]
     assert coarsened(counts, (4, 6)).tolist() == counts.tolist()
-    for shape in ((3, 6), (4,), (0, 6), (8, 6)):
+    assert coarsened(counts, (3, 6)).sum(axis=0).tolist() == counts.sum(axis=0).tolist()
+    assert coarsened(np.arange(5), (2,)).tolist() == [3, 7]
+    for shape in ((5, 6), (4,), (0, 6), (8, 6)):
         with pytest.raises(CorpusError, match="is not coarsened"):
             coarsened(counts, shape)
 

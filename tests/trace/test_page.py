@@ -89,7 +89,7 @@ def test_the_bar_of_the_ledger_adds_up_to_the_promise() -> None:
     assert [(each.site, each.epsilon, each.kind) for each in found] == [
         ("count", Fraction(1, 10), "charge"),
         ("parts, together", Fraction(1, 5), "other"),
-        ("ranges-2d", Fraction(1, 2), "charge"),
+        ("ranges", Fraction(1, 2), "charge"),
         ("left", Fraction(1, 5), "left"),
     ]
     page = checked(whole_page(trace.records, title="t", answer=answer._repr_html_()))
@@ -147,8 +147,6 @@ def test_a_table_shows_its_schema_and_neither_rows_nor_how_many() -> None:
 def test_models_makers_and_estimates_are_shown_in_notebooks() -> None:
     for name in SHIPPED:
         assert "chooses among" in checked(jostle.pretrained(name)._repr_html_()).text, name
-    both = checked(jostle.pretrained("ranges")._repr_html_()).text
-    assert {"ranges-1d", "ranges-2d"} <= set(both.split())
     schema = Schema({"a": Categorical(["x", "<i>"]), "b": Categorical(["no", "yes"])}, label="b")
     db = jostle.rehearse(Table.from_frame({"a": ["x", "<i>"], "b": ["no", "yes"]}, schema), epsilon=1)
     checked(jostle.options.get("NaiveBayes")(db, epsilon=1)._repr_html_())

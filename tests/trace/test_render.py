@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from rich.console import Console
 
 from jostle.trace.records import Charged, Chosen, NamedPublic, Opened, ReadPublic, Record, Refused, Released
@@ -47,6 +48,7 @@ TRACES: dict[str, tuple[Record, ...]] = {
         Opened("replace_one", False, None, None, ("age",), 500),
         Released("histogram", "Laplace", Fraction(2, 3), 0, ()),
     ),
+    "persons": (evolve(OPENED, rows_per_person=16), *COUNT),
     "two runs, the first without its beginning": (*COUNT, OPENED, *COUNT),
     "choices": (
         OPENED,

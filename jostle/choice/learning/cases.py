@@ -170,6 +170,7 @@ class Cases:
         for number, instance in enumerate(self.instances):
             stall = self.stall(instance)
             schema = stall.schema
+            asked = None if instance.asks is None else self.task.question.asked_in(schema, instance.asks)
             bought = len(stall.distinct([*metafeatures, *beside]))
             for budget, epsilon in enumerate(self.epsilons):
                 each = share * Fraction(epsilon) / bought if bought else None
@@ -177,7 +178,8 @@ class Cases:
                 for draw in range(draws):
                     noise = seeded((instance.key, epsilon, draw, seed))
                     market = Replica(stall, None if exact else each, noise)
-                    inputs[draw, case] = seen(metafeatures, View(schema, float(Fraction(epsilon)), market))
+                    view = View(schema, float(Fraction(epsilon)), market, asked=asked, judged_by=self.judge)
+                    inputs[draw, case] = seen(metafeatures, view)
         return inputs
 
     def stall(self, instance: KnownInstance) -> Stall:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import AmountError, ChoiceError
@@ -260,6 +260,8 @@ class KnownInstance:
     sketch: Sketch = field(converter=_sketch)
     read: Mapping[str, tuple[float, ...]] = field(factory=dict, converter=_read)
     """What metafeatures bought there, without noise, by the name of what was bought (public data only)."""
+    asks: str | None = None
+    """What was asked there, as a text that its task reads; None for what is asked where nobody says."""
 
     def __attrs_post_init__(self) -> None:
         """Refuse a number of rows that no table has."""
@@ -352,7 +354,7 @@ class History:
                 raise ChoiceError("an instance is of a database that the history does not have")
             known = self.instances.get(line.key)
             read = {**known.read, **line.read} if known else line.read
-            self.instances[line.key] = KnownInstance(line.key, line.database, line.rows, line.sketch, read)
+            self.instances[line.key] = evolve(line, read=read)
         else:
             key = (line.instance, line.option, line.version)
             losses = self._losses[key]
@@ -474,6 +476,8 @@ def to_json(line: Line) -> str:
         facts["read"] = shortened(facts["read"], DIGITS_READ)
         if not line.sketch.declared:
             del facts["sketch"]["declared"]
+        if line.asks is None:
+            del facts["asks"]
     return json.dumps({"version_": VERSION, "kind": NAMES[type(line)], **facts}, separators=(",", ":"))
 
 

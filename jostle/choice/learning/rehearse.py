@@ -167,7 +167,8 @@ def perform(batch: Batch) -> list[Line]:
     if batch.repeat == 0:
         read = read_raw(batch.reads, instance.table)
         sketch = Sketch.of(instance.table.schema)
-        lines.append(KnownInstance(batch.key, batch.database.digest, instance.rows, sketch, read))
+        asks = getattr(batch.spec, "asks", None)
+        lines.append(KnownInstance(batch.key, batch.database.digest, instance.rows, sketch, read, asks))
     for option, epsilons in batch.runs:
         lines.append(_runs(option, instance, batch, epsilons))
     return lines

@@ -18,7 +18,7 @@ from jostle.choice.learning.cases import seen
 from jostle.choice.learning.learners import Predict
 from jostle.choice.learning.markets import Purchases
 from jostle.choice.makers.trained import Prediction, Trained
-from jostle.errors import ChoiceError, OptionError
+from jostle.errors import ChoiceError
 from jostle.given import PRICE, called_as
 from jostle.markup import fact_table
 from jostle.options.base import Option, check_probe
@@ -170,14 +170,14 @@ class ChoiceMaker(Option[Answer]):
         asked = self.task.question.read(db.schema, questions)
 
         def run(probe: Probe, budget: Fraction) -> Answer:
-            choosing = self.choose(probe, budget, trained)
+            choosing = self.choose(probe, budget, trained, asked)
             option = self.among[choosing.chosen]
             self.note(probe, choosing)
             return option(probe, *asked, epsilon=choosing.left, **named)
 
         return self.perform(db, epsilon, run, site=site or self.label)
 
-    def choose(self, db: Probe, budget: Fraction, trained: Trained) -> Choosing:
+    def choose(self, db: Probe, budget: Fraction, trained: Trained, asked: tuple[Any, ...] = ()) -> Choosing:
         """Buy what is looked at, and return which Option to run; *db* has at least the budget."""
         schema = db.schema
         trained = trained.for_schema(schema)
@@ -185,16 +185,19 @@ class ChoiceMaker(Option[Answer]):
         listed = distinct(looked_at, schema)
         each = trained.share * budget / len(listed) if listed else Fraction(0)
         market = Purchases(db, each, listed)
-        values = seen(looked_at, View(schema, float(budget), market, db.rows))
+        judge = self.task.rehearsal.other(self.judge)
+        view = View(schema, float(budget), market, db.rows, asked=asked or None, judged_by=judge)
+        values = seen(looked_at, view)
         prediction = trained.predict(values)
         left = budget - each * len(market.bought)
         runs = [place for place in prediction.order if self.among[place].refuses(schema) is None]
         chosen = next((place for place in runs if not self.among[place].hopeless(schema, left, db.rows)), runs[0])
+        why = trained.why(values, looked_at, chosen, prediction)
         return Choosing(
             chosen=chosen,
             seen=tuple((metafeature.name, value) for metafeature, value in zip(looked_at, values, strict=True)),
             prediction=prediction,
-            why=trained.why(values, looked_at, chosen, prediction),
+            why=f"asked: {told}; {why}" if (told := self.task.question.told(asked)) else why,
             left=left,
             usual={metafeature.name: ends for metafeature, ends in zip(looked_at, trained.usual, strict=True)},
         )
@@ -217,59 +220,3 @@ class ChoiceMaker(Option[Answer]):
             "choice", self.label, taken, seen=dict(choosing.seen), predicted=predicted, why=why, usual=choosing.usual
         )
         db.note_choice(chosen)
-
-
-@frozen(kw_only=True, eq=False)
-class MakersByAxes(Option[Answer]):
-    """An Option that is a choice maker for tables of so many columns, and another one for others."""
-
-    label: str
-    makers: tuple[ChoiceMaker[Answer], ...] = field()
-
-    @property
-    def task(self) -> Task[Any]:  # type: ignore[override]  # of other Options a fact of the class
-        """The task that its makers answer."""
-        return self.makers[0].task
-
-    @property
-    def version(self) -> int:  # type: ignore[override]  # as above
-        """A mark of what its makers learned."""
-        return hash(tuple(maker.version for maker in self.makers)) & (2**31 - 1)
-
-    @property
-    def fitted_on(self) -> tuple[Any, ...]:
-        """What its makers learned from."""
-        return tuple(maker.fitted_on for maker in self.makers)
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.label
-
-    def maker_for(self, schema: Schema) -> ChoiceMaker[Answer]:
-        """The maker that learned from tables of so many columns; the last one, which refuses, where none did."""
-        return next((maker for maker in self.makers if len(schema.names) in maker.axes), self.makers[-1])
-
-    def refuses(self, schema: Schema) -> str | None:
-        """The reason why no maker is for such tables, or None."""
-        known = sorted({count for maker in self.makers for count in maker.axes})
-        if len(schema.names) not in known:
-            return (
-                f"it learned from grids of {' or '.join(map(str, known))} axes, and this table has {len(schema.names)}"
-            )
-        return self.maker_for(schema).refuses(schema)
-
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """The cost of the maker for such tables."""
-        return self.maker_for(schema).cost(schema, epsilon)
-
-    def _repr_html_(self) -> str:
-        return "".join(maker._repr_html_() for maker in self.makers)
-
-    @called_as("maker(db, epsilon=0.1)", why=PRICE)
-    def __call__(self, db: Probe, *questions: Any, epsilon: Amount, site: str | None = None, **named: Any) -> Answer:
-        """The answer of the maker for tables like this one."""
-        check_probe(db, self.name)
-        if reason := self.refuses(db.schema):
-            raise OptionError(f"{self.name} does not run here: {reason}", fix='jostle.options.get("ShrunkTree")')
-        return self.maker_for(db.schema)(db, *questions, epsilon=epsilon, site=site, **named)

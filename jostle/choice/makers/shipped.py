@@ -20,6 +20,8 @@ from jostle.learned import files
 from jostle.learned.files import shipped_folder
 from jostle.tables.schema import Schema
 from jostle.tasks import CLASSIFICATION, PUBLISHING, RANGES, SELECTION, Task
+from jostle.tasks.metafeature import Metafeature
+from jostle.tasks.ranges.task import ASKED
 
 
 class Learns(Protocol):
@@ -109,6 +111,15 @@ class Shipped:
     """Whether it may look at metafeatures; not where what it learned from parts of tables did harm on whole ones."""
     role: Role | None = "learn"
     """Which databases it learned from; None for all that the history has."""
+    asked: bool = False
+    """Whether it learned from questions of all kinds; else from what is asked where nobody says."""
+    besides: frozenset[str] = frozenset()
+    """Metafeatures of the task that it does not look at: what was rehearsed does not cover all their values."""
+
+    @property
+    def informed_by(self) -> tuple[Metafeature, ...]:
+        """The metafeatures that it may look at."""
+        return tuple(each for each in self.task.rehearsal.metafeatures if self.looks and each.name not in self.besides)
 
     def spans(self, schema: Schema) -> bool:
         """Whether it is for tables of so many columns."""
@@ -153,6 +164,21 @@ GRIDS = (
     "RefinedTree",
 )
 
+ASKED_GRIDS = (
+    "RefinedTree",
+    "ShrunkTree",
+    "Identity",
+    "Uniform",
+    "UniformGrid",
+    "AdaptiveGrid",
+    "HierarchicalB",
+    "Privelet",
+    "GreedyH",
+)
+"""Those that are rehearsed on questions of all kinds and sizes: fast enough on many cells."""
+ASKED_AMONG = ("ShrunkTree", "RefinedTree", "GreedyH", "AdaptiveGrid", "HierarchicalB", "UniformGrid")
+"""Those that are best somewhere among such questions."""
+
 RIGHT = ("PooledTree", "Mohammed(depth=1)", "NaiveBayes", "Mohammed(depth=2)", "Majority", "MarginalRegression")
 """To predict as many rows right as can be; few Options, and different ones: each more gives learners noise to fit."""
 RANKING = (
@@ -186,11 +212,16 @@ SELECTORS = (
 PUBLISHERS = ("PrivPfC", "PrivBayes", "ProjectedHistogram")
 MAPS = ("RefinedTree", "ShrunkTree", "AdaptiveGrid", "MWEM", "UniformGrid", "GreedyH")
 
+ABOUT_QUESTIONS = frozenset(fact.name for fact in ASKED)
+
 SHIPPED = {
     "classification": Shipped(CLASSIFICATION, RIGHT, CLASSIFIERS, "Majority", classes=True),
     "classification-auc": Shipped(CLASSIFICATION, RANKING, CLASSIFIERS, "Majority", classes=True, judge="auc"),
-    "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,)),
-    "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,)),
+    "ranges-1d": Shipped(RANGES, LINES, GRIDS, "Uniform", axes=(1,), besides=ABOUT_QUESTIONS),
+    "ranges-2d": Shipped(RANGES, MAPS, GRIDS, "Uniform", axes=(2,), besides=ABOUT_QUESTIONS),
+    "ranges": Shipped(
+        RANGES, ASKED_AMONG, ASKED_GRIDS, axes=(1, 2, 3), asked=True, besides=frozenset({"log_epsilon", "log_records"})
+    ),
     "publishing": Shipped(PUBLISHING, PUBLISHERS, PUBLISHERS),
     "selection": Shipped(SELECTION, SELECTING, SELECTORS),
     "selection-auc": Shipped(SELECTION, SELECTED_TO_RANK, SELECTORS, judge="auc", looks=False),
@@ -214,16 +245,23 @@ def shipped_history(task: Task[Any]) -> History:
 def rehearsals_of(name: str) -> History:
     """The rehearsals that a maker which came with Jostle learned from."""
     shipped = _shipped(name)
-    return rehearsals_for(shipped.task, axes=shipped.axes, role=shipped.role)
+    return rehearsals_for(shipped.task, axes=shipped.axes, role=shipped.role, asked=shipped.asked)
 
 
-def rehearsals_for(task: Task[Any], *, axes: tuple[int, ...] = (), role: Role | None = "learn") -> History:
-    """The rehearsals of a task that came with Jostle, on databases of a role; on all that there are if None."""
+def rehearsals_for(
+    task: Task[Any], *, axes: tuple[int, ...] = (), role: Role | None = "learn", asked: bool = False
+) -> History:
+    """The rehearsals of a task that came with Jostle, on databases of a role; on all that there are if None.
+
+    Those of questions of all kinds if *asked*, else those of what is asked where nobody says.
+    """
     history = shipped_history(task)
     return history.of(
         key
         for key, instance in history.instances.items()
-        if (not axes or len(instance.sketch.columns) in axes) and (role is None or _role(instance) == role)
+        if (instance.asks is not None) == asked
+        and (not axes or len(instance.sketch.columns) in axes)
+        and (role is None or _role(instance) == role)
     )
 
 
@@ -244,15 +282,12 @@ def shipped_by(name: str, judge: str) -> str:
     >>> shipped_by("classification", "auc")
     'classification-auc'
     """
-    if name in RANGES.also:
-        found = {RANGES.rehearsal.judges[0].name: name}
-    else:
-        first = _shipped(name)
-        found = {
-            shipped.judge or shipped.task.rehearsal.judges[0].name: each
-            for each, shipped in SHIPPED.items()
-            if (shipped.task, shipped.axes) == (first.task, first.axes)
-        }
+    first = _shipped(name)
+    found = {
+        shipped.judge or shipped.task.rehearsal.judges[0].name: each
+        for each, shipped in SHIPPED.items()
+        if (shipped.task, shipped.axes) == (first.task, first.axes)
+    }
     if judge not in found:
         raise ChoiceError(
             f"no maker {name!r} came with Jostle that is judged by {judge!r}",

@@ -7,15 +7,11 @@ Near 0, log(1 + exp(-y z)) is log 2 - y z / 2 + z**2 / 8. So of rows x with labe
 w is a polynomial whose coefficients are sums over rows: of y x, and of the products of each two numbers in x. These are
 whole numbers here (`Products`), noise is put on them, and what minimises the noisy polynomial is computed from released
 numbers. Its claim is that of a tally, exactly: nothing hangs on how well a minimiser in floating point does.
-
-The papers that this is held against (PLR, PMLR: Chaudhuri, Monteleoni, Sarwate, JMLR 2011) perturb the objective, which
-is proved for a noise vector and a minimiser that are real numbers; docs/options/classification.md says what is missing.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from fractions import Fraction
 from itertools import combinations
 
@@ -37,7 +33,7 @@ from jostle.options.classification.noisy_tables import (
 from jostle.options.models.kinds import AdditiveModel, Term
 from jostle.parameters import positive, share, whole
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.events import Event, Laplace, PermuteAndFlip, Repeated, in_turn
+from jostle.privacy.events import Event, Laplace, PermuteAndFlip, in_turn
 from jostle.privacy.expressions import along, sums, total
 from jostle.privacy.mechanisms import sensitivity
 from jostle.privacy.nodes import Expression
@@ -223,36 +219,9 @@ MOST_FEATURES = 2000
 """A table of so many by so many sums is solved in seconds."""
 
 
-class Regression(Classifier):
-    """What the two have in common."""
-
-    def refuses(self, schema: Schema) -> str | None:
-        """The reason why this cannot run: no label, or more features than are multiplied; or None."""
-        if reason := super().refuses(schema):
-            return reason
-        count = sum(own.shape[1] for own in self._numbers(schema).values())
-        if count > MOST_FEATURES:
-            return f"{count:,} features are more than the {MOST_FEATURES:,} that are multiplied with each other"
-        return None
-
-    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
-        """The reason why nothing can come of so little budget: noise of more than is drawn on each sum; or None."""
-        most = sensitivity(_kernel(self._numbers(schema)), schema) * self.tallies(schema) / epsilon
-        if most > LARGEST_SCALE:
-            return f"epsilon {show_amount(epsilon)} is too little for sums of products"
-        return None
-
-    @abstractmethod
-    def tallies(self, schema: Schema) -> int:
-        """How many tallies share epsilon."""
-
-    def _numbers(self, schema: Schema) -> dict[str, Integers]:
-        return {name: numbers for name in schema.attributes if (numbers := _numbers_of(schema, name)).any()}
-
-
 @option
 @frozen(kw_only=True)
-class PrivateLogistic(Regression):
+class FunctionalLogistic(Classifier):
     """Logistic regression from noisy sums of products; of more than two classes, each against the others.
 
     All classes share the products, and a row adds to the sums of its own class alone, so many cost what two do. A
@@ -266,9 +235,20 @@ class PrivateLogistic(Regression):
     """What is added to the diagonal, in units of how far noise moves the eigenvalues of the products."""
     paper = "Zhang, Zhang, Xiao, Yang, Winslett, VLDB 2012"
 
-    def tallies(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
-        """One, for all classes."""
-        return 1
+    def refuses(self, schema: Schema) -> str | None:
+        """The reason why this cannot run: no label, or more features than are multiplied; or None."""
+        if reason := super().refuses(schema):
+            return reason
+        count = sum(own.shape[1] for own in self._numbers(schema).values())
+        if count > MOST_FEATURES:
+            return f"{count:,} features are more than the {MOST_FEATURES:,} that are multiplied with each other"
+        return None
+
+    def hopeless(self, schema: Schema, epsilon: Fraction, rows: int | None) -> str | None:  # noqa: ARG002 - any are few
+        """The reason why nothing can come of so little budget: noise of more than is drawn on each sum; or None."""
+        if sensitivity(_kernel(self._numbers(schema)), schema) / epsilon > LARGEST_SCALE:
+            return f"epsilon {show_amount(epsilon)} is too little for sums of products"
+        return None
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:  # noqa: ARG002 - the same for every schema
         """One tally."""
@@ -276,42 +256,11 @@ class PrivateLogistic(Regression):
 
     def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
         """A model from the noisy sums."""
-        sums = NoisySums.of(db, self._numbers(db.schema), epsilon, "products")
+        sums = NoisySums.of(db, self._numbers(db.schema), epsilon)
         return _model(db.schema, sums.columns, sums.weights(self.penalty), self.name, epsilon)
 
-
-@option
-@frozen(kw_only=True)
-class PMLR(Regression):
-    """A private logistic regression for each class, each paid for by itself, as Vinterbo's comparator of this name.
-
-    Privacy: a tally for each class, as `PrivateLogistic` has one for all of them, each at its part of epsilon. Where
-    there are two classes, one regression is enough.
-    """
-
-    penalty: float = positive(1.0)
-    """As in `PrivateLogistic`."""
-    paper = "Vinterbo, ECML PKDD 2012; Zhang, Zhang, Xiao, Yang, Winslett, VLDB 2012"
-
-    def tallies(self, schema: Schema) -> int:
-        """One for each class, or one where there are two."""
-        return len(schema.classes) if len(schema.classes) > 2 else 1
-
-    def cost(self, schema: Schema, epsilon: Fraction) -> Event:
-        """A tally for each class."""
-        count = self.tallies(schema)
-        return Repeated(Laplace(epsilon / count), count)
-
-    def run(self, db: Probe, epsilon: Fraction) -> AdditiveModel:
-        """A model of all regressions."""
-        schema, numbers = db.schema, self._numbers(db.schema)
-        count = self.tallies(schema)
-        found = [NoisySums.of(db, numbers, epsilon / count, f"class {place + 1}") for place in range(count)]
-        if count == 1:
-            weights = found[0].weights(self.penalty)
-        else:
-            weights = np.stack([each.weights(self.penalty)[:, place] for place, each in enumerate(found)], axis=1)
-        return _model(schema, found[0].columns, weights, self.name, epsilon)
+    def _numbers(self, schema: Schema) -> dict[str, Integers]:
+        return {name: numbers for name in schema.attributes if (numbers := _numbers_of(schema, name)).any()}
 
 
 def _kernel(numbers: dict[str, Integers]) -> Products:
@@ -331,11 +280,11 @@ class NoisySums:
     """The scale of the noise on each."""
 
     @classmethod
-    def of(cls, db: Probe, numbers: dict[str, Integers], epsilon: Fraction, site: str) -> NoisySums:
+    def of(cls, db: Probe, numbers: dict[str, Integers], epsilon: Fraction) -> NoisySums:
         """What is bought with epsilon."""
         schema = db.schema
         kernel = _kernel(numbers)
-        noisy = db.measure(kernel, epsilon, site=site) / UNIT**2
+        noisy = db.measure(kernel, epsilon, site="products") / UNIT**2
         features = kernel.features
         pairs = features * (features + 1) // 2
         by_class = noisy[pairs:].reshape(-1, 1 + features)

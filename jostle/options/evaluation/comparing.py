@@ -160,7 +160,7 @@ def compare_models(
         check_schema(schema, model)
     budget, kernel = epsilon_amount(epsilon), Agreements(tuple(hits_of(model) for model in named.values()))
     counts = db.measure(kernel, budget, site=site)
-    return ComparedModels(tuple(named), counts, sensitivity(kernel, schema) / budget, budget)
+    return ComparedModels(tuple(named), counts, sensitivity(kernel, schema) * db.unit / budget, budget)
 
 
 def _named(models: Mapping[str, Model] | Sequence[Model]) -> dict[str, Model]:

@@ -42,7 +42,7 @@ class Publisher(Option[Published]):
         self.refuse_hopeless(db, epsilon)
         known = db.rows if self.refuses(db.schema) is None else None
         # What is known of the number of rows is public, or was released before: all is left to be spent on others.
-        if known is not None and (caution := self.caution(db.schema, epsilon_amount(epsilon), known)):
+        if known is not None and (caution := self.caution(db.schema, epsilon_amount(epsilon) / db.unit, known)):
             warnings.warn(caution, FewRowsWarning, stacklevel=3)
         return self.perform(db, epsilon, partial(self.run, told=_warn), site=site)
 

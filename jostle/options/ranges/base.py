@@ -73,7 +73,7 @@ class GridOption(Option[Estimate | SparseEstimate]):
         else:
             wanted = Workload.random_ranges(shape) if self.looks_at_workload else None
         found = self.perform(db, epsilon, lambda probe, budget: self.run(probe, wanted, budget))
-        spent = epsilon_amount(epsilon)
+        spent = epsilon_amount(epsilon) / db.unit
         # Where records are replaced, one changes two counts, so noise is as for half as much.
         scale = spent if schema.neighbours == "add_remove" else spent / 2
         return evolve(found, bars=KeptBars(self.name, self.version, float(scale)))

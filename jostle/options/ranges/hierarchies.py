@@ -208,7 +208,7 @@ class ShrunkTree(GridOption):
     `reading`: a partition is not bought, as DAWA does, but inferred from the counts themselves.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     looks_at_workload = True
 

@@ -263,7 +263,7 @@ class MWEM(GridOption):
     """Part of a round's epsilon that buys the counts; the rest picks the query."""
     replays: int = whole(5, least=1)
     """How often all counts are replayed after each round but the last."""
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     paper = "Hardt, Ligett, McSherry 2012"
 
     def cost(self, schema: Schema, epsilon: Fraction) -> Event:

@@ -83,7 +83,7 @@ class AHP(GridOption):
     """Part of epsilon that buys the noisy cells the clusters are made of."""
     price: float = positive(4.0)
     """What one more cluster costs, in variances of its noise."""
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
     paper = "Zhang, Chen, Xu, Meng, Xie 2014"
 

@@ -191,7 +191,7 @@ class RefinedTree(GridOption):
     depends on counts that are released. A first round that was bought before is not bought again.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     fitted_on: ClassVar[tuple[str, ...]] = SPLITS.fitted_on
 
     first_share: Fraction = share("1/3")

@@ -198,7 +198,7 @@ def halving_cuts(shape: tuple[int, ...]) -> list[list[Places]]:
     cuts = [np.zeros(1, dtype=np.int64) for _ in shape]
     levels = [list(cuts)]
     while any(len(starts) < side for starts, side in zip(cuts, shape, strict=True)):
-        lengths = [side / len(starts) if len(starts) < side else 0 for starts, side in zip(cuts, shape, strict=True)]
+        lengths = [1 / len(starts) if len(starts) < side else 0 for starts, side in zip(cuts, shape, strict=True)]
         axis = lengths.index(max(lengths))
         ends = np.append(cuts[axis][1:], shape[axis])
         cuts[axis] = np.unique(np.concatenate([cuts[axis], cuts[axis] + (ends - cuts[axis]) // 2]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from jostle.errors import OptionError
 from jostle.given import PRICE, called_as
@@ -65,12 +65,19 @@ def answered(option: Statistic[Answer], db: Probe, asked: Asked, epsilon: Amount
     if option.refuses(schema) is None:
         read = option.task.question.read(schema, asked or option.task.question.usual(schema))
         option.refuse_hopeless(db, budget)
-        option.check(schema, read, budget)
+        option.check(schema, read, budget / db.unit)
         if reason := option.refuses_column(schema, read[0]):
             raise OptionError(f"{option.name} does not run here: {reason}", fix=ELSEWHERE)
     else:
         read = asked
-    return option.perform(db, budget, lambda probe, own: option.run(probe, *read, own), site=site)
+    return option.perform(db, budget, lambda probe, own: spent(option.run(probe, *read, own), budget), site=site)
+
+
+def spent(answer: Any, epsilon: Fraction) -> Any:
+    """The answer, with what all of it cost whoever asked: they may count persons."""
+    if isinstance(answer, MeasuredNumbers):
+        return MeasuredNumbers(spent(number, epsilon) for number in answer)
+    return MeasuredNumber(evolve(answer.evidence, cost=epsilon))  # all kinds are attrs classes
 
 
 @frozen(kw_only=True)
@@ -103,6 +110,6 @@ class OfQuantiles(Statistic[MeasuredNumbers]):
         return answered(self, db, () if column is None else (column, shares), epsilon, site)
 
 
-def known_rows(schema: Schema, column: str) -> int | None:
+def declared_numbers(schema: Schema, column: str) -> int | None:
     """Number of rows with a number in a column, where that is public: declared, and none without one."""
     return schema.rows if schema[column].missing_code is None and schema[column].other_code is None else None

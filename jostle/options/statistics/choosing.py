@@ -14,7 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from jostle.options.base import Option
-from jostle.options.statistics.base import known_rows
+from jostle.options.statistics.base import declared_numbers
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
 from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, Window, window_of
 from jostle.options.statistics.variances import LEAST_EPSILON, MomentVariance, SpreadVariance
@@ -30,7 +30,7 @@ Facts = Callable[..., float]
 
 
 @frozen
-class Rule:
+class Bands:
     """One of several Options, by the numbers that a free fact reaches."""
 
     fact: str
@@ -77,7 +77,8 @@ def spare_sum(db: Probe, column: str, epsilon: Fraction) -> float:
 
 def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
     """Number of rows with a number times epsilon, where it is declared and epsilon is not next to nothing; else 0."""
-    return float((known_rows(db.schema, column) or 0) * epsilon) if epsilon >= LEAST_EPSILON else 0.0
+    own = epsilon / db.unit
+    return float((declared_numbers(db.schema, column) or 0) * own) if own >= LEAST_EPSILON else 0.0
 
 
 def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) -> float:  # noqa: ARG001 - what is asked
@@ -85,16 +86,16 @@ def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) 
     return float(len(shares))
 
 
-RULES: Mapping[Task[Any], Rule] = {
-    MEANS: Rule("spare", spare, BoundedMean(), ((4, ClippedMean()),)),
-    SUMS: Rule("spare", spare_sum, BoundedSum(), ((4, ClippedSum()),)),
-    VARIANCES: Rule(
+RULES: Mapping[Task[Any], Bands] = {
+    MEANS: Bands("spare", spare, BoundedMean(), ((4, ClippedMean()),)),
+    SUMS: Bands("spare", spare_sum, BoundedSum(), ((4, ClippedSum()),)),
+    VARIANCES: Bands(
         "declared rows x epsilon",
         public_rows,
         MomentVariance(),
         ((float(2 * LEAST_EPSILON), SpreadVariance()), (2000, SpreadVariance(look=Fraction(1, 25)))),
     ),
-    QUANTILES: Rule("quantiles", how_many, PickedQuantiles(), ((10, CountedQuantiles()),)),
+    QUANTILES: Bands("quantiles", how_many, PickedQuantiles(), ((10, CountedQuantiles()),)),
 }
 """The rule of each statistic."""
 
@@ -106,7 +107,7 @@ def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: 
     rule = RULES[task]
     fact = rule.look(db, *read, budget)
     option: Any = rule.chosen(fact)
-    option.check(db.schema, read, budget)
+    option.check(db.schema, read, budget / db.unit)
     db.note_choice(Chosen.one(site, what, option.name, seen={rule.fact: fact}, why=rule.formula))
     found: Measured = option(db, *read, epsilon=budget, site=site)
     db.note_answer(found.said, site=site)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.statistics.base import Asked, OfColumn, known_rows
+from jostle.options.statistics.base import Asked, OfColumn, declared_numbers
 from jostle.parameters import share
 from jostle.privacy.events import Event, Laplace, in_turn
 from jostle.privacy.evidence import Look, MeanEvidence, SumEvidence, WindowEvidence
@@ -59,7 +59,7 @@ class BoundedMean(Bounded):
     def kernel(self, schema: Schema, column: str) -> NumberSum | Moments:
         """Distances from the least number, where it is public how many they are; else from both ends."""
         grain = grain_in(schema, column)
-        if known_rows(schema, column):
+        if declared_numbers(schema, column):
             return NumberSum(column, grain.first)
         return Moments(column, 1, scaled(grain.span, LARGEST_WEIGHT))
 
@@ -67,7 +67,7 @@ class BoundedMean(Bounded):
         """The mean."""
         column, epsilon = asked
         schema = db.schema
-        grain, rows = grain_in(schema, column), known_rows(schema, column)
+        grain, rows = grain_in(schema, column), declared_numbers(schema, column)
         kernel = self.kernel(schema, column)
         noisy = db.measure(kernel, epsilon, site="sums").tolist()
         low, high, noise = grain.number(0), grain.number(grain.span), sensitivity(kernel, schema) / epsilon
@@ -98,14 +98,14 @@ class BoundedSum(Bounded):
 
     def kernel(self, schema: Schema, column: str) -> NumberSum:
         """The sum from 0, or from the least number."""
-        return NumberSum(column, 0 if known_rows(schema, column) is None else grain_in(schema, column).first)
+        return NumberSum(column, 0 if declared_numbers(schema, column) is None else grain_in(schema, column).first)
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
         """The sum."""
         column, epsilon = asked
         schema, kernel = db.schema, self.kernel(db.schema, column)
         (noisy,) = db.measure(kernel, epsilon, site="sums").tolist()
-        units = noisy + kernel.origin * (known_rows(schema, column) or 0)
+        units = noisy + kernel.origin * (declared_numbers(schema, column) or 0)
         unit = grain_in(schema, column).unit
         return MeasuredNumber(SumEvidence(units, unit, sensitivity(kernel, schema) / epsilon, epsilon))
 

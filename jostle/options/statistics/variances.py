@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from jostle.options.base import option
-from jostle.options.statistics.base import Asked, OfColumn, known_rows
+from jostle.options.statistics.base import Asked, OfColumn, declared_numbers
 from jostle.options.statistics.totals import scaled
 from jostle.parameters import share
 from jostle.privacy.events import Event, Laplace, in_turn
@@ -104,7 +104,7 @@ class SpreadVariance(OfVariance):
 
     def refuses_column(self, schema: Schema, column: str) -> str | None:
         """The reason why this says nothing of a column of numbers, or None: public facts."""
-        return None if known_rows(schema, column) else "not every row has a number in the column"
+        return None if declared_numbers(schema, column) else "not every row has a number in the column"
 
     def asks(self, schema: Schema, asked: Asked, epsilon: Fraction) -> tuple[tuple[Mechanism, Fraction], ...]:
         """The look, and whichever of both is wider."""
@@ -124,7 +124,7 @@ class SpreadVariance(OfVariance):
         column, epsilon = asked
         schema, left = db.schema, epsilon - self.look * epsilon
         if self.look and _sums_are_better(MomentVariance().run(db, column, self.look * epsilon), schema.rows or 1):
-            return spent(MomentVariance().run(db, column, left), epsilon)
+            return MomentVariance().run(db, column, left)
         mechanism, grain = self.mechanism(schema, column), grain_in(schema, column)
         most, rows = mechanism.tallied.most, schema.rows or 1
         noisy = db.perform(mechanism, left, site="spread")
@@ -152,8 +152,3 @@ def _sums_are_better(seen: MeasuredNumber, rows: int) -> bool:
     first, mixed, last = (min(1.0, max(0.0, cell / (rows * evidence.most))) for cell in evidence.cells)
     twice = 2 * max(0.0, first * last - mixed * mixed / 4)
     return 2 * math.hypot(last - twice, mixed / 2 + twice, first - twice) < 1
-
-
-def spent(answer: MeasuredNumber, epsilon: Fraction) -> MeasuredNumber:
-    """The answer, with what all of it cost."""
-    return MeasuredNumber(evolve(answer.evidence, cost=epsilon))  # type: ignore[misc]  # all kinds are attrs classes

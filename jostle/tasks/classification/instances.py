@@ -224,6 +224,7 @@ def _encoded(reader: RowReader, label: str, bins: int) -> tuple[Schema, Mapping[
     table = PublicTable("the table", reader, label).columns
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*different texts and is left out", category=UserWarning)
+        warnings.filterwarnings("ignore", message="person = ", category=UserWarning)
         warnings.filterwarnings("ignore", message=r"numbers of 2\*\*53 or more", category=UserWarning)
         schema = Schema.infer_public(table, label=label, bins=bins)
     columns, length = frame_columns(table, schema.names)

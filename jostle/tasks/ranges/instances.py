@@ -15,6 +15,7 @@ from jostle.tables.schema import Neighbours, Schema
 from jostle.tables.table import Table
 from jostle.tasks.base import refuse_other
 from jostle.tasks.ranges.estimate import Estimate, SparseEstimate, Workload
+from jostle.tasks.ranges.questions import RangeQuestion
 
 
 def _differences(truth: ArrayLike, answers: ArrayLike) -> NDArray[np.float64]:
@@ -122,7 +123,11 @@ def grid_instance(database: PublicGrid, spec: GridSpec) -> GridInstance:
     counts = database.counts if spec.shape is None else coarsened(database.counts, spec.shape)
     if spec.records is not None:
         counts = drawn(counts, spec.records, np.random.default_rng(seeds_of(database.digest, spec.seed, DRAW)))
-    workload = Workload.random_ranges(counts.shape, QUERIES, seed=spec.seed)
+    workload = (
+        Workload.random_ranges(counts.shape, QUERIES, seed=spec.seed)
+        if spec.asks is None
+        else RangeQuestion.of(spec.asks).workload(counts.shape)
+    )
     rows = int(counts.sum()) if spec.declared else None
     neighbours: Neighbours = "replace_one" if spec.declared else "add_remove"
     table = Table.from_grid(counts, neighbours=neighbours, rows=rows)

@@ -21,6 +21,7 @@ from jostle.tasks.base import Judge, Question, Rehearsal, Shown, Task, register
 from jostle.tasks.metafeature import Metafeature, View, metafeature
 from jostle.tasks.ranges.estimate import ENDINGS, Estimate, SparseEstimate, Workload
 from jostle.tasks.ranges.instances import GridInstance, grid_instance, mean_relative, scaled_l1, scaled_l2
+from jostle.tasks.ranges.questions import WorkloadFacts, facts_of, in_words, workload_of
 
 if TYPE_CHECKING:
     from jostle.corpora.corpus import Corpus
@@ -176,7 +177,57 @@ def cell_deviation(db: View) -> float:
     return math.log10(1 + min(1e6, spread * count / bought_records(db)))
 
 
-PUBLIC: tuple[Metafeature, ...] = (log_epsilon, axes, log_cells)
+def asked_facts(db: View) -> WorkloadFacts:
+    """What is public of the workload that is asked; of the usual one where nobody says."""
+    workload = db.asked[0] if db.asked else None
+    return facts_of(workload) if isinstance(workload, Workload) else usual_facts(grid_shape(db.schema))
+
+
+@lru_cache(maxsize=256)
+def usual_facts(sides: tuple[int, ...]) -> WorkloadFacts:
+    """What is public of the workload of a grid that nobody asks anything else of."""
+    return facts_of(Workload.random_ranges(sides))
+
+
+@metafeature(low="few ranges are asked", high="many ranges are asked")
+def log_queries(db: View) -> float:
+    """The logarithm of the number of queries."""
+    return asked_facts(db).log_queries
+
+
+@metafeature(low="ranges hold few of the cells", high="ranges hold most cells")
+def log_volume(db: View) -> float:
+    """The mean logarithm of the share of cells that a query holds."""
+    return asked_facts(db).log_volume
+
+
+@metafeature(low="ranges are a few cells long", high="ranges are many cells long")
+def log_length(db: View) -> float:
+    """The mean logarithm of how many cells a query has along an axis."""
+    return asked_facts(db).log_length
+
+
+@metafeature(low="ranges are wider than a cell", high="single cells are asked")
+def single_cells(db: View) -> float:
+    """The share of queries that are single cells."""
+    return asked_facts(db).cells
+
+
+@metafeature(low="ranges lie anywhere", high="ranges start or end with an axis")
+def from_edges(db: View) -> float:
+    """The share of sides, of those that are not whole, that start or end with their axis."""
+    return asked_facts(db).edges
+
+
+@metafeature(low="ranges are about all axes", high="ranges are about few of the axes")
+def whole_axes(db: View) -> float:
+    """The share of sides that are whole axes."""
+    return asked_facts(db).whole
+
+
+ASKED: tuple[Metafeature, ...] = (log_queries, log_volume, log_length, single_cells, from_edges, whole_axes)
+"""About the question, and free."""
+PUBLIC: tuple[Metafeature, ...] = (log_epsilon, axes, log_cells, *ASKED)
 """Free."""
 FROM_GROUPS = (
     log_records,
@@ -246,6 +297,11 @@ def _text(estimate: Estimate | SparseEstimate) -> str:
     return f"an estimate of {sides} cells, {estimate.total:.6g} records in all; the first cells: {first} ..."
 
 
+def _told(asked: tuple[Any, ...]) -> str:
+    workload = next((each for each in asked if isinstance(each, Workload)), None)
+    return "" if workload is None else in_words(facts_of(workload), workload.shape)
+
+
 def _of(schema: Schema, estimate: Estimate | SparseEstimate) -> Estimate | SparseEstimate:
     known = isinstance(estimate, Estimate | SparseEstimate) and estimate.shape == grid_shape(schema)
     return evolve(estimate, schema=schema) if known else estimate
@@ -268,10 +324,12 @@ RANGES: Task[Estimate | SparseEstimate] = register(
             told_by=("over", "*_range"),
             beside={"queries": Workload},
             usual=lambda schema: (Workload.random_ranges(grid_shape(schema)),),
+            told=_told,
+            written=lambda schema, text: (workload_of(text, grid_shape(schema)),),
             read=_read,
             of=_of,
             suits=_suits,
-            suited="a schema of one or two columns of numbers, no label",
+            suited="a schema of columns of numbers, no label",
         ),
         rehearsal=Rehearsal(
             database=PublicGrid,

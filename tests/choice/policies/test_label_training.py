@@ -261,8 +261,9 @@ def test_a_run_warns_of_policies_that_cannot_be_read(
     capsys.readouterr()
     assert run(monkeypatch, "run", program, "--entry", "Stump") == 0
     said = capsys.readouterr().err
-    wrong = f"the file of policies {path} is not JSON: invalid character (byte 1)"
-    assert said.startswith(f"warning: How took the first alternative: {wrong}; jostle train ")
+    wrong = f"the file of policies {path} is not JSON: invalid character "
+    assert said.startswith(f"warning: How took the first alternative: {wrong}")
+    assert "; jostle train " in said
 
 
 def test_what_is_no_file_is_written_to_and_not_replaced(program: Path, databases: Path, tmp_path: Path) -> None:

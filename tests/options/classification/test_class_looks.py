@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from tables_of_labels import schema_of, table_of
 
 import jostle
@@ -94,10 +95,16 @@ def test_with_a_sure_look_models_know_the_class_shares(name: str) -> None:
         assert model.chances(np.zeros((1, 2), dtype=np.int64)).argmax(axis=1).tolist() == [1]
 
 
+FULL = evolve(
+    SCHEMA, columns=tuple((column, evolve(facts, missing="drop", outside="drop")) for column, facts in SCHEMA.columns)
+)
+"""Without blanks: what is known of each column is of the same rows."""
+
+
 @pytest.mark.parametrize("name", ["NaiveBayes", "PooledBayes", "MarginalRegression"])
 def test_counts_by_value_and_class_that_were_bought_before_make_chances_surer(name: str) -> None:
     """The variance of a row's chances over the noise falls, what was known being about as exact as what is bought."""
-    table, row = table_of(ROWS, SCHEMA), np.array([[1, 2]])
+    table, row = table_of(ROWS, FULL), np.array([[1, 2]])
     the_option: Any = options.get(name)
     label = SCHEMA.label or ""
     spread = {}

@@ -12,8 +12,8 @@ from tables_of_labels import arrow, correlated, schema_of, table_of
 import jostle
 from jostle import Categorical, Numeric, Schema
 from jostle.options import get
-from jostle.options.classification.linear_models import UNIT, NoisySums, PrivateLogistic
-from jostle.privacy.events import Laplace, Repeated
+from jostle.options.classification.linear_models import UNIT, FunctionalLogistic, NoisySums
+from jostle.privacy.events import Laplace
 
 SCHEMA = Schema(
     {
@@ -27,7 +27,7 @@ SCHEMA = Schema(
 
 
 def test_features_lie_between_minus_one_and_one() -> None:
-    numbers = {name: own.tolist() for name, own in PrivateLogistic()._numbers(SCHEMA).items()}
+    numbers = {name: own.tolist() for name, own in FunctionalLogistic()._numbers(SCHEMA).items()}
     assert numbers["n"] == [[-UNIT * 3 // 4], [-UNIT // 4], [UNIT // 4], [UNIT * 3 // 4], [0]], "no number counts as 0"
     assert numbers["two"] == [[-UNIT], [UNIT]]
     assert numbers["three"] == (UNIT * np.eye(3, dtype=int)).tolist()
@@ -59,36 +59,34 @@ def test_noise_that_leaves_products_of_no_rows_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_many_classes_cost_one_tally_and_pmlr_one_each(relation: Any) -> None:
+def test_many_classes_cost_one_tally(relation: Any) -> None:
     schema = schema_of(3, 4, 5, neighbours=relation)
     rows = [(value % 3, value % 4, value % 5) for value in range(300)]
-    for name, event in (("PrivateLogistic", Laplace(1)), ("PMLR", Repeated(Laplace(Fraction(1, 5)), 5))):
-        assert get(name).cost(schema, Fraction(1)) == event
-        db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=3)
-        model: Any = get(name)(db, epsilon=1)
-        assert db.spent == 1
-        assert np.allclose(model.predict_proba(arrow(rows, schema)).sum(axis=1), 1)
+    assert get("FunctionalLogistic").cost(schema, Fraction(1)) == Laplace(1)
+    db = jostle.rehearse(table_of(rows, schema), epsilon=1, seed=3)
+    model: Any = get("FunctionalLogistic")(db, epsilon=1)
+    assert db.spent == 1
+    assert np.allclose(model.predict_proba(arrow(rows, schema)).sum(axis=1), 1)
 
 
 def test_more_features_than_are_multiplied_are_refused_before_any_charge() -> None:
     schema = schema_of(1500, 1500, 2)
     db = jostle.rehearse(table_of([(0, 1, 1)], schema), epsilon=1)
     with pytest.raises(jostle.errors.OptionError, match="3,000 features are more than the 2,000"):
-        get("PrivateLogistic")(db, epsilon=1)
+        get("FunctionalLogistic")(db, epsilon=1)
     assert db.spent == 0
 
 
 def test_it_learns_what_a_line_can_tell() -> None:
     schema, rows = correlated(3000)
-    model: Any = get("PrivateLogistic")(jostle.rehearse(table_of(rows, schema), epsilon=20, seed=1), epsilon=20)
+    model: Any = get("FunctionalLogistic")(jostle.rehearse(table_of(rows, schema), epsilon=20, seed=1), epsilon=20)
     assert model.score(arrow(rows, schema)) > 0.75
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("name", ["PrivateLogistic", "PMLR"])
-def test_an_epsilon_too_small_for_their_noise_is_refused_before_any_charge(name: str, relation: Any) -> None:
+def test_an_epsilon_too_small_for_its_noise_is_refused_before_any_charge(relation: Any) -> None:
     schema = schema_of(3, 4, 5, neighbours=relation)
     db = jostle.rehearse(table_of([(0, 1, 1)], schema), epsilon=1)
     with pytest.raises(jostle.errors.OptionError, match="too little for sums of products"):
-        get(name)(db, epsilon="1/1000000000")
+        get("FunctionalLogistic")(db, epsilon="1/1000000000")
     assert db.spent == 0

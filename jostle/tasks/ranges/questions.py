@@ -1,0 +1,265 @@
+"""What is asked of grids: kinds of workloads, how they are written in a word or three, and what is public of them.
+
+Which Option does best depends on the question as much as on the records: single cells want noise on cells, prefixes
+want a hierarchy, a handful of boxes wants next to nothing else. So makers rehearse many kinds, and look at facts of
+what is asked, which are free.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from attrs import field, frozen, validators
+from numpy.typing import NDArray
+
+from jostle import corpora
+from jostle.errors import CorpusError, shown
+from jostle.tasks.ranges.estimate import Workload
+
+if TYPE_CHECKING:
+    from jostle.tasks.ranges.boxes import Boxes
+
+Sides = tuple[int, ...]
+Lengths = NDArray[np.int64]
+MOST_ASKED = 1 << 17
+"""Queries of a rehearsed question: so many cells or prefixes, evenly spread, where there are more."""
+MOST_LOOKED_AT = 1 << 12
+"""Queries that the facts of a workload are worked out from: so many, evenly spread over the list."""
+
+
+def _laid_down(sides: Sides, lengths: Lengths, generator: np.random.Generator) -> Workload:
+    """Boxes of these lengths, each laid down uniformly where it fits."""
+    low = generator.integers(0, np.array(sides) - lengths, endpoint=True)
+    return Workload(sides, low, low + lengths)
+
+
+def _cells(sides: Sides, count: int, generator: np.random.Generator) -> Workload:  # noqa: ARG001 - all there are
+    return _some(sides, lambda cells: (cells, cells + 1))
+
+
+def _prefixes(sides: Sides, count: int, generator: np.random.Generator) -> Workload:  # noqa: ARG001 - as above
+    return _some(sides, lambda cells: (np.zeros_like(cells), cells + 1))
+
+
+def _some(sides: Sides, corners: Callable[[Lengths], tuple[Lengths, Lengths]]) -> Workload:
+    """A box for each cell, or for so many of them."""
+    cells = prod(sides)
+    places = np.arange(cells) if cells <= MOST_ASKED else np.linspace(0, cells - 1, MOST_ASKED).astype(np.int64)
+    return Workload(sides, *corners(np.stack(np.unravel_index(places, sides), axis=1)))
+
+
+def _ranges(sides: Sides, count: int, generator: np.random.Generator) -> Workload:
+    return _laid_down(sides, generator.integers(1, sides, size=(count, len(sides)), endpoint=True), generator)
+
+
+def _short(sides: Sides, count: int, generator: np.random.Generator) -> Workload:
+    """Boxes whose sides are at most a sixteenth of the grid's, the shorter the likelier."""
+    longest = np.maximum(1, np.array(sides) / 16)
+    lengths = np.floor(longest ** generator.random((count, len(sides)))).astype(np.int64)
+    return _laid_down(sides, lengths, generator)
+
+
+def _long(sides: Sides, count: int, generator: np.random.Generator) -> Workload:
+    """Boxes whose sides are at least half the grid's."""
+    least = [max(1, side // 2) for side in sides]
+    return _laid_down(sides, generator.integers(least, sides, size=(count, len(sides)), endpoint=True), generator)
+
+
+def _marginals(sides: Sides, count: int, generator: np.random.Generator) -> Workload:  # noqa: ARG001 - all there are
+    """Each value of each axis, the other axes whole; of one axis, a sixteenth of it at a time."""
+    if len(sides) == 1:
+        edges = np.unique(np.arange(17) * sides[0] // 16)
+        return Workload(sides, edges[:-1, None], edges[1:, None])
+    low = np.zeros((sum(sides), len(sides)), dtype=np.int64)
+    high = np.tile(np.array(sides), (sum(sides), 1))
+    start = 0
+    for axis, side in enumerate(sides):
+        low[start : start + side, axis] = np.arange(side)
+        high[start : start + side, axis] = np.arange(1, side + 1)
+        start += side
+    return Workload(sides, low, high)
+
+
+def _windows(sides: Sides, count: int, generator: np.random.Generator) -> Workload:
+    """Boxes of one length for all, a tenth of each side."""
+    lengths = np.tile([max(1, round(side / 10)) for side in sides], (count, 1))
+    return _laid_down(sides, lengths, generator)
+
+
+def _bands(sides: Sides, count: int, generator: np.random.Generator) -> Workload:
+    """Ranges of one axis, drawn for each, the other axes whole; of one axis, ranges that start or end with it."""
+    lengths = generator.integers(1, sides, size=(count, len(sides)), endpoint=True)
+    if len(sides) == 1:
+        low = np.where(generator.random((count, 1)) < 0.5, 0, np.array(sides) - lengths)
+        return Workload(sides, low, low + lengths)
+    axis = generator.integers(0, len(sides), size=count)
+    whole = np.arange(len(sides)) != axis[:, None]
+    return _laid_down(sides, np.where(whole, np.array(sides), lengths), generator)
+
+
+KINDS: Mapping[str, Callable[[Sides, int, np.random.Generator], Workload]] = MappingProxyType(
+    {
+        "cells": _cells,
+        "prefixes": _prefixes,
+        "ranges": _ranges,
+        "short": _short,
+        "long": _long,
+        "few": _ranges,
+        "marginals": _marginals,
+        "windows": _windows,
+        "bands": _bands,
+    }
+)
+"""Kinds of workloads by name, each of so many queries where they are drawn; "few" are ranges of which there are few."""
+
+
+def _kind(_: object, __: object, kind: str) -> None:
+    if kind not in KINDS:
+        raise CorpusError(f"there are no questions of the kind {shown(kind)}", fix=f"one of {', '.join(KINDS)}")
+
+
+@frozen
+class RangeQuestion:
+    """What is asked of a grid in a rehearsal.
+
+    >>> RangeQuestion.of("few 5 3").workload((64,))
+    <Workload of 5 ranges on a grid of 64>
+    >>> str(RangeQuestion("cells"))
+    'cells 2000 0'
+    """
+
+    kind: str = field(validator=_kind)
+    count: int = field(default=2000, validator=validators.ge(1))
+    """Queries, where it is said how many."""
+    seed: int = field(default=0, validator=validators.ge(0))
+
+    @classmethod
+    def of(cls, text: str) -> RangeQuestion:
+        """The question that a text stands for."""
+        kind, *numbers = text.split()
+        if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+            raise CorpusError(f"{shown(text)} says no questions", fix='"ranges 2000 0": a kind, how many, and a seed')
+        return cls(kind, *map(int, numbers))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.count} {self.seed}"
+
+    def workload(self, sides: Sequence[int]) -> Workload:
+        """The queries on a grid of these sides; as they are public, numpy's seeded generators draw them."""
+        return KINDS[self.kind](tuple(sides), self.count, np.random.default_rng(self.seed))
+
+
+@lru_cache(maxsize=1024)
+def workload_of(text: str, sides: Sides) -> Workload:
+    """The queries that a text asks of a grid of these sides."""
+    return RangeQuestion.of(text).workload(sides)
+
+
+@frozen
+class WorkloadFacts:
+    """What is public of a workload, in numbers that are alike for grids of any size."""
+
+    log_queries: float
+    """The logarithm of the number of queries."""
+    log_volume: float
+    """The mean logarithm of the share of cells that a query holds."""
+    log_length: float
+    """The mean logarithm of how many cells a query has along an axis."""
+    cells: float
+    """The share of queries that are single cells."""
+    edges: float
+    """The share of sides, of those that are not whole, that start or end with their axis."""
+    whole: float
+    """The share of sides that are whole axes."""
+
+
+def facts_of(workload: Boxes) -> WorkloadFacts:
+    """What is public of a workload; worked out once, and known as long as the workload is there."""
+    known = _facts.get(workload)
+    if known is None:
+        known = _facts[workload] = _worked_out(workload)
+    return known
+
+
+def _worked_out(workload: Boxes) -> WorkloadFacts:
+    some = workload.sample(MOST_LOOKED_AT)
+    lengths = (some.high - some.low).astype(np.float64)
+    shares = lengths / np.array(some.shape)
+    whole = shares == 1
+    at_edge = ((some.low == 0) | (some.high == np.array(some.shape))) & ~whole
+    return WorkloadFacts(
+        log_queries=float(np.log10(len(workload))),
+        log_volume=float(np.log10(shares).sum(axis=1).mean()),
+        log_length=float(np.log10(lengths).mean()),
+        cells=float((lengths == 1).all(axis=1).mean()),
+        edges=float(at_edge.sum() / max(1, (~whole).sum())),
+        whole=float(whole.mean()),
+    )
+
+
+_facts: WeakKeyDictionary[Boxes, WorkloadFacts] = WeakKeyDictionary()
+
+
+def in_words(facts: WorkloadFacts, sides: Sequence[int]) -> str:
+    """What is asked, in a few words for traces.
+
+    >>> in_words(facts_of(RangeQuestion("cells").workload((16,))), (16,))
+    'single cells'
+    """
+    if facts.cells > 0.5:
+        return "single cells"
+    if facts.log_queries < np.log10(50):
+        return "a few ranges"
+    if facts.whole >= 0.5 and len(sides) > 1:
+        return "ranges of one axis at a time"
+    if facts.edges > 0.9:
+        return "ranges that start or end with an axis"
+    return "short ranges" if facts.log_volume < -1.5 * len(sides) else "ranges"
+
+
+@frozen
+class QuestionRoles:
+    """Which questions makers learn from, and which they are judged by alone, as databases have roles."""
+
+    by_kind: Mapping[str, str]
+    by_sides: Mapping[str, str]
+    by_records: Mapping[str, str]
+
+    def kinds(self, role: str) -> tuple[str, ...]:
+        """The kinds of a role; to be judged by, there are all, those that were learned from as well."""
+        return tuple(kind for kind, of in self.by_kind.items() if role in {of, "judge"})
+
+    def sides(self, role: str, wanted: Sequence[float]) -> Sides:
+        """The sides of a role that are nearest to those wanted: powers of two, or others."""
+        if self.by_sides["powers of two"] == role:
+            return tuple(2 ** round(np.log2(side)) for side in wanted)
+        return tuple(side - (side > 2 and side & (side - 1) == 0) for side in map(round, wanted))
+
+    def records(self, role: str, log_wanted: float) -> int:
+        """The number of records of a role that is nearest to the one wanted: in every other half decade."""
+        half = int(np.floor(2 * log_wanted))
+        if self.by_records["even" if half % 2 == 0 else "odd"] != role:
+            log_wanted += 0.5 if half % 4 > 1 else -0.5
+        return max(1, round(10**log_wanted))
+
+
+def question_roles() -> QuestionRoles:
+    """The roles of what is asked of grids."""
+    facts = json.loads((Path(corpora.__file__).parent / "questions.json").read_text(encoding="utf-8"))["grid"]
+    return QuestionRoles(facts["kinds"], facts["sides"], facts["half decades of records"])
+
+
+def spread(count: int, dimensions: int, seed: int) -> Iterator[tuple[float, ...]]:
+    """Yield points that fill the unit cube evenly, however many are taken of them: Sobol's, scrambled by a seed."""
+    from scipy.stats import qmc  # noqa: PLC0415 - for training only
+
+    points = qmc.Sobol(dimensions, seed=seed).random_base2(max(0, (count - 1).bit_length()))
+    yield from map(tuple, points[:count].tolist())
