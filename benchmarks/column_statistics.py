@@ -288,7 +288,7 @@ def cells(shapes: dict[str, Draw], scales: dict[str, dict[str, float]], only: st
                         asked: tuple[Any, ...] = ((Fraction(what.split()[1]),),) if task is QUANTILES else ()
                         truth = np.array([truth_of(numbers)])
                         rule = RULES[task]
-                        option = rule.chosen(rule.look(db, "x", *asked, Fraction(epsilon)))  # type: ignore[arg-type]  # a stand-in
+                        option = rule.chosen(rule.seen(db, ("x", *asked), Fraction(epsilon)))  # type: ignore[arg-type]  # a stand-in
                         own = error(option, db, asked, truth, epsilon, times)
                         old = own if option == before else error(before, db, asked, truth, epsilon, times)
                         chance = np.random.default_rng(zlib.crc32(f"{shape} {rows} {epsilon} {what}".encode()))

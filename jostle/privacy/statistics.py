@@ -8,6 +8,7 @@ and the answer says the same.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from importlib import import_module
 from numbers import Integral
 from typing import Any, Protocol

@@ -26,30 +26,35 @@ from jostle.tables.kernels import Counts
 from jostle.tasks import MEANS, QUANTILES, SUMS, VARIANCES, Task, task_of
 from jostle.trace.records import Chosen
 
-Facts = Callable[..., float]
+
+@frozen
+class Fact:
+    """A number that is free: of a probe, what is asked of it and the budget."""
+
+    name: str
+    look: Callable[..., float]
 
 
 @frozen
 class Bands:
-    """One of several Options, by the numbers that a free fact reaches."""
+    """One of several Options: the first whose fact reaches a number, else the last one."""
 
-    fact: str
-    look: Facts
-    """The fact, of a probe, what is asked of it and the budget."""
-    first: Option[Any]
-    """Where it reaches none."""
-    bands: tuple[tuple[float, Option[Any]], ...]
-    """Numbers, rising, and the Option from there on."""
+    cases: tuple[tuple[Option[Any], Fact, float], ...]
+    last: Option[Any]
 
     @property
     def formula(self) -> str:
         """The rule, as it is printed."""
-        later = (f"{option.name} where {self.fact} >= {least:g}" for least, option in reversed(self.bands))
-        return f"{', '.join(later)}, else {self.first.name}"
+        cases = (f"{option.name} where {fact.name} >= {least:g}" for option, fact, least in self.cases)
+        return f"{', '.join(cases)}, else {self.last.name}"
 
-    def chosen(self, fact: float) -> Option[Any]:
-        """The Option for a value of the fact."""
-        return next((option for least, option in reversed(self.bands) if fact >= least), self.first)
+    def seen(self, db: Probe, asked: tuple[Any, ...], epsilon: Fraction) -> dict[str, float]:
+        """The facts."""
+        return {fact.name: fact.look(db, *asked, epsilon) for _, fact, _ in self.cases}
+
+    def chosen(self, seen: Mapping[str, float]) -> Option[Any]:
+        """The Option for such facts."""
+        return next((option for option, fact, least in self.cases if seen[fact.name] >= least), self.last)
 
 
 def known_window(db: Probe, column: str, epsilon: Fraction) -> Window | None:
@@ -86,16 +91,31 @@ def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) 
     return float(len(shares))
 
 
+def to_a_step(db: Probe, column: str, shares: tuple[Fraction, ...], epsilon: Fraction) -> float:
+    """Rows times epsilon for each quantile and step of the column; 0 where nobody knows how many rows there are."""
+    steps = len(shares) * (grain_in(db.schema, column).span + 1)
+    return float((db.rows or 0) * epsilon / db.unit / steps)
+
+
+DECLARED = Fact("declared rows x epsilon", public_rows)
 RULES: Mapping[Task[Any], Bands] = {
-    MEANS: Bands("spare", spare, BoundedMean(), ((4, ClippedMean()),)),
-    SUMS: Bands("spare", spare_sum, BoundedSum(), ((4, ClippedSum()),)),
+    MEANS: Bands(((ClippedMean(), Fact("spare", spare), 4),), BoundedMean()),
+    SUMS: Bands(((ClippedSum(), Fact("spare", spare_sum), 4),), BoundedSum()),
     VARIANCES: Bands(
-        "declared rows x epsilon",
-        public_rows,
+        (
+            (SpreadVariance(look=Fraction(1, 25)), DECLARED, 2000),
+            (SpreadVariance(), DECLARED, float(2 * LEAST_EPSILON)),
+        ),
         MomentVariance(),
-        ((float(2 * LEAST_EPSILON), SpreadVariance()), (2000, SpreadVariance(look=Fraction(1, 25)))),
     ),
-    QUANTILES: Bands("quantiles", how_many, PickedQuantiles(), ((10, CountedQuantiles()),)),
+    QUANTILES: Bands(
+        (
+            (CountedQuantiles(), Fact("quantiles", how_many), 10),
+            # Picks hit the step as it is: what is left makes their intervals narrow.
+            (PickedQuantiles(counting=Fraction(1, 2)), Fact("rows x epsilon to a step", to_a_step), 50),
+        ),
+        PickedQuantiles(),
+    ),
 }
 """The rule of each statistic."""
 
@@ -105,10 +125,10 @@ def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: 
     task = task_of(what)
     read, budget = task.question.read(db.schema, asked), epsilon_amount(epsilon)
     rule = RULES[task]
-    fact = rule.look(db, *read, budget)
-    option: Any = rule.chosen(fact)
+    seen = rule.seen(db, read, budget)
+    option: Any = rule.chosen(seen)
     option.check(db.schema, read, budget / db.unit)
-    db.note_choice(Chosen.one(site, what, option.name, seen={rule.fact: fact}, why=rule.formula))
+    db.note_choice(Chosen.one(site, what, option.name, seen=seen, why=rule.formula))
     found: Measured = option(db, *read, epsilon=budget, site=site)
     db.note_answer(found.said, site=site)
     return found

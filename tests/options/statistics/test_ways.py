@@ -38,7 +38,7 @@ def taken(ask: Any, **facts: Any) -> str:
     trace = Trace()
     ask(probe(trace=trace, **facts))
     *_, chosen = (record for record in trace.records if isinstance(record, Chosen))
-    assert chosen.why.endswith(f"else {next(rule for rule in RULES.values() if rule.formula == chosen.why).first.name}")
+    assert chosen.why.endswith(f"else {next(rule for rule in RULES.values() if rule.formula == chosen.why).last.name}")
     return chosen.taken[0][0]
 
 
@@ -58,6 +58,8 @@ def known(db: Probe) -> Any:
         (lambda db: db.variance("x", epsilon="1/2"), {"rows": ROWS}, "SpreadVariance"),
         (lambda db: db.variance("x", epsilon=1), {"rows": ROWS}, "SpreadVariance(look=0.04)"),
         (lambda db: db.quantile("x", 0.9, epsilon=1), {}, "PickedQuantiles"),
+        (lambda db: db.quantile("x", 0.9, epsilon=1), {"rows": ROWS, "high": 30}, "PickedQuantiles(counting=0.5)"),
+        (lambda db: db.quantile("x", 0.9, epsilon="1/2"), {"rows": ROWS, "high": 30}, "PickedQuantiles"),
         (lambda db: db.quantiles("x", [share / 12 for share in range(1, 12)], epsilon=1), {}, "CountedQuantiles"),
     ],
 )
@@ -121,7 +123,10 @@ def test_several_quantiles_come_in_the_order_they_were_asked_for() -> None:
     assert answer.value == pytest.approx([np.quantile(NUMBERS, share) for share in (0.9, 0.5, 0.1)], abs=2)
     assert len(answer.interval()) == len(answer.to_frame()) == 3
     assert repr(answer).count("95%") == 3
-    assert RULES[QUANTILES].formula == "CountedQuantiles where quantiles >= 10, else PickedQuantiles"
+    assert RULES[QUANTILES].formula == (
+        "CountedQuantiles where quantiles >= 10, PickedQuantiles(counting=0.5) where rows x epsilon to a step >= 50, "
+        "else PickedQuantiles"
+    )
 
 
 @pytest.mark.parametrize("rows", [None, ROWS])
@@ -148,3 +153,28 @@ def test_what_is_counted_around_a_pick_is_few_intervals_that_cover_all() -> None
     assert np.all(np.diff(starts) > 0)
     assert len(starts) <= 30
     assert np.diff(starts).max() <= 250_000
+
+
+STATISTICS: dict[str, Any] = {
+    "mean": lambda db, epsilon: db.mean("x", epsilon=epsilon),
+    "sum": lambda db, epsilon: db.sum("x", epsilon=epsilon),
+    "variance": lambda db, epsilon: db.variance("x", epsilon=epsilon),
+    "quantile": lambda db, epsilon: db.quantile("x", "9/10", epsilon=epsilon),
+    "quantiles": lambda db, epsilon: db.quantiles("x", [share / 12 for share in range(1, 12)], epsilon=epsilon),
+}
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_of_persons_each_row_has_its_share_of_epsilon_and_the_answer_costs_what_was_asked(statistic: str) -> None:
+    """As without persons at a quarter of epsilon, of four rows each: the same way, number, noise and interval."""
+    frame = pd.DataFrame({"x": NUMBERS, "who": np.arange(ROWS) // 4})
+    column = {"x": Numeric(0, 10_000, bins=50, unit=1, missing="drop")}
+    tables = (Schema(column, person="who", rows_per_person=4), Schema(column))
+    of_persons, of_rows = (
+        STATISTICS[statistic](jostle.rehearse(Table.from_frame(frame, schema), epsilon=9, seed=5), epsilon)
+        for schema, epsilon in zip(tables, ("2", "1/2"), strict=True)
+    )
+    assert (of_persons.cost, of_rows.cost) == (2, Fraction(1, 2))
+    assert of_persons.value == of_rows.value
+    assert of_persons.scale == of_rows.scale
+    assert of_persons.interval() == of_rows.interval()
