@@ -142,6 +142,14 @@ def people(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Tab
     return one, other
 
 
+def numbered(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
+    """Return two tables of people, of whom all that are there have a size."""
+    public = schema(neighbours)
+    columns = {**COLUMNS, "size": evolve(COLUMNS["size"], missing="drop")}
+    one, other = (Table.from_frame(frame(rows), evolve(public, columns=columns)) for rows in PEOPLE[pair])
+    return one, other
+
+
 def grids(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
     """Return two grids."""
     one, other = (Table.from_grid(counts + 0, neighbours=neighbours) for counts in GRIDS[pair])
@@ -178,7 +186,7 @@ TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[
     "publishing": (people, tuple(PEOPLE)),
     "evaluation": (scored, tuple(SCORE_PAIRS)),
     "selection": (people, tuple(PEOPLE)),
-    **{statistic: (people, tuple(PEOPLE)) for statistic in ("means", "sums", "variances", "quantiles")},
+    **{statistic: (numbered, tuple(PEOPLE)) for statistic in ("means", "sums", "variances", "quantiles")},
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
