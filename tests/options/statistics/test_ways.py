@@ -57,6 +57,9 @@ def known(db: Probe) -> Any:
         (lambda db: db.variance("x", epsilon=1), {}, "MomentVariance"),
         (lambda db: db.variance("x", epsilon="1/2"), {"rows": ROWS}, "SpreadVariance"),
         (lambda db: db.variance("x", epsilon=1), {"rows": ROWS}, "SpreadVariance(look=0.04)"),
+        # Of so many rows, numbers would be rounded by more than there is noise.
+        (lambda db: db.variance("x", epsilon=1), {"rows": 10**6}, "MomentVariance"),
+        (lambda db: db.variance("x", epsilon=1), {"rows": 10**6, "high": 1000}, "SpreadVariance(look=0.04)"),
         (lambda db: db.quantile("x", 0.9, epsilon=1), {}, "PickedQuantiles"),
         (lambda db: db.quantile("x", 0.9, epsilon=1), {"rows": ROWS, "high": 30}, "PickedQuantiles(counting=0.5)"),
         (lambda db: db.quantile("x", 0.9, epsilon="1/2"), {"rows": ROWS, "high": 30}, "PickedQuantiles"),
