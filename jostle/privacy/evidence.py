@@ -512,7 +512,7 @@ class VarianceEvidence(Evidence):
 
 @frozen
 class SpreadEvidence(Evidence):
-    """A variance, noised, of a public number of rows: in squares of steps, times the square of that number."""
+    """A variance, noised, of a public number of rows: in squares of steps, times that number, rounded down."""
 
     noisy: int
     rows: int
@@ -547,7 +547,7 @@ class SpreadEvidence(Evidence):
         )
 
     def _share(self, noisy: float) -> float:
-        return min(0.25, max(0.0, noisy / (self.rows * self.most) ** 2))
+        return min(0.25, max(0.0, noisy / (self.rows * self.most**2)))
 
     def _of(self, noisy: float) -> float:
         return self._share(noisy) * float(self.width) ** 2
@@ -557,7 +557,7 @@ class SpreadEvidence(Evidence):
 
     def _deviations(self, miss: float) -> Ends:
         far = reach(self.noise, miss)
-        low, high = (math.sqrt(self._share(self.noisy + way * far)) for way in (-1, 1))
+        low, high = (math.sqrt(self._share(noisy)) for noisy in (self.noisy - far, self.noisy + far + 1))
         return max(0.0, low - self.rounding), min(0.5, high + self.rounding)
 
 

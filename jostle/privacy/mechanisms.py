@@ -130,20 +130,19 @@ class AddNoise(Mechanism):
         return measured(kernel, numbers, [self.scale(schema, epsilon)] * len(numbers), schema)
 
 
-LARGEST_SPREAD = 2**62
-
-
 @frozen
 class AddNoiseToSpread(Mechanism):
     """Discrete Laplace noise on how far apart the numbers of a column are, where the number of rows n is public.
 
-    With u_1, u_2, ... the numbers as whole ones from 0 to m, and S their sum, at most n*m, it is n * (the sum of u**2)
-    - S**2: with n rows, n**2 times the variance.
+    With u_1, u_2, ... the numbers as whole ones from 0 to m, and S their sum, at most n*m, it is the sum of u**2 less
+    S**2 / n, rounded down to a whole number: with n rows, n times the variance. One row changes it by at most m**2.
 
-    *Proof.* Let a row's u become v > u. The first part grows by n*(v**2 - u**2), and S by at most d = v - u, to no more
-    than n*m: so S**2 grows by at least 0 and at most 2*n*m*d. What is left lies between n*d*(u + v) - 2*n*m*d and
-    n*d*(u + v). As u + v is at most 2*m - d and at least d, neither is farther from 0 than n*d*(2*m - d), which is at
-    most n*m**2. A row that enters has u = 0 before. (S is cut off at n*m, so that this holds with any number of rows.)
+    *Proof.* Look at n times it, before it is rounded: n * (the sum of u**2) - S**2. Let a row's u become v > u. The
+    first part grows by n*(v**2 - u**2), and S by at most d = v - u, to no more than n*m: so S**2 grows by at least 0,
+    and at most 2*n*m*d. What is left lies between n*d*(u + v) - 2*n*m*d and n*d*(u + v). As u + v is at most 2*m - d
+    and at least d, neither is farther from 0 than n*d*(2*m - d), which is at most n*m**2. A row that enters has u = 0
+    before. (S is cut off at n*m, so that this holds with any number of rows.)
+    Of whole numbers a <= b <= a + n*m**2, the parts a // n and b // n are at most m**2 apart.
     """
 
     tallied: Moments = field(validator=Component((Moments,), what="moments of numbers", error=ProbeError))
@@ -158,8 +157,6 @@ class AddNoiseToSpread(Mechanism):
             raise ProbeError("how far numbers are apart is told by their second moments", fix='Moments("age", 2, 80)')
         if not schema.rows:
             raise ProbeError("the number of rows is not declared", fix="Moments and AddNoise")
-        if (schema.rows * self.tallied.most) ** 2 > LARGEST_SPREAD:
-            raise ProbeError("the squares of so many numbers do not fit", fix="moments of a smaller most")
 
     def event(self, epsilon: Fraction) -> Event:
         """A Laplace event."""
@@ -167,7 +164,7 @@ class AddNoiseToSpread(Mechanism):
 
     def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
         """What one row changes / epsilon."""
-        return (schema.rows or 1) * self.tallied.most**2 / epsilon
+        return self.tallied.bound(schema) / epsilon
 
     def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
         """The noisy number."""
@@ -177,7 +174,7 @@ class AddNoiseToSpread(Mechanism):
         """The number itself, of an un-noised tally."""
         _, mixed, squares = map(int, tally)
         rows, most = schema.rows or 1, self.tallied.most
-        return rows * squares - min((mixed + 2 * squares) // (2 * most), rows * most) ** 2
+        return (rows * squares - min((mixed + 2 * squares) // (2 * most), rows * most) ** 2) // rows
 
     def shown(self, answer: int) -> NDArray[np.int64]:
         """The number."""

@@ -145,7 +145,7 @@ def people(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Tab
 def numbered(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
     """Return two tables of people, of whom all that are there have a size."""
     public = schema(neighbours)
-    columns = {**COLUMNS, "size": evolve(COLUMNS["size"], missing="drop")}
+    columns = {**COLUMNS, "size": Numeric(0, 8, bins=4, missing="drop")}
     one, other = (Table.from_frame(frame(rows), evolve(public, columns=columns)) for rows in PEOPLE[pair])
     return one, other
 

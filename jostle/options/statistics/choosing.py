@@ -17,7 +17,7 @@ from jostle.options.base import Option
 from jostle.options.statistics.base import declared_numbers
 from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
 from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, Window, window_of
-from jostle.options.statistics.variances import LEAST_EPSILON, MomentVariance, SpreadVariance
+from jostle.options.statistics.variances import MomentVariance, SpreadVariance
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.measured import Measured
 from jostle.privacy.probe import Probe
@@ -81,15 +81,8 @@ def spare_sum(db: Probe, column: str, epsilon: Fraction) -> float:
 
 
 def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
-    """Number of rows with a number times epsilon; 0 where it is not declared, or `SpreadVariance` is of no use.
-
-    That is where epsilon is next to nothing, or where it would round numbers by more than there is noise.
-    """
-    rows, own = declared_numbers(db.schema, column), epsilon / db.unit
-    if not rows or own < LEAST_EPSILON:
-        return 0.0
-    most = SpreadVariance().mechanism(db.schema, column).tallied.most
-    return float(rows * own) if not most % grain_in(db.schema, column).span or most * ROUNDED >= rows * own else 0.0
+    """Number of rows with a number times epsilon, where it is declared; else 0."""
+    return float((declared_numbers(db.schema, column) or 0) * epsilon / db.unit)
 
 
 def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) -> float:  # noqa: ARG001 - what is asked
@@ -103,8 +96,6 @@ def to_a_step(db: Probe, column: str, shares: tuple[Fraction, ...], epsilon: Fra
     return float((db.rows or 0) * epsilon / db.unit / steps)
 
 
-ROUNDED = 10
-"""Rows times epsilon for each step that numbers are rounded to, up to which noise is wider than what that is off."""
 DECLARED = Fact("declared rows x epsilon", public_rows)
 RULES: Mapping[Task[Any], Bands] = {
     MEANS: Bands(((ClippedMean(), Fact("spare", spare), 4),), BoundedMean()),
@@ -112,7 +103,7 @@ RULES: Mapping[Task[Any], Bands] = {
     VARIANCES: Bands(
         (
             (SpreadVariance(look=Fraction(1, 25)), DECLARED, 2000),
-            (SpreadVariance(), DECLARED, float(2 * LEAST_EPSILON)),
+            (SpreadVariance(), DECLARED, 1),
         ),
         MomentVariance(),
     ),

@@ -22,10 +22,6 @@ from jostle.tables.number_kernels import Moments
 from jostle.tables.schema import Schema
 from jostle.tasks.statistics import VARIANCES
 
-LEAST_EPSILON = Fraction(1, 2**10)
-"""With less, noise on the variance itself would be of more units than are drawn."""
-MOST_SPREAD, MOST_CHANGE = 2**30, 2**42
-"""Of rows times what steps are scaled to, and of what a row changes: so that both fit, and noise for it."""
 FINE = 2**15 - 1
 """Steps are scaled up to this many where that is exact; products of two of them still fit what a row may add."""
 
@@ -98,9 +94,7 @@ class SpreadVariance(OfVariance):
 
     def refuses(self, schema: Schema) -> str | None:
         """The reason why this cannot run on tables of this schema, or None."""
-        return super().refuses(schema) or (
-            "the number of rows is not declared" if not schema.rows or schema.rows < 2 else None
-        )
+        return super().refuses(schema) or (None if schema.rows else "the number of rows is not declared")
 
     def refuses_column(self, schema: Schema, column: str) -> str | None:
         """The reason why this says nothing of a column of numbers, or None: public facts."""
@@ -113,11 +107,8 @@ class SpreadVariance(OfVariance):
         return (*looks, (self.mechanism(schema, *asked), left))
 
     def mechanism(self, schema: Schema, column: str) -> AddNoiseToSpread:
-        """The variance times the square of the number of rows."""
-        rows, span = schema.rows or 1, grain_in(schema, column).span
-        room = max(1, min(MOST_SPREAD // rows, math.isqrt(MOST_CHANGE // rows)))
-        fine = scaled(span, FINE)
-        return AddNoiseToSpread(Moments(column, 2, fine if fine <= room else min(span, room)))
+        """The variance times the number of rows."""
+        return AddNoiseToSpread(MomentVariance().kernel(schema, column))
 
     def run(self, db: Probe, *asked: Any) -> MeasuredNumber:
         """The variance."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,8 @@ from jostle import Numeric, Probe, Schema, Table, Trace
 from jostle.options import get
 from jostle.options.statistics.choosing import RULES
 from jostle.options.statistics.quantiles import agreed, even_starts, rising, starts_around
+from jostle.privacy.mechanisms import AddNoiseToSpread
+from jostle.tables.number_kernels import Moments
 from jostle.tables.values import Grain
 from jostle.tasks import QUANTILES
 from jostle.trace.records import Chosen
@@ -57,9 +60,6 @@ def known(db: Probe) -> Any:
         (lambda db: db.variance("x", epsilon=1), {}, "MomentVariance"),
         (lambda db: db.variance("x", epsilon="1/2"), {"rows": ROWS}, "SpreadVariance"),
         (lambda db: db.variance("x", epsilon=1), {"rows": ROWS}, "SpreadVariance(look=0.04)"),
-        # Of so many rows, numbers would be rounded by more than there is noise.
-        (lambda db: db.variance("x", epsilon=1), {"rows": 10**6}, "MomentVariance"),
-        (lambda db: db.variance("x", epsilon=1), {"rows": 10**6, "high": 1000}, "SpreadVariance(look=0.04)"),
         (lambda db: db.quantile("x", 0.9, epsilon=1), {}, "PickedQuantiles"),
         (lambda db: db.quantile("x", 0.9, epsilon=1), {"rows": ROWS, "high": 30}, "PickedQuantiles(counting=0.5)"),
         (lambda db: db.quantile("x", 0.9, epsilon="1/2"), {"rows": ROWS, "high": 30}, "PickedQuantiles"),
@@ -181,3 +181,25 @@ def test_of_persons_each_row_has_its_share_of_epsilon_and_the_answer_costs_what_
     assert of_persons.value == of_rows.value
     assert of_persons.scale == of_rows.scale
     assert of_persons.interval() == of_rows.interval()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_one_row_changes_the_spread_by_no_more_than_is_said_whatever_there_is(rows: int) -> None:
+    """Of all tables of up to five rows, whatever number of rows is declared; and it is n times the variance."""
+    most, largest = 3, 5
+    schema = Schema({"x": Numeric(0, most, bins=3, unit=1, missing="drop")}, neighbours="replace_one", rows=rows)
+    mechanism = AddNoiseToSpread(Moments("x", 2, most))
+
+    def spread(numbers: tuple[int, ...]) -> int:
+        products = [((most - u) ** 2, 2 * u * (most - u), u * u) for u in numbers]
+        return mechanism.spread(np.sum(products, axis=0, initial=0).astype(np.int64), schema)
+
+    apart = set()
+    for length in range(largest):
+        for numbers in itertools.combinations_with_replacement(range(most + 1), length):
+            ends = [spread((*numbers, more)) for more in range(most + 1)]
+            apart |= {max(ends) - min(ends), *(abs(end - spread(numbers)) for end in ends)}
+            if length == rows:
+                assert spread(numbers) == math.floor(rows * Fraction(np.var(numbers)).limit_denominator(rows * rows))
+    assert max(apart) <= mechanism.scale(schema, Fraction(1))
+    assert max(apart) > mechanism.scale(schema, Fraction(1)) / 3
