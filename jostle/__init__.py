@@ -99,7 +99,12 @@ _MODULES = {
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
 
 # Before any other code can reach the rooms that ask for it.
-reserve({"selection": frozenset({"jostle.options.classification.tuning.TriedClassifiers"})})
+reserve(
+    {
+        "selection": frozenset({"jostle.options.classification.tuning.TriedClassifiers"}),
+        "statistics": frozenset({"jostle.options.statistics.choosing.answer"}),
+    }
+)
 
 
 def __getattr__(name: str) -> object:

@@ -160,6 +160,7 @@ RIGHT: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "jostle.Probe.mean": {"column": lambda: "age"},
     "jostle.Probe.median": {"column": lambda: "age"},
     "jostle.Probe.quantile": {"column": lambda: "age"},
+    "jostle.Probe.quantiles": {"column": lambda: "age", "shares": lambda: [0.5]},
     "jostle.Probe.sum": {"column": lambda: "age"},
     "jostle.Probe.variance": {"column": lambda: "age"},
     "jostle.Probe.pick": {"score": lambda: Fullest(["age"])},

@@ -280,7 +280,9 @@ def literals() -> str:
         "",
         "from typing import Literal, TypeAlias",
         "",
-        f"__all__ = [{', '.join(json.dumps(kind) for kind in sorted(named))}]",
+        "__all__ = [",
+        *(f"    {json.dumps(kind)}," for kind in sorted(named)),
+        "]",
         "",
     ]
     for kind, names in named.items():

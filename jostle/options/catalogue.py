@@ -18,3 +18,4 @@ from jostle.options.evaluation import pri_roc
 from jostle.options.publishing import one_grid, privbayes, projected_histogram
 from jostle.options.ranges import cells, grids, hierarchies, mwem, partitions, refined_tree, wavelets
 from jostle.options.selection import selectors
+from jostle.options.statistics import choosing, quantiles, totals, variances

@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["ClassifierName", "EvaluatorName", "GridName", "PublisherName", "SelectorName"]
+__all__ = [
+    "ClassifierName",
+    "EvaluatorName",
+    "GridName",
+    "MeanName",
+    "PublisherName",
+    "QuantileName",
+    "SelectorName",
+    "SumName",
+    "VarianceName",
+]
 
 ClassifierName: TypeAlias = Literal[
     "AccuracyFirst",
@@ -49,11 +59,19 @@ GridName: TypeAlias = Literal[
     "Uniform",
     "UniformGrid",
 ]
+MeanName: TypeAlias = Literal[
+    "BoundedMean",
+    "ClippedMean",
+]
 PublisherName: TypeAlias = Literal[
     "DiffGen",
     "PrivBayes",
     "PrivPfC",
     "ProjectedHistogram",
+]
+QuantileName: TypeAlias = Literal[
+    "CountedQuantiles",
+    "PickedQuantiles",
 ]
 SelectorName: TypeAlias = Literal[
     "ClusterSelection",
@@ -64,4 +82,12 @@ SelectorName: TypeAlias = Literal[
     "PrivateThresholdTesting",
     "ScorePerturbation",
     "SparseVector",
+]
+SumName: TypeAlias = Literal[
+    "BoundedSum",
+    "ClippedSum",
+]
+VarianceName: TypeAlias = Literal[
+    "MomentVariance",
+    "SpreadVariance",
 ]

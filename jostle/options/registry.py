@@ -15,7 +15,18 @@ from attrs import frozen
 
 from jostle.errors import JostleError, OptionError, said_by
 from jostle.options.base import Option, is_built_in, made, name_in, own, registered
-from jostle.options.literals import ClassifierName, EvaluatorName, GridName, PublisherName, SelectorName
+from jostle.options.literals import (
+    ClassifierName,
+    EvaluatorName,
+    GridName,
+    MeanName,
+    PublisherName,
+    QuantileName,
+    SelectorName,
+    SumName,
+    VarianceName,
+)
+from jostle.privacy.measured import MeasuredNumber, MeasuredNumbers
 from jostle.tasks import Task, task_of
 from jostle.tasks.answers import Answer
 from jostle.tasks.classification.model import Model
@@ -137,6 +148,14 @@ def get(name: PublisherName) -> Option[Published]: ...
 def get(name: SelectorName) -> Option[SelectedFeatures]: ...
 @overload
 def get(name: EvaluatorName) -> Option[RocCurve]: ...
+@overload
+def get(name: MeanName) -> Option[MeasuredNumber]: ...
+@overload
+def get(name: SumName) -> Option[MeasuredNumber]: ...
+@overload
+def get(name: VarianceName) -> Option[MeasuredNumber]: ...
+@overload
+def get(name: QuantileName) -> Option[MeasuredNumbers]: ...
 @overload
 def get(name: str, *, task: Task[Answer]) -> Option[Answer]: ...
 @overload

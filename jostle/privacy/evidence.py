@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from, rank_apart, reach
+from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from, most_reach, rank_apart, reach
 from jostle.tables.closed import Closed
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -222,6 +223,8 @@ USUAL_MISS = math.exp(-1)
 """How often Laplace noise goes beyond its scale."""
 FOR_NOISE, FOR_ROWS = 0.45, 0.05
 """Parts of the chance to miss that go to noise and to the number of rows, where there is sampling as well."""
+FEW = 0.05
+"""Numbers beyond a window count where noise makes up as many as seldom as this."""
 
 
 class Evidence(ABC):
@@ -381,6 +384,78 @@ class MeanEvidence(Evidence):
 
 
 @frozen
+class WindowEvidence(Evidence):
+    """Distances from both ends of a window, added up and noised, and what stands for numbers below it and above.
+
+    A number beyond the window counts as its end, where enough of them stand out of noise. Where it really is, between
+    the end and the bound, nothing tells: so the least that the mean could be has all of those below at the least number
+    there can be, and those above at the window's end, and the greatest the other way round. Each of these two is a mean
+    of four places, weighted by the four cells, and has an interval as in `MeanEvidence`.
+    """
+
+    cells: tuple[int, int, int, int]
+    """Distances from the window's greatest number and from its least; numbers below, and above."""
+    noise: Fraction
+    """Scale of the noise on each."""
+    most: int
+    """What a row adds to all together."""
+    window: tuple[Fraction, Fraction]
+    bounds: tuple[Fraction, Fraction]
+    cost: Fraction
+    summed: bool = False
+    """Whether it is about the sum, not the mean."""
+
+    @property
+    def value(self) -> float:
+        """The mean, or the sum."""
+        far = reach(self.noise, FEW)
+        cells = [*self.cells[:2], *(cell if cell > far else 0 for cell in self.cells[2:])]
+        low, high = map(float, self.window)
+        total = cells[0] * low + cells[1] * high + cells[2] * low + cells[3] * high
+        if self.summed:
+            return total / self.most
+        return min(high, max(low, total / sum(cells))) if sum(cells) > 0 else (low + high) / 2
+
+    def own(self, miss: float) -> Ends:
+        """What the mean, or the sum, could be."""
+        least, most = map(float, self.bounds)
+        low, high = map(float, self.window)
+        lowest, highest = (low, high, least, high), (low, high, low, most)
+        if not self.summed:
+            return self._mean(lowest, miss, upward=False), self._mean(highest, miss, upward=True)
+        ends = []
+        for places, way in ((lowest, -1), (highest, 1)):
+            far = combined_reach(places, float(self.noise), miss) + 0.5 * sum(map(abs, places))
+            ends.append((sum(map(mul, places, self.cells)) + way * far) / self.most)
+        return min(ends[0], self.value), max(ends[1], self.value)
+
+    def population(self, miss: float) -> Ends:
+        """What the mean could be of what rows were drawn from."""
+        if self.summed:
+            return SumEvidence(0, Fraction(1), self.noise, self.cost).population(miss)
+        least, most = map(float, self.bounds)
+        low, high = ((end - least) / (most - least) for end in self.own(miss * FOR_NOISE))
+        far = combined_reach([1] * 4, float(self.noise), 2 * miss * FOR_ROWS)
+        rows = max(0.0, (sum(self.cells) - far) / self.most)
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 2
+        ends = mean_from(low, rows, each, upward=False), mean_from(high, rows, each, upward=True)
+        return least + ends[0] * (most - least), least + ends[1] * (most - least)
+
+    def _mean(self, places: Sequence[float], miss: float, *, upward: bool) -> float:
+        """The farthest mean of places, with weights of which the cells are noisy ones."""
+        here, way = self.value, 1 if upward else -1
+        end = float(self.bounds[1 if upward else 0])
+
+        def beyond(distance: float) -> bool:
+            apart = [place - (here + way * distance) for place in places]
+            far = combined_reach(apart, float(self.noise), miss) + 0.5 * sum(map(abs, apart))
+            return bool(-way * sum(map(mul, apart, self.cells)) > far)
+
+        room = abs(end - here)
+        return end if not beyond(room) else here + way * bisected(beyond, 0.0, room)
+
+
+@frozen
 class VarianceEvidence(Evidence):
     """Three sums of products, noised, of which number, mean and variance are made (see `Moments`).
 
@@ -433,6 +508,57 @@ class VarianceEvidence(Evidence):
         boxes = [(max(0.0, float(cell - far)), max(0.0, float(cell + far))) for cell in self.cells]
         low, high = _variances(*boxes)
         return max(0.0, math.sqrt(low) - self.rounding), min(0.5, math.sqrt(high) + self.rounding)
+
+
+@frozen
+class SpreadEvidence(Evidence):
+    """A variance, noised, of a public number of rows: in squares of steps, times that number, rounded down."""
+
+    noisy: int
+    rows: int
+    noise: Fraction
+    """Scale of the noise."""
+    most: int
+    """What the widest distance is scaled to."""
+    width: Fraction
+    """From the least number to the greatest."""
+    rounding: float
+    """How far, of the width, a number may be from what stands for it."""
+    cost: Fraction
+
+    @property
+    def value(self) -> float:
+        """The variance."""
+        return self._of(self.noisy)
+
+    def own(self, miss: float) -> Ends:
+        """The variance, as far as noise goes; where numbers were rounded, as far as that goes too."""
+        low, high = self._deviations(miss)
+        return self._square(low), self._square(high)
+
+    def population(self, miss: float) -> Ends:
+        """Variance of what rows were drawn from (see `VarianceEvidence`)."""
+        low, high = self._deviations(miss * (FOR_NOISE + FOR_ROWS))
+        each = miss * (1 - FOR_NOISE - FOR_ROWS) / 4
+        square = min(1.0, math.log(1 / each) / (2 * self.rows))
+        return (
+            self._square(math.sqrt(mean_from(low * low, self.rows, each, upward=False))),
+            self._square(math.sqrt(min(0.25, mean_from(min(1.0, high * high + square), self.rows, each, upward=True)))),
+        )
+
+    def _share(self, noisy: float) -> float:
+        return min(0.25, max(0.0, noisy / (self.rows * self.most**2)))
+
+    def _of(self, noisy: float) -> float:
+        return self._share(noisy) * float(self.width) ** 2
+
+    def _square(self, deviation: float) -> float:
+        return (deviation * float(self.width)) ** 2
+
+    def _deviations(self, miss: float) -> Ends:
+        far = reach(self.noise, miss)
+        low, high = (math.sqrt(self._share(noisy)) for noisy in (self.noisy - far, self.noisy + far + 1))
+        return max(0.0, low - self.rounding), min(0.5, high + self.rounding)
 
 
 def _variance(first: float, second: float, third: float) -> float:
@@ -504,19 +630,23 @@ class QuantileEvidence(Evidence):
     def _ends(self, low_share: float, high_share: float, miss: float) -> Ends:
         low, high = self.ends[0][0], self.ends[-1][1]
         for place in range(1, len(self.counts)):
-            if not self._surplus(place, low_share) < -self._reach(place, low_share, miss):
+            if not self._beyond(-self._surplus(place, low_share), place, low_share, miss):
                 break
             low = self.ends[place][0]
         for place in range(len(self.counts) - 1, 0, -1):
-            if not self._surplus(place, high_share) > self._reach(place, high_share, miss):
+            if not self._beyond(self._surplus(place, high_share), place, high_share, miss):
                 break
             high = self.ends[place - 1][1]
         return float(min(low, self.picked)), float(max(high, self.picked))
 
+    def _beyond(self, surplus: float, place: int, share: float, miss: float) -> bool:
+        """Whether numbers are more than noise makes up; how far it goes is worked out where that is not plain."""
+        weights = [1 - share] * place + [share] * (len(self.counts) - place)
+        scale = float(self.noise)
+        return surplus > 0 and (
+            surplus > scale * most_reach(weights, miss) or surplus > combined_reach(weights, scale, miss)
+        )
+
     def _surplus(self, place: int, share: float) -> float:
         """How many more numbers lie before a place than the share of all."""
         return sum(self.counts[:place]) - share * sum(self.counts)
-
-    def _reach(self, place: int, share: float, miss: float) -> float:
-        weights = [1 - share] * place + [share] * (len(self.counts) - place)
-        return combined_reach(weights, float(self.noise), miss)

@@ -58,6 +58,11 @@ class Measured(ABC):
     def cost(self) -> Fraction:
         """Epsilon that was spent."""
 
+    @property
+    @abstractmethod
+    def said(self) -> str:
+        """It in words: how far it may be off, and how surely."""
+
     @abstractmethod
     def interval(self, level: float = LEVEL, *, population: bool = False) -> Any:
         """Least and greatest value that the table's own statistic could have, at a level of confidence.
@@ -272,8 +277,8 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         if not self._whole:
             return repr(self.value)
         if not self._fits or len(self.labels) > 1:
-            return f"{self}\n{self._note}"
-        return f"{_barred(self.labels[0], self.value.tolist())}\n{self._note}"
+            return f"{self}\n{self.said}"
+        return f"{_barred(self.labels[0], self.value.tolist())}\n{self.said}"
 
     def _repr_html_(self) -> str:
         """The table, with bars or shades; of one that is too long or too wide, what is printed."""
@@ -286,7 +291,7 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
             drawn = bar_table(self.columns[0], list(zip(down, counts, strict=True)))
         else:
             drawn = shaded_table(" by ".join(self.columns), down, self.labels[1], counts)
-        return f"{drawn}<p>{words(self._note)}</p>"
+        return f"{drawn}<p>{words(self.said)}</p>"
 
     @property
     def _fits(self) -> bool:
@@ -295,7 +300,8 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         return sides == self.shape and 1 <= len(sides) <= 2 and max(sides) <= MOST_SHOWN
 
     @property
-    def _note(self) -> str:
+    def said(self) -> str:
+        """How far each count may be off, in words."""
         far = reach(self.noise, 1 - LEVEL)
         return f"each count ± {far:,.0f} ({LEVEL:.0%}); epsilon {show_amount(self.cost)}"
 
@@ -316,6 +322,61 @@ class MeasuredCells(np.ndarray[Any, np.dtype[np.int64]], Measured):
         }
         ends = {"low": low.ravel(), "high": high.ravel()}
         return as_frame(pa.table({**columns, "count": self.value.ravel(), **ends}), library)
+
+
+class MeasuredNumbers(tuple[MeasuredNumber, ...], Measured):
+    """Several numbers that were asked for together: quantiles of a column, in the order they were named in."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> tuple[float, ...]:
+        """The numbers by themselves."""
+        return tuple(number.value for number in self)
+
+    @property
+    def scale(self) -> float:
+        """How far noise usually takes the one that it takes farthest."""
+        return max(number.scale for number in self)
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon that was spent on all of them."""
+        return self[0].cost
+
+    def interval(self, level: float = LEVEL, *, population: bool = False) -> tuple[tuple[float, float], ...]:
+        """Least and greatest value of each number; each of them is covered by itself at this level."""
+        return tuple(number.interval(level, population=population) for number in self)
+
+    @property
+    def said(self) -> str:
+        """They in words: how far each may be off, and how surely."""
+        return ", ".join(number.said for number in self)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self))
+
+    def __repr__(self) -> str:
+        return self.said
+
+    def _repr_html_(self) -> str:
+        from jostle.markup import words  # noqa: PLC0415 - for notebooks alone
+
+        return words(self.said)
+
+    def to_frame(self, library: Frames = "pyarrow") -> Any:
+        """A row for each of the numbers, with the ends of its interval.
+
+        Args:
+            library: "pyarrow", "pandas" or "polars".
+
+        Raises:
+            ProbeError: the library is not installed.
+        """
+        rows = [
+            {"value": number.value, "low": low, "high": high} for number in self for low, high in [number.interval()]
+        ]
+        return as_frame(pa.Table.from_pylist(rows), library)
 
 
 class MeasuredTop(tuple[tuple[str, MeasuredCount], ...], Measured):

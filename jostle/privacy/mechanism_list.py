@@ -5,7 +5,7 @@ from __future__ import annotations
 from jostle.errors import ProbeError
 from jostle.privacy.descent import Descent
 from jostle.privacy.fields import TYPES
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, Pick, PickPartition
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
 from jostle.tables.closed import Closed
@@ -19,6 +19,7 @@ MECHANISMS = Closed(
         AddNoiseAbove,
         AddNoiseByLevel,
         AddNoiseTo,
+        AddNoiseToSpread,
         Descent,
         FindAbove,
         FindNthLargest,

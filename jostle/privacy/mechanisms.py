@@ -30,6 +30,7 @@ from jostle.tables.engines import Partial
 from jostle.tables.fields import Component, Sides, Within, int64s, names, whole
 from jostle.tables.kernel_list import DENSE_KERNELS, LEVEL_KERNELS
 from jostle.tables.kernels import Counts, DenseKernel, Kernel, SparseCounts, SparseTally
+from jostle.tables.number_kernels import Moments
 from jostle.tables.persons import OfPersons
 from jostle.tables.regions import LevelKernel, Regions
 from jostle.tables.schema import Schema
@@ -127,6 +128,57 @@ class AddNoise(Mechanism):
         sizes = kernel.sizes(schema) if isinstance(kernel, Regions) else [schema.size(*each) for each in kernel.groups]
         numbers = np.split(answer, np.cumsum(sizes)[:-1])
         return measured(kernel, numbers, [self.scale(schema, epsilon)] * len(numbers), schema)
+
+
+@frozen
+class AddNoiseToSpread(Mechanism):
+    """Discrete Laplace noise on how far apart the numbers of a column are, where the number of rows n is public.
+
+    With u_1, u_2, ... the numbers as whole ones from 0 to m, and S their sum, at most n*m, it is the sum of u**2 less
+    S**2 / n, rounded down to a whole number: with n rows, n times the variance. One row changes it by at most m**2.
+
+    *Proof.* Look at n times it, before it is rounded: n * (the sum of u**2) - S**2. Let a row's u become v > u. The
+    first part grows by n*(v**2 - u**2), and S by at most d = v - u, to no more than n*m: so S**2 grows by at least 0,
+    and at most 2*n*m*d. What is left lies between n*d*(u + v) - 2*n*m*d and n*d*(u + v). As u + v is at most 2*m - d
+    and at least d, neither is farther from 0 than n*d*(2*m - d), which is at most n*m**2. A row that enters has u = 0
+    before. (S is cut off at n*m, so that this holds with any number of rows.)
+    Of whole numbers a <= b <= a + n*m**2, the parts a // n and b // n are at most m**2 apart.
+    """
+
+    tallied: Moments = field(validator=Component((Moments,), what="moments of numbers", error=ProbeError))
+
+    def kernel(self, schema: Schema) -> Kernel:  # noqa: ARG002 - the same for every schema
+        """The kernel that is tallied."""
+        return self.tallied
+
+    def check(self, schema: Schema, epsilon: Fraction) -> None:  # noqa: ARG002 - any epsilon will do
+        """Refuse other moments than second ones of all numbers, and what is too large, or has no public rows."""
+        if self.tallied.degree != 2 or self.tallied.window:
+            raise ProbeError("how far numbers are apart is told by their second moments", fix='Moments("age", 2, 80)')
+        if not schema.rows:
+            raise ProbeError("the number of rows is not declared", fix="Moments and AddNoise")
+
+    def event(self, epsilon: Fraction) -> Event:
+        """A Laplace event."""
+        return Laplace(epsilon)
+
+    def scale(self, schema: Schema, epsilon: Fraction) -> Fraction:
+        """What one row changes / epsilon."""
+        return self.tallied.bound(schema) / epsilon
+
+    def release(self, tally: NDArray[np.int64], schema: Schema, epsilon: Fraction, noise: Noise) -> int:
+        """The noisy number."""
+        return self.spread(tally, schema) + int(noise.discrete_laplace(self.scale(schema, epsilon), 1)[0])
+
+    def spread(self, tally: NDArray[np.int64], schema: Schema) -> int:
+        """The number itself, of an un-noised tally."""
+        _, mixed, squares = map(int, tally)
+        rows, most = schema.rows or 1, self.tallied.most
+        return (rows * squares - min((mixed + 2 * squares) // (2 * most), rows * most) ** 2) // rows
+
+    def shown(self, answer: int) -> NDArray[np.int64]:
+        """The number."""
+        return np.array([answer], dtype=np.int64)
 
 
 @frozen(eq=False, repr=False)

@@ -21,7 +21,7 @@ from jostle.privacy.evidence import Look
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.imitations import Imitation
 from jostle.privacy.ledger import Charge
-from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredTop
+from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredNumber, MeasuredNumbers, MeasuredTop
 from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, Mechanism, Pick, SparseAnswer
 from jostle.privacy.nodes import Expression, Tally
 from jostle.privacy.release import AddNoiseTo, NoisyNumbers
@@ -164,7 +164,8 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return statistics.number_sum(self, column, epsilon, site)
+        answer: MeasuredNumber = statistics.answered("sums", self, (column,), epsilon, site)
+        return answer
 
     @called_as('db.mean("age", epsilon=0.1)', why=PRICE)
     def mean(self, column: str, *, epsilon: Amount, site: str = "mean") -> MeasuredNumber:
@@ -175,7 +176,8 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return statistics.mean(self, column, epsilon, site)
+        answer: MeasuredNumber = statistics.answered("means", self, (column,), epsilon, site)
+        return answer
 
     @called_as('db.variance("age", epsilon=0.1)', why=PRICE)
     def variance(self, column: str, *, epsilon: Amount, site: str = "variance") -> MeasuredNumber:
@@ -186,7 +188,8 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return statistics.variance(self, column, epsilon, site)
+        answer: MeasuredNumber = statistics.answered("variances", self, (column,), epsilon, site)
+        return answer
 
     @called_as('db.quantile("age", 0.9, epsilon=0.1)', why=PRICE)
     def quantile(self, column: str, share: Amount, *, epsilon: Amount, site: str = "quantile") -> MeasuredNumber:
@@ -198,7 +201,26 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return statistics.quantile(self, column, share, epsilon, site)
+        return self._quantile(column, share, epsilon, site)
+
+    @called_as('db.quantiles("age", [0.25, 0.5, 0.75], epsilon=0.1)', why=PRICE)
+    def quantiles(
+        self, column: str, shares: Iterable[Amount], *, epsilon: Amount, site: str = "quantiles"
+    ) -> MeasuredNumbers:
+        """Several quantiles of a column, as `quantile` has each, for one price.
+
+        Args:
+            column: a numeric column, whose bounds are public.
+            shares: the shares: 0.25 for the lower quartile.
+            epsilon: what all of them cost, as it is written: 0.1, "1/3".
+            site: its name in the trace.
+        """
+        answer: MeasuredNumbers = statistics.answered("quantiles", self, (column, shares), epsilon, site)
+        return answer
+
+    def _quantile(self, column: str, share: Amount, epsilon: Amount, site: str) -> MeasuredNumber:
+        answer: MeasuredNumber = statistics.answered("quantiles", self, (column, (share,)), epsilon, site)[0]
+        return answer
 
     @called_as('db.median("age", epsilon=0.1)', why=PRICE)
     def median(self, column: str, *, epsilon: Amount, site: str = "median") -> MeasuredNumber:
@@ -209,7 +231,7 @@ class Probe:
             epsilon: what it costs, as it is written: 0.1, "1/3".
             site: its name in the trace.
         """
-        return statistics.quantile(self, column, Fraction(1, 2), epsilon, site)
+        return self._quantile(column, Fraction(1, 2), epsilon, site)
 
     @called_as('db.histogram("age", epsilon=0.1)', why=PRICE)
     def histogram(self, *columns: str | Iterable[str], epsilon: Amount, site: str = "histogram") -> MeasuredCells:

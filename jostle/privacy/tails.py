@@ -48,6 +48,20 @@ def combined_reach(weights: Sequence[float], scale: float, miss: float) -> float
     return scale * _unit_reach(tuple(sorted(abs(weight) for weight in weights if abs(weight) > NEGLIGIBLE)), miss)
 
 
+def most_reach(weights: Sequence[float], miss: float) -> float:
+    """Distance that `combined_reach` does not exceed at scale 1, worked out at once.
+
+    With V the sum of squared weights and r at most .7 over the largest, the transform of the sum at r is at most
+    exp(2 V r**2), since 1 / (1 - y) <= exp(2 y) up to y = .49. So it goes beyond t one way with a chance of at most
+    exp(2 V r**2 - r t), which is miss / 2 for t = 2 V r + log(2 / miss) / r.
+    """
+    square, rarely = sum(weight * weight for weight in weights), math.log(2 / miss)
+    if not square:
+        return 0.0
+    rate = min(0.7 / max(map(abs, weights)), math.sqrt(rarely / (2 * square)))
+    return 2 * square * rate + rarely / rate
+
+
 @lru_cache(maxsize=1024)
 def _unit_reach(sizes: tuple[float, ...], miss: float) -> float:
     if not sizes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import TableError
 from jostle.tables.block import Block, grain_in
-from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64_arrays, int64s, name, names, whole
+from jostle.tables.fields import ANY_WHOLE, Sides, Within, int64_arrays, int64s, name, names, whole, wholes
 from jostle.tables.kernels import LARGEST_WEIGHT, DenseKernel, add_up, checked_cells
 from jostle.tables.schema import Schema
 from jostle.tables.values import LARGEST_MULTIPLE
@@ -77,19 +77,26 @@ class Moments(DenseKernel):
     m - u and u to two cells; by degree 2, (m - u)**2, 2u(m - u) and u**2 to three. None of these is negative, and they
     add up to m**degree, whatever u is: that is what a row adds, and no row with a number adds less. A row that becomes
     another takes as much from some cells as it gives to others, at most twice m**degree together.
+
+    In a *window*, steps are scaled from its least to its greatest. A number below it adds m**degree to one more cell,
+    and one above to another, and nothing else: so what a row adds stays m**degree.
     """
 
     column: str = field(converter=name)
     degree: int = field(converter=whole, validator=Within(1, HIGHEST_DEGREE))
     most: int = field(converter=whole, validator=Within(1, LARGEST_WEIGHT))
     """What the last step is scaled to."""
+    window: tuple[int, ...] = field(default=(), converter=wholes, validator=ANY_WHOLE)
+    """The least and the greatest step that are told apart, both in it; nothing for all steps."""
 
     def cells(self, schema: Schema) -> int:
-        """One more than the degree; refuse a column without numbers, and products that do not fit."""
-        grain_in(schema, self.column)
+        """One more than the degree, and two beside a window; refuse a column without numbers, and what does not fit."""
+        span = grain_in(schema, self.column).span
         if self.most**self.degree > LARGEST_WEIGHT:
             raise TableError(f"most is {self.most}, and its power {self.degree} is above 2**30", fix="most=2**15 - 1")
-        return self.degree + 1
+        if self.window and not (len(self.window) == 2 and 0 <= self.window[0] < self.window[1] <= span):
+            raise TableError(f"the window of {self.column!r} is not one step after another, from 0 to {span}")
+        return self.degree + 1 + len(self.window)
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """The most that a row with a number adds to all cells together."""
@@ -100,12 +107,17 @@ class Moments(DenseKernel):
         grain = grain_in(schema, self.column)
         steps = block.numbers(self.column, schema)
         there = steps <= grain.span
-        high = (2 * steps * self.most + grain.span) // (2 * grain.span)
+        first, last = self.window or (0, grain.span)
+        inside = there & (first <= steps) & (steps <= last)
+        high = (2 * (steps[inside] - first) * self.most + last - first) // (2 * (last - first))
         low = self.most - high
         products = (low, high) if self.degree == 1 else (low * low, 2 * low * high, high * high)
+        times = None if block.multiplicity is None else block.multiplicity[inside]
         for cell, product in enumerate(products):
-            kept = product[there]
-            totals[cell] += int(kept.sum() if block.multiplicity is None else (kept * block.multiplicity[there]).sum())
+            totals[cell] += int(product.sum() if times is None else (product * times).sum())
+        for cell, beyond in enumerate((steps < first, there & (steps > last)) if self.window else ()):
+            rows = beyond.sum() if block.multiplicity is None else block.multiplicity[beyond].sum()
+            totals[self.degree + 1 + cell] += int(rows) * self.bound(schema)
 
 
 @frozen(eq=False, repr=False)

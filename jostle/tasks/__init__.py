@@ -6,15 +6,20 @@ from jostle.tasks.evaluation import EVALUATION
 from jostle.tasks.publishing import PUBLISHING
 from jostle.tasks.ranges import RANGES
 from jostle.tasks.selection import SELECTION
+from jostle.tasks.statistics import MEANS, QUANTILES, SUMS, VARIANCES
 
 __all__ = [
     "CLASSIFICATION",
     "EVALUATION",
+    "MEANS",
     "PUBLISHING",
+    "QUANTILES",
     "RANGES",
     "SELECTION",
+    "SUMS",
     "TASKS",
     "UNTOLD",
+    "VARIANCES",
     "Instance",
     "Judge",
     "Task",

@@ -39,7 +39,7 @@ from jostle.privacy.descent import Descent
 from jostle.privacy.events import EVENTS
 from jostle.privacy.expressions import NODES, known_of
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, PickPartition
+from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseToSpread, PickPartition
 from jostle.privacy.nodes import Expression
 from jostle.privacy.picks import FindAbove, FindNthLargest
 from jostle.privacy.release import AddNoiseTo
@@ -70,6 +70,8 @@ LISTS: Mapping[str, Closed] = {
 SCHEMAS = tuple(tiny(relation) for relation in get_args(Neighbours))
 NUMBERS = tuple(tiny_numbers(relation) for relation in get_args(Neighbours))
 """The same with a column of numbers, for what is about numbers."""
+DECLARED = tuple(evolve(schema, rows=2) for schema in NUMBERS if schema.neighbours == "replace_one")
+"""The same with a public number of rows, whatever it is."""
 ONE_CLASS = tuple(evolve(schema, label="c") for schema in SCHEMAS)
 """The same with a label of a single value: there, kernels have the fewest cells."""
 
@@ -81,7 +83,7 @@ def members() -> dict[type, str]:
 
 def holder(member: type) -> Callable[[Any, Schema], None]:
     """Return what holds a member to what it claims."""
-    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, Descent, FindNthLargest}:
+    if member in {AddNoise, AddNoiseAbove, AddNoiseByLevel, AddNoiseTo, AddNoiseToSpread, Descent, FindNthLargest}:
         return hold_noise
     if member is FindAbove:
         return hold_above
@@ -143,6 +145,7 @@ def attempt(member: type, seed: str) -> Outcome:
         schemas = tuple(evolve(schema, person="who", rows_per_person=2) for schema in SCHEMAS)
     else:
         schemas = NUMBERS if type(about) in {Moments, NumberSum, QuantileScore, Ranks} else SCHEMAS
+    schemas = DECLARED if member is AddNoiseToSpread else schemas
     for schema in (*schemas, *ONE_CLASS) if known is KERNELS else schemas:
         try:
             check_beforehand(value, schema)

@@ -38,7 +38,14 @@ from jostle.privacy.events import (
 )
 from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, Mean, Total, known_of
 from jostle.privacy.feature_scores import FeatureScore
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Pick, PickPartition
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseByLevel,
+    AddNoiseToSpread,
+    Pick,
+    PickPartition,
+)
 from jostle.privacy.nodes import Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
@@ -490,6 +497,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
         "column": "b",
         "degree": chance.choice([1, 2]),
         "most": chance.choice([1, 2, 5, 12, 2**15 - 1, 2**30 - 1]),
+        "window": chance.choice([(), (), (0, 1), (1, 2), (2, 1)]),
     },
     Ranks: some_ranks,
     # Scores
@@ -537,6 +545,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     AddNoise: lambda chance: {"tallied": made(chance, chance.choice(DENSE_KERNELS))},
     AddNoiseAbove: lambda chance: {"tallied": made(chance, SparseCounts), "threshold": chance.randint(0, 5)},
     AddNoiseByLevel: by_level,
+    AddNoiseToSpread: lambda chance: {"tallied": Moments("b", 2, chance.choice([1, 2, 3, 7]))},
     Descent: descent,
     AddNoiseTo: lambda chance: {"expression": an_expression(chance)},
     Pick: lambda chance: {"score": made(chance, chance.choice(SCORES.members))},

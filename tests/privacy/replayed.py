@@ -38,6 +38,7 @@ from jostle.privacy.mechanisms import (
     AddNoise,
     AddNoiseAbove,
     AddNoiseByLevel,
+    AddNoiseToSpread,
     Pick,
     PickPartition,
     SparseAnswer,
@@ -135,6 +136,14 @@ class MovedValues(MovedNumbers):
         return np.concatenate([[0], asked.mechanism.score.values(asked.tally, asked.schema)])
 
 
+class MovedSpread(MovedNumbers):
+    """Noise on how far apart numbers are."""
+
+    def numbers(self, asked: Asked) -> Integers:
+        """Return how far."""
+        return np.array([asked.mechanism.spread(asked.tally, asked.schema)])
+
+
 class MovedNthLargest(MovedNumbers):
     """Noise on one of the scores of all features."""
 
@@ -197,6 +206,7 @@ class SparseCells(Plan):
 PLANS: dict[type, type[Plan]] = {
     AddNoise: MovedNumbers,
     AddNoiseByLevel: MovedNumbers,
+    AddNoiseToSpread: MovedSpread,
     AddNoiseTo: MovedExpression,
     AddNoiseAbove: SparseCells,
     Descent: MovedNumbers,

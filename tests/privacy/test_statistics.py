@@ -24,7 +24,7 @@ from jostle.privacy.evidence import CountEvidence, MeanEvidence, QuantileEvidenc
 from jostle.privacy.measured import Measured, MeasuredCount
 from jostle.privacy.noise import discrete_laplace
 from jostle.privacy.scores import QuantileScore
-from jostle.privacy.tails import combined_reach, count_from, mean_from, rank_apart, reach
+from jostle.privacy.tails import combined_reach, count_from, mean_from, most_reach, rank_apart, reach
 from jostle.tables.number_kernels import Ranks
 from jostle.tables.schema import Neighbours
 
@@ -374,3 +374,9 @@ def test_a_table_without_rows_has_answers_too() -> None:
         low, high = answer.interval()
         assert low <= high
         assert math.isfinite(answer.scale)
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 0.2], [0.5] * 20, [0.9] * 3 + [0.1] * 12])
+def test_what_is_worked_out_at_once_is_no_less_than_the_reach(weights: list[float]) -> None:
+    for miss in (0.5, 0.05, 0.001):
+        assert combined_reach(weights, 1, miss) <= most_reach(weights, miss)

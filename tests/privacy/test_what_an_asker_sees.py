@@ -52,7 +52,15 @@ from jostle.privacy.expressions import NODES, Above, Along, Deviation, Extreme, 
 from jostle.privacy.feature_scores import FeatureScore
 from jostle.privacy.imitations import CompareWithNoisyThreshold
 from jostle.privacy.mechanism_list import MECHANISMS
-from jostle.privacy.mechanisms import AddNoise, AddNoiseAbove, AddNoiseByLevel, Mechanism, Pick, PickPartition
+from jostle.privacy.mechanisms import (
+    AddNoise,
+    AddNoiseAbove,
+    AddNoiseByLevel,
+    AddNoiseToSpread,
+    Mechanism,
+    Pick,
+    PickPartition,
+)
 from jostle.privacy.nodes import Absolute, Cell, Clamped, Expression, Scaled, Shifted, Sum, Tally
 from jostle.privacy.picks import FindAbove, FindNthLargest, PickEach, PickLargest, PickSeveral
 from jostle.privacy.release import AddNoiseTo
@@ -134,6 +142,14 @@ def people(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Tab
     return one, other
 
 
+def numbered(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
+    """Return two tables of people, of whom all that are there have a size."""
+    public = schema(neighbours)
+    columns = {**COLUMNS, "size": Numeric(0, 8, bins=4, missing="drop")}
+    one, other = (Table.from_frame(frame(rows), evolve(public, columns=columns)) for rows in PEOPLE[pair])
+    return one, other
+
+
 def grids(pair: str, neighbours: Neighbours = "add_remove") -> tuple[Table, Table]:
     """Return two grids."""
     one, other = (Table.from_grid(counts + 0, neighbours=neighbours) for counts in GRIDS[pair])
@@ -170,6 +186,7 @@ TABLES: dict[str, tuple[Callable[[str, Neighbours], tuple[Table, Table]], tuple[
     "publishing": (people, tuple(PEOPLE)),
     "evaluation": (scored, tuple(SCORE_PAIRS)),
     "selection": (people, tuple(PEOPLE)),
+    **{statistic: (numbered, tuple(PEOPLE)) for statistic in ("means", "sums", "variances", "quantiles")},
 }
 """For each task, tables that are asked about: a task that is not here fails its tests."""
 
@@ -242,7 +259,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Haar: (Haar(PLANE),),
     Box: (Box(PLANE, (0, 0), (2, 2)),),
     NumberSum: (NumberSum("size"), NumberSum("size", 10**6)),
-    Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100)),
+    Moments: (Moments("size", 1, 10**6), Moments("size", 2, 100), Moments("size", 1, 9, (1, 5))),
     Products: (
         Products(("size", "colour"), (np.arange(4)[:, None], np.eye(3, dtype=np.int64)), 3),
         Products((), (), 1),
@@ -334,6 +351,7 @@ MECHANISM_CASES: dict[type, Callable[[], Iterator[Mechanism]]] = {
     AddNoiseByLevel: lambda: (
         levels(kernel) for kind in (Regions, Haar, Box, MarginLevels) for kernel in KERNEL_CASES[kind]
     ),
+    AddNoiseToSpread: lambda: iter((AddNoiseToSpread(Moments("size", 2, 100)),)),
     AddNoiseTo: lambda: (AddNoiseTo(each) for cases in NODE_CASES.values() for each in cases),
     Descent: lambda: iter(DESCENTS),
     FindAbove: lambda: (FindAbove(score, 1, 2, HALF) for score in SCORE_CASES[FeatureScore]),
@@ -396,6 +414,11 @@ METHODS: dict[str, tuple[Call, ...]] = {
         lambda db: db.quantile("size", "1/10", epsilon=1),
         lambda db: db.where("colour", "red").quantile("size", 1, epsilon=1),
         lambda db: db.quantile("size", 2, epsilon=1),
+    ),
+    "quantiles": (
+        lambda db: db.quantiles("size", ["1/10", "1/2"], epsilon=1),
+        lambda db: db.quantiles("size", [share / 12 for share in range(1, 12)], epsilon=1),
+        lambda db: db.quantiles("size", [], epsilon=1),
     ),
     "median": (lambda db: db.median("size", epsilon=1), lambda db: db.median("odd", epsilon=1)),
     "crosstab": (

@@ -1,0 +1,1 @@
+"""Options of statistics: ways to a mean, a sum, a variance, quantiles."""

@@ -1,0 +1,133 @@
+"""Which way a probe goes to a statistic: by a rule over free facts, which says so in the trace.
+
+Facts are public: what is asked, the schema, what was released before. The number of quantiles and that of the look were
+set on a few made-up columns, the others by hand; how near to the best way they come is on the page that
+`python benchmarks/column_statistics.py` writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import frozen
+
+from jostle.options.base import Option
+from jostle.options.statistics.base import declared_numbers
+from jostle.options.statistics.quantiles import CountedQuantiles, PickedQuantiles
+from jostle.options.statistics.totals import BoundedMean, BoundedSum, ClippedMean, ClippedSum, Window, window_of
+from jostle.options.statistics.variances import MomentVariance, SpreadVariance
+from jostle.privacy.amounts import Amount, epsilon_amount
+from jostle.privacy.measured import Measured
+from jostle.privacy.probe import Probe
+from jostle.tables.block import grain_in
+from jostle.tables.kernels import Counts
+from jostle.tasks import MEANS, QUANTILES, SUMS, VARIANCES, Task, task_of
+from jostle.trace.records import Chosen
+
+
+@frozen
+class Fact:
+    """A number that is free: of a probe, what is asked of it and the budget."""
+
+    name: str
+    look: Callable[..., float]
+
+
+@frozen
+class Bands:
+    """One of several Options: the first whose fact reaches a number, else the last one."""
+
+    cases: tuple[tuple[Option[Any], Fact, float], ...]
+    last: Option[Any]
+
+    @property
+    def formula(self) -> str:
+        """The rule, as it is printed."""
+        cases = (f"{option.name} where {fact.name} >= {least:g}" for option, fact, least in self.cases)
+        return f"{', '.join(cases)}, else {self.last.name}"
+
+    def seen(self, db: Probe, asked: tuple[Any, ...], epsilon: Fraction) -> dict[str, float]:
+        """The facts."""
+        return {fact.name: fact.look(db, *asked, epsilon) for _, fact, _ in self.cases}
+
+    def chosen(self, seen: Mapping[str, float]) -> Option[Any]:
+        """The Option for such facts."""
+        return next((option for option, fact, least in self.cases if seen[fact.name] >= least), self.last)
+
+
+def known_window(db: Probe, column: str, epsilon: Fraction) -> Window | None:
+    """The steps that have rows, as far as bins are known; an allotment is told of them, and unused it costs nothing."""
+    (seen,) = db.earmark(epsilon).known(Counts.of(column))
+    return None if seen is None else window_of(seen, db.schema, column)
+
+
+def spare(db: Probe, column: str, epsilon: Fraction) -> float:
+    """How many times as wide as the bins known to have rows the bounds are; 1 where no bins are known."""
+    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
+    return 1.0 if window is None else grain.span / (window[1] - window[0])
+
+
+def spare_sum(db: Probe, column: str, epsilon: Fraction) -> float:
+    """How many times as far from 0 as the bins known to have rows the bounds are; 1 where no bins are known."""
+    grain, window = grain_in(db.schema, column), known_window(db, column, epsilon)
+    if window is None:
+        return 1.0
+    return float(
+        max(abs(grain.number(0)), abs(grain.number(grain.span)))
+        / max(abs(grain.number(step)) for step in (*window, window[1]))
+    )
+
+
+def public_rows(db: Probe, column: str, epsilon: Fraction) -> float:
+    """Number of rows with a number times epsilon, where it is declared; else 0."""
+    return float((declared_numbers(db.schema, column) or 0) * epsilon / db.unit)
+
+
+def how_many(db: Probe, column: str, shares: tuple[Fraction, ...], _: Fraction) -> float:  # noqa: ARG001 - what is asked
+    """Number of quantiles."""
+    return float(len(shares))
+
+
+def to_a_step(db: Probe, column: str, shares: tuple[Fraction, ...], epsilon: Fraction) -> float:
+    """Rows times epsilon for each quantile and step of the column; 0 where nobody knows how many rows there are."""
+    steps = len(shares) * (grain_in(db.schema, column).span + 1)
+    return float((db.rows or 0) * epsilon / db.unit / steps)
+
+
+DECLARED = Fact("declared rows x epsilon", public_rows)
+RULES: Mapping[Task[Any], Bands] = {
+    MEANS: Bands(((ClippedMean(), Fact("spare", spare), 4),), BoundedMean()),
+    SUMS: Bands(((ClippedSum(), Fact("spare", spare_sum), 4),), BoundedSum()),
+    VARIANCES: Bands(
+        (
+            (SpreadVariance(look=Fraction(1, 25)), DECLARED, 2000),
+            (SpreadVariance(), DECLARED, 1),
+        ),
+        MomentVariance(),
+    ),
+    QUANTILES: Bands(
+        (
+            (CountedQuantiles(), Fact("quantiles", how_many), 10),
+            # Picks hit the step as it is: what is left makes their intervals narrow.
+            (PickedQuantiles(counting=Fraction(1, 2)), Fact("rows x epsilon to a step", to_a_step), 50),
+        ),
+        PickedQuantiles(),
+    ),
+}
+"""The rule of each statistic."""
+
+
+def answer(what: str, db: Probe, asked: tuple[Any, ...], epsilon: Amount, site: str) -> Measured:
+    """A statistic by the way that its rule takes, which the trace says with the reason, and what it comes to."""
+    task = task_of(what)
+    read, budget = task.question.read(db.schema, asked), epsilon_amount(epsilon)
+    rule = RULES[task]
+    seen = rule.seen(db, read, budget)
+    option: Any = rule.chosen(seen)
+    option.check(db.schema, read, budget / db.unit)
+    db.note_choice(Chosen.one(site, what, option.name, seen=seen, why=rule.formula))
+    found: Measured = option(db, *read, epsilon=budget, site=site)
+    db.note_answer(found.said, site=site)
+    return found
