@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
-from jostle.reserved import reserve
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
@@ -97,9 +96,6 @@ _MODULES = {
     "trees": "jostle.trees",
 }
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
-
-# Before any other code can reach the rooms that ask for it.
-reserve({"selection": frozenset({"jostle.options.classification.tuning.TriedClassifiers"})})
 
 
 def __getattr__(name: str) -> object:

@@ -35,8 +35,7 @@ from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
 from jostle.privacy.nodes import Expression
-from jostle.privacy.noise import DrawingTables, Noise, SeededBits
-from jostle.privacy.owner import check_owner
+from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
@@ -45,7 +44,7 @@ from jostle.tables.engines import TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import VAULT_ENDING, RowOrigin, check_public, take_as_private, vault_beside
 from jostle.tables.persons import PUBLIC_KEY
-from jostle.tables.schema import Schema, copied_schema
+from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
@@ -321,7 +320,6 @@ class Recognised:
         return self._open(at_first, where, None)
 
     def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
-        check_owner()
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
         table = TableFacts.of(schema, "" if self._origin.file is None else self._origin.file.name)
@@ -330,15 +328,13 @@ class Recognised:
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
         ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
-        noise = Noise(tables=DrawingTables.apart())
         source = bound(self._source, keeper.key)
-        room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
+        room = Room(source, (), ledger, Noise(), records, private=True, probe=_probe_on)
         return _opened(room, _record(schema, promise, keeper.name, private=True))
 
 
 def recognise(table: Table) -> Recognised:
     """A private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
-    check_owner()
     source, schema = _taken(table)
     read_off = table.schema.inferred_from
     if read_off is not None and read_off.shared(table.origin):
@@ -395,6 +391,10 @@ def protect(
 ) -> Probe:
     """Probe on a private table that spends at most *epsilon*, whatever it is asked.
 
+    Whoever asks it is the rows' owner, or trusted by them. Mistakes are caught: budgets, bounds, leaks in `.jst`
+    programs, errors that depend on rows. Malice is not: do not run strangers' Python beside private rows; for
+    strangers, `jostle serve`.
+
     What is spent is kept in *vault*, a file, beyond this process. Without one it is kept in the vault beside the file
     that the table was read from, if there is one, or else for as long as this process lives. The first promise for a
     table is the one that holds. Opened again with the same promise, or without *epsilon*, it has what is left of that;
@@ -419,7 +419,6 @@ def protect(
         BudgetError: there is no promise, none that is an amount, one that is larger than what is kept allows, or a
             second one without a reason.
         VaultError: the vault is another table's, is damaged, or cannot be written.
-        ProbeError: an Option or a program asks, which may open nothing.
     """
     return recognise(table).open(epsilon=epsilon, where=at_vault(vault, second_promise), trace=trace)
 
@@ -489,13 +488,13 @@ def _opened(room: Room, record: Opened) -> Probe:
 
 
 def _taken(table: object) -> tuple[TableSource, Schema]:
-    """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
+    """A table's rows and its schema, which leads to nothing that it was read off."""
     if not isinstance(table, Table):
         raise ProbeError(
             f"{type(table).__name__} is not a Table",
             fix="jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
         )
-    schema = copied_schema(table.schema)
+    schema = evolve(table.schema, inferred_from=None)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
     source: TableSource = evolve(rows, schema=schema)
     return source, schema
@@ -521,7 +520,7 @@ def _ledger(
     return Ledger(
         None if promise is None else promise / rows,
         schema.neighbours,
-        payer=None if payer is None else PayerOfPersons(payer, rows),
+        payer=payer if payer is None or rows == 1 else PayerOfPersons(payer, rows),
         raised=None if raised is None else lambda: raised() / rows,
         grows=grows,
         most_bits=RECORDED_BITS + (rows - 1).bit_length(),
@@ -542,7 +541,4 @@ def _raised(keeper: TableAccount) -> Callable[[], Fraction]:
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:
-    # Exactly a Trace: records are added where rows are, and a subclass could look around there.
-    if isinstance(trace, Trace) and type(trace) is not Trace:
-        raise ProbeError(f"{type(trace).__name__} is a subclass of Trace", fix="trace=jostle.Trace(path)")
     return trace if isinstance(trace, Trace) else Trace(trace)

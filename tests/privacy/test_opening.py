@@ -19,7 +19,6 @@ from processes import LIMIT, started
 import jostle
 from jostle import Table
 from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
-from jostle.privacy import opening
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace.page import segments, whole_page
@@ -311,18 +310,6 @@ def test_a_schema_read_off_the_table_itself_is_refused() -> None:
     jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
 
 
-def test_a_schema_changed_afterwards_is_not_the_one_in_use() -> None:
-    """Whoever made the schema still holds it."""
-    public = schema("replace_one")
-    db = jostle.protect(jostle.Table.from_frame(people(), public), epsilon=1)
-    object.__setattr__(public, "neighbours", "add_remove")
-    object.__setattr__(public["region"], "values", ("north",))
-
-    assert db.schema == schema("replace_one")
-    assert db.histogram("region", epsilon="0.1").shape == (4,)
-    assert db.parts("region")[0].neighbours == "replace_one"
-
-
 def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
     """The table, others of the same data, and the same file under any name; not rows that happen to be equal."""
     frame, counts = people(), np.arange(6)
@@ -394,23 +381,8 @@ def test_a_trace_that_cannot_be_written_is_found_out_before_anything_is_spent(tm
     assert protected().left == 1
 
 
-def test_a_trace_of_somebodys_own_is_refused() -> None:
-    class Curious(Trace):
-        """Would be called where rows are."""
-
-    with pytest.raises(ProbeError, match="subclass"):
-        jostle.protect(table(), epsilon=1, trace=Curious())
-
-
 def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
     """Warnings are errors here: a file left open would be one."""
     jostle.protect(table(), epsilon=1, trace=tmp_path / "trace.jsonl").count("0.1")
     gc.collect()
     assert len(read_trace(tmp_path / "trace.jsonl")) == 3
-
-
-def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
-    protected()
-    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "check", "open"}
-    anywhere = opening._registry.account(TableFacts(), opening.Where())
-    assert anywhere is None, "an account is that of a file, or of tables with columns of given names"
