@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
@@ -92,88 +92,77 @@ class KnownAccount:
         return self.vault is other.vault and (self.people == other.people or None in {self.people, other.people})
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Registry:
-    """Which account keeps the budget of which table, for every table this process has opened as private.
+    """Which account keeps the budget of which table, for every table this process has opened as private."""
 
-    Its functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
-    """
+    _salt: bytes = field(init=False, factory=lambda: secrets.token_bytes(32))
+    _known: dict[object, list[KnownAccount]] = field(init=False, factory=dict)
+    _opened: dict[tuple[Vault, bytes], KnownAccount] = field(init=False, factory=dict)
+    _files: dict[Path, FileVault] = field(init=False, factory=dict)
+    _kept: list[tuple[frozenset[str], KnownAccount]] = field(init=False, factory=list)
+    _lock: threading.Lock = field(init=False, factory=threading.Lock)
 
-    open: Callable[[Fingerprint, RowOrigin, TableFacts, Where, Fraction | None], TableAccount]
-    """Find the table's account: the one it has, the one named, or a new one in memory; open it, and remember it."""
-    check: Callable[[RowOrigin, TableFacts, Where], None]
-    """Refuse a second promise without a reason, as `open` does, going by where a table came from and its people."""
-    account: Callable[[TableFacts, Where], Account | None]
-    """Say what was promised and spent there; None where nothing was promised yet."""
+    def open(
+        self, marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
+    ) -> TableAccount:
+        """Find the table's account: the one it has, the one named, or a new one in memory; open it, and remember it."""
+        with self._lock:
+            known_by: frozenset[object] = marks.salted(self._salt) | take_as_private(origin)
+            asked, own, others = self._choose(origin, known_by, table, where)
+            has = _apart([*own, *others])
+            same = [each for each in has if asked.is_that(each)]
+            if same:  # also where nothing is left of it
+                _remember(self._known, known_by, same[0])
+            people = table.people or (same[0] if len(same) == 1 else asked).people
+            # Another that cannot be opened is not remembered.
+            paying = asked.vault.open(requested, evolve(table, people=people), where.second)
+            account = self._opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
+            account.people = paying.table.people
+            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
+            _note(paying, [each for each in has if not each.is_that(account)], where.second)
+            _remember(self._known, known_by, account)
+            if (frozenset(table.columns), account) not in self._kept:
+                self._kept.append((frozenset(table.columns), account))
+            return paying
 
+    def check(self, origin: RowOrigin, table: TableFacts, where: Where) -> None:
+        """Refuse a second promise without a reason, as `open` does, going by where a table is from and its people."""
+        with self._lock:
+            self._choose(origin, (), table, where)
 
-def make_registry() -> Registry:
-    """A registry that knows no table."""
-    salt = secrets.token_bytes(32)
-    known: dict[object, list[KnownAccount]] = {}
-    opened: dict[tuple[Vault, bytes], KnownAccount] = {}
-    files: dict[Path, FileVault] = {}
-    kept: list[tuple[frozenset[str], KnownAccount]] = []
-    lock = threading.Lock()
+    def account(self, table: TableFacts, where: Where) -> Account | None:
+        """What was promised and spent there; None where nothing was promised yet."""
+        with self._lock:
+            in_file = None if where.path is None else KnownAccount(self._named(where.path))
+            its_people = None if in_file else _only(_of_people(self._opened.values(), table))
+            asked = in_file or its_people or the_only(self._kept, table, where.alike)
+        if asked is None or (isinstance(asked.vault, FileVault) and not asked.vault.path.exists()):
+            return None
+        return asked.vault.account_of(evolve(table, people=table.people or asked.people))
 
-    def named(path: Path) -> FileVault:
+    def _named(self, path: Path) -> FileVault:
         wanted = FileVault(path)
-        return files.setdefault(wanted.path, wanted)
+        return self._files.setdefault(wanted.path, wanted)
 
-    def choose(
-        origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
+    def _choose(
+        self, origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
     ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
         """The account that pays, those that the table has if one is not its people's, and its people's."""
-        found = [account for each in known_by for account in known.get(each, [])]
-        has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
-        beside = (KnownAccount(named(path), table.people) for path in _vaults_for(origin, table))
-        others = _apart([*_of_people(opened.values(), table), *beside])
+        found = [account for each in known_by for account in self._known.get(each, [])]
+        has = _apart([*found, *(KnownAccount(self._named(path)) for path in origin.vaults)])
+        beside = (KnownAccount(self._named(path), table.people) for path in _vaults_for(origin, table))
+        others = _apart([*_of_people(self._opened.values(), table), *beside])
         apart = [each for each in has if not any(each.is_that(other) for other in others)]
         asked = (
-            _asked(where, table, apart, others, named)
+            _asked(where, table, apart, others, self._named)
             or _only(others or [each for each in apart if table.people is None or each.people in {None, table.people}])
-            or the_only(kept, table, where.alike)
+            or the_only(self._kept, table, where.alike)
             or KnownAccount(MemoryVault(), table.people)
         )
         own = has if apart else []
         _check_one(where, asked, own, others)
         return asked, own, others
-
-    def open_account(
-        marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
-    ) -> TableAccount:
-        with lock:
-            known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
-            asked, own, others = choose(origin, known_by, table, where)
-            has = _apart([*own, *others])
-            same = [each for each in has if asked.is_that(each)]
-            if same:  # also where nothing is left of it
-                _remember(known, known_by, same[0])
-            people = table.people or (same[0] if len(same) == 1 else asked).people
-            # Another that cannot be opened is not remembered.
-            paying = asked.vault.open(requested, evolve(table, people=people), where.second)
-            account = opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
-            account.people = paying.table.people
-            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
-            _note(paying, [each for each in has if not each.is_that(account)], where.second)
-            _remember(known, known_by, account)
-            if (frozenset(table.columns), account) not in kept:
-                kept.append((frozenset(table.columns), account))
-            return paying
-
-    def check(origin: RowOrigin, table: TableFacts, where: Where) -> None:
-        with lock:
-            choose(origin, (), table, where)
-
-    def account(table: TableFacts, where: Where) -> Account | None:
-        with lock:
-            in_file = None if where.path is None else KnownAccount(named(where.path))
-            asked = in_file or _only(_of_people(opened.values(), table)) or the_only(kept, table, where.alike)
-        if asked is None or (isinstance(asked.vault, FileVault) and not asked.vault.path.exists()):
-            return None
-        return asked.vault.account_of(evolve(table, people=table.people or asked.people))
-
-    return Registry(open_account, check, account)
 
 
 def _asked(
@@ -278,7 +267,7 @@ def the_only(
     return next(iter(found.values()), None)
 
 
-_registry = make_registry()
+_registry = Registry()
 
 
 @frozen(eq=False, repr=False)
@@ -401,11 +390,11 @@ def protect(
     with a smaller epsilon, that part of it, if so much is left. A larger one is refused: the data's owner raises a
     promise with `jostle vault raise`, and what was opened without *epsilon* has the larger one from then on.
 
-    A table is known again, in this process, by the file, frame, dict, list or array that it was made of, by an array's
-    memory, by a file's bytes, by columns of the same cells, whatever their names, order and types of numbers, and by
-    rows that a schema reads as the same codes in the same order of columns. Not known again are rows with another
-    column or without one, written as texts or as another kind of file for another schema, and whatever another process
-    opened, unless a vault lies beside the file. Another vault than the table has needs a *second_promise*, a reason.
+    A table is known again, in this process, by the file, frame or array that it was made of, by a file's bytes, by
+    columns of the same cells, whatever their names, order and types of numbers, and by rows that a schema reads as the
+    same codes in the same order of columns. Not known again are rows with another column or without one, written as
+    texts or as another kind of file for another schema, and whatever another process opened, unless a vault lies beside
+    the file. Another vault than the table has needs a *second_promise*, a reason.
 
     Args:
         table: the private rows, with the public facts about them.

@@ -13,8 +13,8 @@ a clock.
 An account's *key* is drawn at random when the account is made, and never again. By it a file is told from another in
 its place, and the rows of a person that are read are drawn; it need not be secret.
 
-What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of its last change was
-put back beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
+What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of another change was
+put beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
 and for the data's owner alone.
 """
 

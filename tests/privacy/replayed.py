@@ -330,7 +330,7 @@ def replaying(noise: Replay) -> Iterator[None]:
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "_registry", opening.make_registry())
+        patch.setattr(opening, "_registry", opening.Registry())
         patch.setattr(opening, "Noise", lambda *bits, **_: Noise(*bits) if bits else noise)
         patch.setattr(Room, "_release", looked_at)
         yield
