@@ -54,8 +54,8 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test open its tables as if nobody had opened them before: equal tables share one budget in a process."""
-    monkeypatch.setattr(opening, "_registry", opening.make_registry())
-    monkeypatch.setattr(origins, "_private", origins.make_private_origins())
+    monkeypatch.setattr(opening, "_registry", opening.Registry())
+    monkeypatch.setattr(origins, "_private", origins.PrivateOrigins())
 
 
 @pytest.fixture(autouse=True)

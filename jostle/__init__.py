@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from jostle.errors import JostleError
-from jostle.reserved import reserve
+from jostle.handed import UPWARD
 
 if TYPE_CHECKING:
     from jostle import expressions, options, public, trees
@@ -98,13 +98,8 @@ _MODULES = {
 }
 """Where the public names are. They are looked up when first used, so that checking a program does not load numpy."""
 
-# Before any other code can reach the rooms that ask for it.
-reserve(
-    {
-        "selection": frozenset({"jostle.options.classification.tuning.TriedClassifiers"}),
-        "statistics": frozenset({"jostle.options.statistics.choosing.answer"}),
-    }
-)
+# Before a probe is asked for a statistic.
+UPWARD["statistics"] = "jostle.options.statistics.choosing.answer"
 
 
 def __getattr__(name: str) -> object:

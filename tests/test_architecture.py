@@ -25,7 +25,7 @@ ROOT = Path(jostle.__file__).parent
 TESTS = Path(__file__).parent
 
 ROOMS: Mapping[str, str] = {
-    "jostle.reserved": "names of classes from above that rooms below keep a place for",
+    "jostle.handed": "what rooms below hand over to above",
     "jostle.visible": "texts as they are shown on a screen",
     "jostle.progress": "how far long work is",
     "jostle.interrupts": "Ctrl-C, unheard for a while",

@@ -2,10 +2,8 @@
 
 A program says `public("grids")`; which folders and files that can be is not its decision. They are named with
 `--public`, looked at once, and listed with a hash of each. What a program opens is looked up in that list and nowhere
-else, and is read only while it still has that hash. So it makes no difference to a program whether another file exists,
-and none that a file is exchanged after the look. A file is refused for being the private one, under any name, or for
-having a vault beside it (see `tables.origins`), and never for what it says: whoever can put files there would try out
-what the private rows are.
+else, and is read only while it still has that hash. A file is refused for being the private one, or for having a vault
+beside it (see `tables.origins`), and never for what it says.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from jostle.corpora.corpus import Corpus
 from jostle.corpora.databases import PublicDatabase
 from jostle.corpora.folders import GROUPS, assembled, database_in, groups_content, stem_of
 from jostle.errors import CorpusError, JostleError, PrivateDataError
-from jostle.files.content import DIGEST_BYTES, MOST_BYTES, FileContent, is_regular, real_path
+from jostle.files.content import DIGEST_BYTES, FileContent, is_regular, real_path
 from jostle.tables.origins import read_public
 
 __all__ = ["NamedFiles", "PublicFiles"]
@@ -56,11 +54,11 @@ class PublicFiles:
     def named(cls, paths: Iterable[str | Path]) -> PublicFiles:
         """The list of all public files in some folders, or at some paths.
 
-        Refuse, naming the file, whatever is private: what was opened as private, or is about to be, under any name, a
-        file that has a vault beside it, a link that leads out of the folders.
+        Refuse, naming the file, whatever is private: what was opened as private, or is about to be, and a file that has
+        a vault beside it.
         """
         given = [Path(path) for path in paths]
-        look = _Look(tuple(map(real_path, given)))
+        look = _Look()
         for each in given:
             if each.is_dir():
                 look.into(real_path(each))
@@ -92,7 +90,6 @@ class PublicFiles:
 class _Look:
     """A look at all files in some folders, and what was found."""
 
-    roots: tuple[Path, ...]
     folders: dict[Path, NamedFiles] = field(factory=dict)
     files: dict[Path, NamedFiles | JostleError] = field(factory=dict)
     marks: dict[str, str] = field(factory=dict)
@@ -115,7 +112,7 @@ class _Look:
     def _listing(self, folder: Path, names: Iterable[str]) -> NamedFiles:
         paths = [folder / name for name in names if is_regular(folder / name)]
         looked_at = [(path, self.at(path)) for path in paths]
-        listed = groups_content(folder / GROUPS, self._content)
+        listed = groups_content(folder / GROUPS, read_public)
         corpus = assembled(folder, [(path, _database(each)) for path, each in looked_at], listed)
         marks = {path.name: self.marks.get(str(path), "") for path in paths}
         if isinstance(listed, FileContent):
@@ -136,7 +133,7 @@ class _Look:
 
     def _looked_at(self, path: Path) -> NamedFiles | JostleError:
         try:
-            content = self._content(path)
+            content = read_public(path)
             listing = NamedFiles(Corpus((database_in(content),)), content.mark.digest)
         except PrivateDataError:
             raise
@@ -144,17 +141,6 @@ class _Look:
             return mistake
         self.marks[str(path)] = listing.digest
         return listing
-
-    def _content(self, path: Path, most: int = MOST_BYTES) -> FileContent:
-        """The content of a file, if it may be read as public."""
-        target = real_path(path)
-        if not any(target.is_relative_to(root) for root in self.roots):
-            raise PrivateDataError(
-                f"{str(path)!r} is a link that leads out of the folders that are named as public",
-                why="it could lead to any file of this machine",
-                fix=f"take it out of there, or name where it leads as well: --public {str(target.parent)!r}",
-            )
-        return read_public(path, most=most)
 
 
 def _database(known: NamedFiles | JostleError) -> PublicDatabase | JostleError:

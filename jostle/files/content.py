@@ -14,8 +14,6 @@ from attrs import frozen
 from jostle.errors import TableError
 
 DIGEST_BYTES = 16
-Inode = tuple[int, int, int]
-"""A file's device, its number there, and its last change: numbers come again once a file is gone."""
 MOST_BYTES = 1 << 33
 """More are not read at once: a file may be all holes, and longer than any disk."""
 
@@ -43,8 +41,6 @@ class FileContent:
 
     path: Path
     data: bytes
-    inode: Inode | None = None
-    """What the file was known by when it was read, whatever its name."""
 
     @cached_property
     def mark(self) -> FileMark:
@@ -88,18 +84,6 @@ def state_of(path: Path) -> FileState | None:
     return FileState(found.st_size, found.st_mtime_ns // 1000)
 
 
-def inode_of(path: Path) -> Inode | None:
-    """What a file is known by whatever its name, None where nothing can be seen."""
-    try:
-        return _inode(path.stat())
-    except (OSError, ValueError):
-        return None
-
-
-def _inode(found: os.stat_result) -> Inode:
-    return found.st_dev, found.st_ino, found.st_mtime_ns
-
-
 def is_regular(path: Path) -> bool:
     """Whether there is a file that ends: no folder, no pipe, no device."""
     try:
@@ -114,8 +98,7 @@ def read_content(path: Path, most: int = MOST_BYTES) -> FileContent:
         # What was a file a moment ago may be a pipe by now: opened so, it does not hold up whoever opens it.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(number, "rb", buffering=0) as file:
-            state = os.fstat(number)
-            if not stat.S_ISREG(state.st_mode):
+            if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise TableError(f"{str(path)!r} is no file", fix="name a file, rather than a folder or a device")
             data = _bytes(file, most)
     except FileNotFoundError:
@@ -127,7 +110,7 @@ def read_content(path: Path, most: int = MOST_BYTES) -> FileContent:
         raise TableError(f"the file {str(path)!r} cannot be read: {reason}", fix="check the path") from None
     if len(data) > most:
         raise TableError(f"the file {path} has more than {most:,} bytes", fix="name a smaller one")
-    return FileContent(path, data, _inode(state))
+    return FileContent(path, data)
 
 
 def _bytes(file: BinaryIO, most: int) -> bytes:

@@ -34,7 +34,6 @@ from jostle.lang.values import TableValue
 from jostle.lang.worlds import check_entry
 from jostle.options.base import Option, changes
 from jostle.privacy.amounts import show_amount
-from jostle.privacy.owner import asking
 from jostle.trace.records import NamedPublic, ReadPublic, Trace
 from jostle.visible import print_visible
 
@@ -142,7 +141,7 @@ class Program:
         probes = [each for each in given if isinstance(each, Probe)]
         if not isinstance(function, Option | Function):
             raise JostleError(f"{entry} is no function, Option or choice maker", fix="name another one")
-        with asking(), deep_enough(), spending_told(probes):
+        with deep_enough(), spending_told(probes):
             if isinstance(function, Option):
                 return self._asked(entry, function, given, epsilon, named)
             if probes:

@@ -18,7 +18,6 @@ from jostle.options.rows_of_persons import with_fewer_rows
 from jostle.privacy.amounts import Amount, epsilon_amount, show_amount
 from jostle.privacy.events import Allotment, Event, Reserved, least, price
 from jostle.privacy.evidence import Look
-from jostle.privacy.owner import asking
 from jostle.privacy.probe import Probe
 from jostle.progress import stage
 from jostle.sites import Policy, choices_noted
@@ -179,7 +178,7 @@ class Option(ABC, Generic[Answer]):
         # Charged with its first question: what is refused before, by the Option or at the door, costs nothing.
         allotted = db.hand(asked, site=site or self.name, settles=self.settles, of_rows=self.of_rows)
         try:
-            with stage(site or self.name), asking(), choices_noted(allotted, self.learned):
+            with stage(site or self.name), choices_noted(allotted, self.learned):
                 answer = run(allotted, budget)
             if not self.settles:
                 allotted.open()

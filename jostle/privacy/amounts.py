@@ -56,17 +56,13 @@ def exact(value: Amount, name: str) -> Fraction:
     if isinstance(given, bool) or not isinstance(given, float | Real | Decimal | str):
         raise AmountError(f"{name} is {type(given).__name__}, not a number", fix=_example(name))
     if isinstance(given, Rational):
-        # What a fraction is, and not what a class made from it says of itself.
-        parts = given.numerator, given.denominator
-        if isinstance(given, Fraction):
-            parts = Fraction.as_integer_ratio(given)
         # Python's own whole numbers: left as they are, numpy's would overflow.
-        number = Fraction(int(parts[0]), int(parts[1]))
-        if _bits(number) > MOST_BITS:
+        number = given if type(given) is Fraction else Fraction(int(given.numerator), int(given.denominator))
+        if max(number.numerator.bit_length(), number.denominator.bit_length()) > MOST_BITS:
             raise _no_number(name)
         return number
     # numpy's doubles are floats too, but their own repr names their type.
-    text = float.__repr__(given) if isinstance(given, float) else _text(given)
+    text = float.__repr__(given) if isinstance(given, float) else str(given)
     if not isinstance(given, str) and text.lower().lstrip("+-") in NOT_FINITE:
         raise AmountError(f"{name} is {text}, not a finite number", fix=_example(name))
     if len(text) > MOST_CHARACTERS or len(text.lower().partition("e")[2].strip().lstrip("+-")) > MOST_EXPONENT_DIGITS:
@@ -140,10 +136,6 @@ def too_long(site: str, left: Fraction, promise: Fraction) -> BudgetError:
 
 def _rounded_up(amount: Fraction) -> Fraction:
     return Fraction(math.ceil(amount * STEPS_TO_ONE), STEPS_TO_ONE)
-
-
-def _text(given: object) -> str:
-    return str.__str__(given) if isinstance(given, str) else str(given)
 
 
 def _bits(amount: Fraction) -> int:

@@ -208,14 +208,3 @@ def times(event: Event, factor: int) -> Event:
     if isinstance(event, Refined):
         return evolve(event, levels=tuple(each * factor for each in event.levels))
     return evolve(event, epsilon=event.epsilon * factor)  # type: ignore[misc,attr-defined]  # all others have one
-
-
-def copied(event: Event) -> Event:
-    """An equal event that shares no part with this one, for those who must not reach the original."""
-    if isinstance(event, InTurn | Disjoint | Reserved):
-        return evolve(event, events=tuple(map(copied, event.events)))
-    if isinstance(event, Repeated):
-        return evolve(event, event=copied(event.event))
-    if isinstance(event, Selected):
-        return evolve(event, candidate=copied(event.candidate))
-    return evolve(event)  # type: ignore[misc]  # every other event is an attrs class whose converter copies

@@ -28,7 +28,17 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import ProbeError
-from jostle.privacy.tails import bisected, combined_reach, count_from, mean_from, most_reach, rank_apart, reach
+from jostle.privacy.tails import (
+    beyond_two,
+    bisected,
+    combined_reach,
+    count_from,
+    ends_around,
+    mean_from,
+    most_reach,
+    rank_apart,
+    reach,
+)
 from jostle.tables.closed import Closed
 from jostle.tables.kernels import Counts
 from jostle.tables.regions import Regions
@@ -36,6 +46,7 @@ from jostle.tables.schema import Schema, may_be_blank
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
 
 PARTITIONS = Closed(
     "kernel of which it can be told what is known",
@@ -373,14 +384,13 @@ class MeanEvidence(Evidence):
     def _places(self, miss: float) -> Ends:
         scale = float(self.noise)
 
-        def beyond(place: float) -> bool:
-            apart = (1 - place) * self.from_low - place * self.from_high
-            return abs(apart) > combined_reach([1] if self.known else [1 - place, place], scale, miss) + 0.5
+        def beyond(place: Floats) -> Truths:
+            apart = np.abs((1 - place) * self.from_low - place * self.from_high) - 0.5
+            if self.known:
+                return apart > scale * -math.log(miss)
+            return beyond_two(np.maximum(place, 1 - place), np.minimum(place, 1 - place), apart / scale) < miss
 
-        here = self._place
-        low = 0.0 if not beyond(0.0) else here - bisected(lambda down: beyond(here - down), 0.0, here)
-        high = 1.0 if not beyond(1.0) else bisected(beyond, here, 1.0)
-        return low, high
+        return ends_around(self._place, (0.0, 1.0), beyond)
 
 
 @frozen

@@ -51,10 +51,7 @@ Coarsening = tuple[str, int | tuple[int, ...]]
 
 
 def fraction(value: Amount) -> Fraction:
-    """Read an exact number the way it is written: as a new object of the exact type, whatever was given.
-
-    A subclass could compare and add as it likes, and whoever gave a fraction still holds it.
-    """
+    """Read an exact number the way it is written."""
     return exact(value, "a number")
 
 

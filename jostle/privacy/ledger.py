@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Protocol
 
@@ -27,10 +26,10 @@ from attrs import frozen
 
 from jostle.errors import BudgetError
 from jostle.privacy.amounts import INSIDE_BITS, RECORDED_BITS, left_of, recordable, recorded, show_amount, too_long
-from jostle.privacy.events import Allotment, Event, Reserved, copied, dearest, disjoint, in_turn, price, times
+from jostle.privacy.events import Allotment, Event, Reserved, dearest, disjoint, in_turn, price, times
 from jostle.tables.schema import Neighbours
 
-__all__ = ["Charge", "Ledger", "Payer", "fresh"]
+__all__ = ["Charge", "Ledger", "Payer"]
 
 
 class Payer(Protocol):
@@ -38,11 +37,6 @@ class Payer(Protocol):
 
     def pay(self, amount: Fraction, site: str) -> None:
         """Record the amount for good, or raise BudgetError and record nothing."""
-
-
-def fresh(amount: Fraction) -> Fraction:
-    """An equal fraction that is another object: a fraction's parts can be assigned to by whoever holds it."""
-    return Fraction(amount.numerator, amount.denominator)
 
 
 @frozen
@@ -53,9 +47,9 @@ class Charge:
     event: Event
     epsilon: Fraction
 
-    def copied(self, unit: int = 1) -> Charge:
-        """An equal charge that shares nothing with this one; for those who count in so many of its amounts."""
-        return Charge(self.site, times(copied(self.event), unit), fresh(self.epsilon * unit))
+    def times(self, unit: int) -> Charge:
+        """This charge, for those who count in so many of its amounts."""
+        return self if unit == 1 else Charge(self.site, times(self.event, unit), self.epsilon * unit)
 
 
 @frozen
@@ -75,36 +69,6 @@ class PayerOfPersons:
         self.account.pay(amount * self.rows, site)
 
 
-class _Turn:
-    """Whose turn it is to change the ledgers of a tree: one charge at a time, of many threads and of one.
-
-    Python runs finalisers and handlers of signals in the middle of whatever runs. A charge that one of them made in the
-    middle of another would be checked against what was spent before both.
-    """
-
-    __slots__ = ("_taken", "lock")
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self._taken = False
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Wait for other threads, and refuse what this one does in the middle of a charge."""
-        with self.lock:
-            if self._taken:
-                raise BudgetError(
-                    "a charge is made in the middle of another",
-                    why="what is spent is counted once the first one is done",
-                    fix="ask from no finaliser and no handler of signals",
-                )
-            try:
-                self._taken = True
-                yield
-            finally:
-                self._taken = False
-
-
 class Ledger:
     """What one stretch of work may spend and has spent. Safe to use from many threads."""
 
@@ -114,7 +78,7 @@ class Ledger:
         neighbours: Neighbours,
         *,
         payer: Payer | None = None,
-        turn: _Turn | None = None,
+        turn: threading.RLock | None = None,
         raised: Callable[[], Fraction] | None = None,
         grows: bool = True,
         most_bits: int = RECORDED_BITS,
@@ -126,11 +90,11 @@ class Ledger:
         """By how much a payer's promise was raised since."""
         self._grows = grows
         """Whether that may be spent here."""
-        self._promise = None if promise is None else fresh(promise)
+        self._promise = promise
         self.neighbours: Neighbours = neighbours
         self._payer = payer
         # One for a whole tree of ledgers: a charge to a part and to all above it is a single step.
-        self._turn = turn or _Turn()
+        self._turn = turn or threading.RLock()
         self._most_bits = most_bits
         """Of amounts and totals: of an allotment's more than of what it is recorded in, which is divided in it."""
         self._opening = opening
@@ -147,12 +111,12 @@ class Ledger:
     @property
     def promise(self) -> Fraction | None:
         """The bound fixed before the run, or raised since by the data's owner; None for an odometer."""
-        return None if self._promise is None else fresh(self._promise)
+        return self._promise
 
     @property
     def spent(self) -> Fraction:
         """The budget spent so far."""
-        return fresh(self._spent)
+        return self._spent
 
     @property
     def left(self) -> Fraction | None:
@@ -166,36 +130,36 @@ class Ledger:
         It is added up anew each time, and not kept as a sum: an interrupt, or two who settle at once, could leave a sum
         below what is held, or below 0, and more could then be spent than was promised.
         """
-        return sum((each.rest for each in self._reserved), Fraction(0))
+        return sum((each.rest for each in self._reserved), Fraction(0)) if self._reserved else Fraction(0)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """Every charge so far, those to parts included."""
-        with self._turn.lock:
+        with self._turn:
             return tuple(self._listed())
 
     @property
     def event(self) -> Event:
         """All that happened as one event, whose price is what was spent, but for what totals were rounded up."""
-        with self._turn.lock:
-            return in_turn(copied(item.event) for item in self._items)
+        with self._turn:
+            return in_turn(item.event for item in self._items)
 
     def _listed(self) -> Iterator[Charge]:
         for item in self._items:
             if isinstance(item, Charge):
-                yield item.copied()
+                yield item
             else:
                 for part in item.parts:
                     yield from part.charges
 
     def charge(self, event: Event, site: str) -> Fraction:
         """Charge an event here and with everyone above, or raise BudgetError and charge nobody. Return its price."""
-        return fresh(self.enter(event, site).epsilon)
+        return self.enter(event, site).epsilon
 
     def enter(self, event: Event, site: str) -> Charge:
         """Charge an event as `charge` does; return the line itself, which is for nobody outside the room."""
         kept = self._line(event, site)
-        with self._turn.taken():
+        with self._turn:
             self.pay(kept.epsilon, site)
             self._items.append(kept)
         return kept
@@ -206,7 +170,7 @@ class Ledger:
         Refuse a line of another ledger: what was begun on one budget is not carried on on another.
         """
         kept = self._line(event, line.site)
-        with self._turn.taken():
+        with self._turn:
             place = next((place for place in reversed(range(len(self._items))) if self._items[place] is line), None)
             if place is None:
                 raise BudgetError(
@@ -219,14 +183,12 @@ class Ledger:
         return kept
 
     def _line(self, event: Event, site: str) -> Charge:
-        price(event, self.neighbours)  # refuses what is unknown
-        event = copied(event)
         cost = price(event, self.neighbours)
         return Charge(site, event, recordable(cost, f"what {site} asks for", self._most_bits))
 
     def pay(self, amount: Fraction, site: str, *, held: Fraction = Fraction(0)) -> None:
         """Pass an amount on to the payer and count it as spent. Of what is held back, *held* is for this."""
-        with self._turn.lock:
+        with self._turn:
             after = self._check(amount, site, held)
             self.open()
             if self._payer is not None:
@@ -247,7 +209,7 @@ class Ledger:
         So whatever is refused before costs nothing. Nothing is held back for it meanwhile. Where fewer rows of a person
         are read than here, they are a *unit* of their own, and an amount of a row is as many times larger.
         """
-        with self._turn.taken():
+        with self._turn:
             self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
         unit = self.unit if unit is None else unit
         budget = epsilon * Fraction(self.unit, unit)
@@ -255,7 +217,7 @@ class Ledger:
 
     def open(self) -> None:
         """Pay for what was earmarked, if that was not done."""
-        with self._turn.lock:
+        with self._turn:
             if self._opening is not None:
                 self._opening()  # who is interrupted after this pays twice, and not never
                 self._opening = None
@@ -263,7 +225,7 @@ class Ledger:
     def reserve(self, epsilon: Fraction, site: str) -> Ledger:
         """Hold a budget back; return the ledger that may spend up to it, paid here as it is spent, until it settles."""
         reservation = _Reservation(self, epsilon)
-        with self._turn.taken():
+        with self._turn:
             self._check(recordable(epsilon, f"what {site} asks for", self._most_bits), site)
             self._reserved.append(reservation)
             self._items.append(reservation)
@@ -271,21 +233,21 @@ class Ledger:
 
     def settle(self) -> Ledger:
         """End a reservation: what of it was not spent is nobody's any more; return the ledger that it was held in."""
-        with self._turn.taken():
+        with self._turn:
             held = self._payer
             if not isinstance(held, _Reservation) or not held.open:
                 raise BudgetError(
                     "nothing is reserved here", why="a reservation is settled once", fix="db.reserve(epsilon)"
                 )
             self._settled = True
-            self._promise = fresh(self._spent)  # before it is let go: whoever is interrupted here spends no more
+            self._promise = self._spent  # before it is let go: whoever is interrupted here spends no more
             held.close()
         return held.above
 
     def split(self, count: int) -> tuple[Ledger, ...]:
         """Ledgers for *count* parts that share no row; together they cost the dearest one (or two)."""
         group = _Group(self, count, self._turn)
-        with self._turn.taken():
+        with self._turn:
             self._items.append(group)
         return group.parts
 
@@ -334,7 +296,7 @@ class _Group:
     Amounts only grow, so the dearest parts are always among those that were dearest before and the one just charged.
     """
 
-    def __init__(self, above: Ledger, count: int, turn: _Turn) -> None:
+    def __init__(self, above: Ledger, count: int, turn: threading.RLock) -> None:
         self._above = above
         self._paid = [Fraction(0)] * count
         self._dearest: tuple[int, ...] = ()
@@ -384,7 +346,7 @@ class _Reservation:
 
     def __init__(self, above: Ledger, at_most: Fraction) -> None:
         self.above = above
-        self._at_most = fresh(at_most)
+        self._at_most = at_most
         turn = above._turn  # noqa: SLF001 - one tree
         self.ledger = Ledger(at_most, above.neighbours, payer=self, turn=turn, most_bits=INSIDE_BITS, unit=above.unit)
         self.parts = (self.ledger,)

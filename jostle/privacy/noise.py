@@ -57,7 +57,7 @@ from itertools import zip_longest
 from typing import Any, Protocol
 
 import numpy as np
-from attrs import Factory, define, field, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import NoiseError
@@ -124,7 +124,7 @@ class Inversion:
         more = self.word_bits - self.first_bits
         words = first.astype(np.uint64) << np.uint64(more)
         words |= source.words(len(first), more)
-        lows, highs = self._second_edges()
+        lows, highs = self._edges or self._second_edges()
         reached = highs.searchsorted(words, side="right")
         possible = lows.searchsorted(words, side="right")
         for index in np.flatnonzero(reached != possible):
@@ -144,7 +144,7 @@ class Inversion:
     def _first_words(self) -> NDArray[np.signedinteger[Any]]:
         if self._table is None:
             more, size = self.word_bits - self.first_bits, 1 << self.first_bits
-            lows, highs = ([int(edge) for edge in edges] for edges in self._second_edges())
+            lows, highs = ([int(edge) for edge in edges] for edges in self._edges or self._second_edges())
             table = np.empty(size, dtype=np.min_scalar_type(-len(lows) - 1))
             decided = 0
             outcome = -1
@@ -158,14 +158,13 @@ class Inversion:
         return self._table
 
     def _second_edges(self) -> tuple[Words, Words]:
-        if self._edges is None:
-            size = 1 << self.word_bits
-            lows, highs = self.bounds(self.word_bits)
-            # An end at or above 2**bits is never reached by a word: leaving it out says the same and fits 64 bits.
-            self._edges = (
-                np.array([low for low in lows if low < size], dtype=np.uint64),
-                np.array([high for high in highs if high < size], dtype=np.uint64),
-            )
+        size = 1 << self.word_bits
+        lows, highs = self.bounds(self.word_bits)
+        # An end at or above 2**bits is never reached by a word: leaving it out says the same and fits 64 bits.
+        self._edges = (
+            np.array([low for low in lows if low < size], dtype=np.uint64),
+            np.array([high for high in highs if high < size], dtype=np.uint64),
+        )
         return self._edges
 
 
@@ -179,39 +178,6 @@ GUARD = 32
 """Bits carried beyond those asked for. The powers of a ratio are off by less than 2**12 units of the last of them."""
 KEPT = 64
 """Distributions whose tables are kept. A scale's take 0.1 to 1 MB."""
-
-
-@frozen(eq=False, repr=False)
-class DrawingTables:
-    """The distributions that were drawn from, kept for the next draw.
-
-    Which there are, and which of their parts a draw has needed so far, says what was drawn, and how often. Of private
-    rows that can be private: how many cells of a sparse tally are occupied, or what a candidate asked that lost. So a
-    room with private rows has some of its own (`apart`), which nobody else can look at.
-
-    Each is an `Inversion` over enclosures of its distribution function, as narrow as a draw needs them.
-    """
-
-    digits: Callable[[Ratio], tuple[tuple[Inversion, ...], Inversion]]
-    sign: Callable[[Exponential], Inversion]
-    coin: Callable[[Chance], Inversion]
-
-    @classmethod
-    def shared(cls) -> DrawingTables:
-        """Those of the process, for whatever is drawn without private rows."""
-        return cls(geometric_digits, sign, coin)
-
-    @classmethod
-    def apart(cls) -> DrawingTables:
-        """Some that nobody else has."""
-        kept = lru_cache(maxsize=KEPT)
-        return cls(kept(geometric_digits.__wrapped__), kept(sign.__wrapped__), kept(coin.__wrapped__))
-
-    def forget(self) -> None:
-        """Drop them all."""
-        kept: tuple[Any, ...] = (self.digits, self.sign, self.coin)
-        for each in kept:
-            each.cache_clear()
 
 
 @lru_cache(maxsize=KEPT)
@@ -325,7 +291,7 @@ class SeededBits:
 
 
 def _words(read: Callable[[int], bytes], count: int, bits: int) -> Words:
-    width = next(width for width in (8, 16, 32, 64) if bits <= width)
+    width = 8 if bits <= 8 else 16 if bits <= 16 else 32 if bits <= 32 else 64
     words: Words = np.frombuffer(read(count * width // 8), dtype=f"<u{width // 8}")
     return words if bits == width else words >> words.dtype.type(width - bits)
 
@@ -335,15 +301,10 @@ class Noise:
     """The samplers over one source of bits. An Option never holds one: a probe draws for it."""
 
     source: BitSource = field(factory=SystemBits)
-    tables: DrawingTables = field(default=Factory(DrawingTables.shared), eq=False, repr=False)
-
-    def forget(self) -> None:
-        """Drop the tables kept for scales and chances that were drawn with."""
-        self.tables.forget()
 
     def geometric(self, ratio: Ratio, size: int) -> NDArray[np.int64]:
         """*size* draws of G >= 0 with P(G >= g) = ratio**g."""
-        digits, leading = self.tables.digits(ratio)
+        digits, leading = geometric_digits(ratio)
         most = LARGEST >> (8 * len(digits))
         total = leading.draw(self.source, size)
         unfinished = np.flatnonzero(total == BASE - 1)
@@ -368,7 +329,7 @@ class Noise:
     def discrete_laplace(self, scale: Amount, size: int) -> NDArray[np.int64]:
         """*size* draws with P(x) proportional to exp(-|x|/scale), scale an exact rational."""
         ratio = Exponential(_checked_scale(scale))
-        negative = self.tables.sign(ratio).draw(self.source, size)
+        negative = sign(ratio).draw(self.source, size)
         magnitude = self.geometric(ratio, size)
         magnitude ^= -negative
         return magnitude
@@ -402,7 +363,7 @@ class Noise:
     def bernoulli(self, chance: Fraction | Chance, size: int) -> NDArray[np.bool_]:
         """*size* coins that come up with the given chance, rational or enclosable."""
         chance = RationalChance(chance) if isinstance(chance, Fraction) else chance
-        return self.tables.coin(chance).draw(self.source, size).astype(np.bool_)
+        return coin(chance).draw(self.source, size).astype(np.bool_)
 
     def bernoulli_exponential(self, x: Amount, size: int) -> NDArray[np.bool_]:
         """*size* coins of chance exp(-x), x >= 0 an exact rational."""

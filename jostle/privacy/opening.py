@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from jostle.errors import BudgetError, JostleError, ProbeError, SchemaError, VaultError, shown
 from jostle.given import called_as, given_path
@@ -35,8 +35,7 @@ from jostle.privacy.door import admit
 from jostle.privacy.expressions import NODES
 from jostle.privacy.ledger import Ledger, Payer, PayerOfPersons
 from jostle.privacy.nodes import Expression
-from jostle.privacy.noise import DrawingTables, Noise, SeededBits
-from jostle.privacy.owner import check_owner
+from jostle.privacy.noise import Noise, SeededBits
 from jostle.privacy.probe import Probe
 from jostle.privacy.release import evaluated, stack_of
 from jostle.privacy.room import Room
@@ -45,7 +44,7 @@ from jostle.tables.engines import TableSource, bound
 from jostle.tables.hashes import Fingerprint, fingerprint
 from jostle.tables.origins import VAULT_ENDING, RowOrigin, check_public, take_as_private, vault_beside
 from jostle.tables.persons import PUBLIC_KEY
-from jostle.tables.schema import Schema, copied_schema
+from jostle.tables.schema import Schema
 from jostle.tables.table import Table
 from jostle.trace.records import Opened, Trace
 
@@ -93,88 +92,77 @@ class KnownAccount:
         return self.vault is other.vault and (self.people == other.people or None in {self.people, other.people})
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Registry:
-    """Which account keeps the budget of which table, for every table this process has opened as private.
+    """Which account keeps the budget of which table, for every table this process has opened as private."""
 
-    Its functions alone hold the vaults: an attribute that led there would lead to the budgets as well.
-    """
+    _salt: bytes = field(init=False, factory=lambda: secrets.token_bytes(32))
+    _known: dict[object, list[KnownAccount]] = field(init=False, factory=dict)
+    _opened: dict[tuple[Vault, bytes], KnownAccount] = field(init=False, factory=dict)
+    _files: dict[Path, FileVault] = field(init=False, factory=dict)
+    _kept: list[tuple[frozenset[str], KnownAccount]] = field(init=False, factory=list)
+    _lock: threading.Lock = field(init=False, factory=threading.Lock)
 
-    open: Callable[[Fingerprint, RowOrigin, TableFacts, Where, Fraction | None], TableAccount]
-    """Find the table's account: the one it has, the one named, or a new one in memory; open it, and remember it."""
-    check: Callable[[RowOrigin, TableFacts, Where], None]
-    """Refuse a second promise without a reason, as `open` does, going by where a table came from and its people."""
-    account: Callable[[TableFacts, Where], Account | None]
-    """Say what was promised and spent there; None where nothing was promised yet."""
+    def open(
+        self, marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
+    ) -> TableAccount:
+        """Find the table's account: the one it has, the one named, or a new one in memory; open it, and remember it."""
+        with self._lock:
+            known_by: frozenset[object] = marks.salted(self._salt) | take_as_private(origin)
+            asked, own, others = self._choose(origin, known_by, table, where)
+            has = _apart([*own, *others])
+            same = [each for each in has if asked.is_that(each)]
+            if same:  # also where nothing is left of it
+                _remember(self._known, known_by, same[0])
+            people = table.people or (same[0] if len(same) == 1 else asked).people
+            # Another that cannot be opened is not remembered.
+            paying = asked.vault.open(requested, evolve(table, people=people), where.second)
+            account = self._opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
+            account.people = paying.table.people
+            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
+            _note(paying, [each for each in has if not each.is_that(account)], where.second)
+            _remember(self._known, known_by, account)
+            if (frozenset(table.columns), account) not in self._kept:
+                self._kept.append((frozenset(table.columns), account))
+            return paying
 
+    def check(self, origin: RowOrigin, table: TableFacts, where: Where) -> None:
+        """Refuse a second promise without a reason, as `open` does, going by where a table is from and its people."""
+        with self._lock:
+            self._choose(origin, (), table, where)
 
-def make_registry() -> Registry:
-    """A registry that knows no table."""
-    salt = secrets.token_bytes(32)
-    known: dict[object, list[KnownAccount]] = {}
-    opened: dict[tuple[Vault, bytes], KnownAccount] = {}
-    files: dict[Path, FileVault] = {}
-    kept: list[tuple[frozenset[str], KnownAccount]] = []
-    lock = threading.Lock()
+    def account(self, table: TableFacts, where: Where) -> Account | None:
+        """What was promised and spent there; None where nothing was promised yet."""
+        with self._lock:
+            in_file = None if where.path is None else KnownAccount(self._named(where.path))
+            its_people = None if in_file else _only(_of_people(self._opened.values(), table))
+            asked = in_file or its_people or the_only(self._kept, table, where.alike)
+        if asked is None or (isinstance(asked.vault, FileVault) and not asked.vault.path.exists()):
+            return None
+        return asked.vault.account_of(evolve(table, people=table.people or asked.people))
 
-    def named(path: Path) -> FileVault:
+    def _named(self, path: Path) -> FileVault:
         wanted = FileVault(path)
-        return files.setdefault(wanted.path, wanted)
+        return self._files.setdefault(wanted.path, wanted)
 
-    def choose(
-        origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
+    def _choose(
+        self, origin: RowOrigin, known_by: Iterable[object], table: TableFacts, where: Where
     ) -> tuple[KnownAccount, list[KnownAccount], list[KnownAccount]]:
         """The account that pays, those that the table has if one is not its people's, and its people's."""
-        found = [account for each in known_by for account in known.get(each, [])]
-        has = _apart([*found, *(KnownAccount(named(path)) for path in origin.vaults)])
-        beside = (KnownAccount(named(path), table.people) for path in _vaults_for(origin, table))
-        others = _apart([*_of_people(opened.values(), table), *beside])
+        found = [account for each in known_by for account in self._known.get(each, [])]
+        has = _apart([*found, *(KnownAccount(self._named(path)) for path in origin.vaults)])
+        beside = (KnownAccount(self._named(path), table.people) for path in _vaults_for(origin, table))
+        others = _apart([*_of_people(self._opened.values(), table), *beside])
         apart = [each for each in has if not any(each.is_that(other) for other in others)]
         asked = (
-            _asked(where, table, apart, others, named)
+            _asked(where, table, apart, others, self._named)
             or _only(others or [each for each in apart if table.people is None or each.people in {None, table.people}])
-            or the_only(kept, table, where.alike)
+            or the_only(self._kept, table, where.alike)
             or KnownAccount(MemoryVault(), table.people)
         )
         own = has if apart else []
         _check_one(where, asked, own, others)
         return asked, own, others
-
-    def open_account(
-        marks: Fingerprint, origin: RowOrigin, table: TableFacts, where: Where, requested: Fraction | None
-    ) -> TableAccount:
-        with lock:
-            known_by: frozenset[object] = marks.salted(salt) | take_as_private(origin)
-            asked, own, others = choose(origin, known_by, table, where)
-            has = _apart([*own, *others])
-            same = [each for each in has if asked.is_that(each)]
-            if same:  # also where nothing is left of it
-                _remember(known, known_by, same[0])
-            people = table.people or (same[0] if len(same) == 1 else asked).people
-            # Another that cannot be opened is not remembered.
-            paying = asked.vault.open(requested, evolve(table, people=people), where.second)
-            account = opened.setdefault((asked.vault, paying.key), KnownAccount(asked.vault, key=paying.key))
-            account.people = paying.table.people
-            _check_one(where, account, own, others)  # once more: the vault knows which of its accounts it is
-            _note(paying, [each for each in has if not each.is_that(account)], where.second)
-            _remember(known, known_by, account)
-            if (frozenset(table.columns), account) not in kept:
-                kept.append((frozenset(table.columns), account))
-            return paying
-
-    def check(origin: RowOrigin, table: TableFacts, where: Where) -> None:
-        with lock:
-            choose(origin, (), table, where)
-
-    def account(table: TableFacts, where: Where) -> Account | None:
-        with lock:
-            in_file = None if where.path is None else KnownAccount(named(where.path))
-            asked = in_file or _only(_of_people(opened.values(), table)) or the_only(kept, table, where.alike)
-        if asked is None or (isinstance(asked.vault, FileVault) and not asked.vault.path.exists()):
-            return None
-        return asked.vault.account_of(evolve(table, people=table.people or asked.people))
-
-    return Registry(open_account, check, account)
 
 
 def _asked(
@@ -279,7 +267,7 @@ def the_only(
     return next(iter(found.values()), None)
 
 
-_registry = make_registry()
+_registry = Registry()
 
 
 @frozen(eq=False, repr=False)
@@ -321,7 +309,6 @@ class Recognised:
         return self._open(at_first, where, None)
 
     def _open(self, epsilon: Amount | None, where: Where, trace: Trace | str | Path | None) -> Probe:
-        check_owner()
         requested = None if epsilon is None else recordable(epsilon_amount(epsilon), "epsilon")
         schema, records = self._schema, _trace(trace)
         table = TableFacts.of(schema, "" if self._origin.file is None else self._origin.file.name)
@@ -330,15 +317,13 @@ class Recognised:
         # Who asks for an epsilon has just that, whatever the promise becomes.
         grows = requested is None
         ledger = _ledger(promise, schema, payer=keeper, raised=_raised(keeper), grows=grows)
-        noise = Noise(tables=DrawingTables.apart())
         source = bound(self._source, keeper.key)
-        room = Room(source, (), ledger, noise, records, private=True, probe=_probe_on)
+        room = Room(source, (), ledger, Noise(), records, private=True, probe=_probe_on)
         return _opened(room, _record(schema, promise, keeper.name, private=True))
 
 
 def recognise(table: Table) -> Recognised:
     """A private table with its marks, by one pass over its rows; refuse a schema that was read off them."""
-    check_owner()
     source, schema = _taken(table)
     read_off = table.schema.inferred_from
     if read_off is not None and read_off.shared(table.origin):
@@ -395,17 +380,21 @@ def protect(
 ) -> Probe:
     """Probe on a private table that spends at most *epsilon*, whatever it is asked.
 
+    Whoever asks it is the rows' owner, or trusted by them. Mistakes are caught: budgets, bounds, leaks in `.jst`
+    programs, errors that depend on rows. Malice is not: do not run strangers' Python beside private rows; for
+    strangers, `jostle serve`.
+
     What is spent is kept in *vault*, a file, beyond this process. Without one it is kept in the vault beside the file
     that the table was read from, if there is one, or else for as long as this process lives. The first promise for a
     table is the one that holds. Opened again with the same promise, or without *epsilon*, it has what is left of that;
     with a smaller epsilon, that part of it, if so much is left. A larger one is refused: the data's owner raises a
     promise with `jostle vault raise`, and what was opened without *epsilon* has the larger one from then on.
 
-    A table is known again, in this process, by the file, frame, dict, list or array that it was made of, by an array's
-    memory, by a file's bytes, by columns of the same cells, whatever their names, order and types of numbers, and by
-    rows that a schema reads as the same codes in the same order of columns. Not known again are rows with another
-    column or without one, written as texts or as another kind of file for another schema, and whatever another process
-    opened, unless a vault lies beside the file. Another vault than the table has needs a *second_promise*, a reason.
+    A table is known again, in this process, by the file, frame or array that it was made of, by a file's bytes, by
+    columns of the same cells, whatever their names, order and types of numbers, and by rows that a schema reads as the
+    same codes in the same order of columns. Not known again are rows with another column or without one, written as
+    texts or as another kind of file for another schema, and whatever another process opened, unless a vault lies beside
+    the file. Another vault than the table has needs a *second_promise*, a reason.
 
     Args:
         table: the private rows, with the public facts about them.
@@ -419,7 +408,6 @@ def protect(
         BudgetError: there is no promise, none that is an amount, one that is larger than what is kept allows, or a
             second one without a reason.
         VaultError: the vault is another table's, is damaged, or cannot be written.
-        ProbeError: an Option or a program asks, which may open nothing.
     """
     return recognise(table).open(epsilon=epsilon, where=at_vault(vault, second_promise), trace=trace)
 
@@ -489,13 +477,13 @@ def _opened(room: Room, record: Opened) -> Probe:
 
 
 def _taken(table: object) -> tuple[TableSource, Schema]:
-    """A table's rows, and its schema as it is now: who holds the table can change the one it has."""
+    """A table's rows and its schema, which leads to nothing that it was read off."""
     if not isinstance(table, Table):
         raise ProbeError(
             f"{type(table).__name__} is not a Table",
             fix="jostle.protect(jostle.Table.from_frame(frame, schema), epsilon=1)",
         )
-    schema = copied_schema(table.schema)
+    schema = evolve(table.schema, inferred_from=None)
     rows: Any = table._source  # noqa: SLF001 - the one place that takes rows from their owner
     source: TableSource = evolve(rows, schema=schema)
     return source, schema
@@ -521,7 +509,7 @@ def _ledger(
     return Ledger(
         None if promise is None else promise / rows,
         schema.neighbours,
-        payer=None if payer is None else PayerOfPersons(payer, rows),
+        payer=payer if payer is None or rows == 1 else PayerOfPersons(payer, rows),
         raised=None if raised is None else lambda: raised() / rows,
         grows=grows,
         most_bits=RECORDED_BITS + (rows - 1).bit_length(),
@@ -542,7 +530,4 @@ def _raised(keeper: TableAccount) -> Callable[[], Fraction]:
 
 
 def _trace(trace: Trace | str | Path | None) -> Trace:
-    # Exactly a Trace: records are added where rows are, and a subclass could look around there.
-    if isinstance(trace, Trace) and type(trace) is not Trace:
-        raise ProbeError(f"{type(trace).__name__} is a subclass of Trace", fix="trace=jostle.Trace(path)")
     return trace if isinstance(trace, Trace) else Trace(trace)

@@ -49,17 +49,21 @@ class Probe:
         TableError: the rows cannot be read, or have no numbers there.
     """
 
-    __slots__ = ("__weakref__", "_key")
+    __slots__ = ("__weakref__", "_key", "_schema", "_unit")
 
     def __init__(self, key: Key) -> None:
         self._key = key
+        self._schema: Schema | None = None
+        self._unit: int | None = None
 
     # Public facts
 
     @property
     def schema(self) -> Schema:
         """The public facts about the table."""
-        return schema_of(self._key)
+        if self._schema is None:
+            self._schema = schema_of(self._key)
+        return self._schema
 
     @property
     def rows(self) -> int | None:
@@ -77,7 +81,9 @@ class Probe:
     @property
     def unit(self) -> int:
         """How many rows of a person each epsilon here is for: 1 where rows are protected, and always for an Option."""
-        return look(self._key).unit
+        if self._unit is None:
+            self._unit = look(self._key).unit
+        return self._unit
 
     @property
     def divided(self) -> bool:

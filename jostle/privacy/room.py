@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -24,24 +25,21 @@ from jostle.privacy.ledger import Charge, Ledger
 from jostle.privacy.mechanism_list import MECHANISMS
 from jostle.privacy.mechanisms import AddNoise, Mechanism, check_scale, check_tally
 from jostle.privacy.noise import Noise
-from jostle.privacy.plain import plain
-from jostle.privacy.process import Process, this_process
 from jostle.privacy.release import NoisyNumbers
-from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, forget_all, seen_of
+from jostle.privacy.selection import SELECTIONS, Scored, Selection, best_of, seen_of
 from jostle.tables.block import Where
 from jostle.tables.closed import Closed, Places
 from jostle.tables.engines import NarrowedSource, Partial, RowSource
 from jostle.tables.fields import name, names, text, truth, whole, wholes
 from jostle.tables.hashes import Portion, PortionSource, with_fewer
-from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import Counts, Kernel
 from jostle.tables.persons import OfPersons
 from jostle.tables.regions import Regions
-from jostle.tables.schema import Schema, copied_schema
+from jostle.tables.schema import Schema
 from jostle.trace.records import RECORD_TYPES, Charged, Chosen, Record, Refused, Released, Stated, Trace, shortened
 from jostle.visible import visible
 
-__all__ = ["QUESTIONS", "Room", "candidate", "kept_back"]
+__all__ = ["QUESTIONS", "Room", "kept_back"]
 
 MOST_PORTIONS = 1000
 KEYS = 2**62
@@ -86,10 +84,6 @@ QUESTIONS: Mapping[str, tuple[Asked, ...]] = MappingProxyType(
 """The methods of a room that a key gives use of, with what each is asked with: members of lists, or plain values."""
 
 
-def _copied_schema(room: Room) -> Schema:
-    return copied_schema(room.source.schema)
-
-
 def _declared_rows(room: Room) -> int | None:
     return room.source.schema.rows
 
@@ -111,15 +105,13 @@ class Room:
     probe: Callable[[Room], Any]
     """Gives a probe on a room: what is run in here asks as everybody does."""
     path: str = ""
-    public: Schema = field(default=Factory(_copied_schema, takes_self=True))
-    """A copy of the schema, to be given out. Whoever has it can put anything in it, so nothing in here looks at it."""
     declared: int | None = field(default=Factory(_declared_rows, takes_self=True))
     """Number of rows, where it is declared; of a part, it is not."""
     before: tuple[Measurement, ...] = ()
     """What was released of the same rows before this allotment: in those that it is part of."""
     released: list[Measurement] = field(factory=list)
     """What was released in this allotment."""
-    process: Process = field(factory=this_process)
+    process: int = field(factory=os.getpid)
     """Who may ask: in a forked copy of the process, the ledger would be a second one."""
     failures: list[bool] = field(factory=list)
     """Not empty once a question went wrong among the rows; one list for all rooms made from one."""
@@ -132,8 +124,14 @@ class Room:
 
     @property
     def schema(self) -> Schema:
-        """The public facts, as the room itself uses them."""
+        """The public facts of the whole table."""
         return self.source.schema
+
+    @property
+    def public(self) -> Schema:
+        """The public facts of these rows: of a part, the number of rows is none."""
+        schema = self.source.schema
+        return schema if schema.rows == self.declared else evolve(schema, rows=self.declared)
 
     @property
     def persons_rows(self) -> int:
@@ -147,7 +145,12 @@ class Room:
 
     def check_open(self) -> None:
         """Refuse every question from now on, where one more could give away something for nothing."""
-        self._check_process()
+        if self.private and self.process != os.getpid():
+            raise ProbeError(
+                "this probe was opened in another process",
+                why="a copy of its budget, made by a fork, could be spent a second time",
+                fix="open the table in each process, with one vault file",
+            )
         if self.private and self.failures:
             raise ProbeError(
                 "a question went wrong among the rows, and no more are answered",
@@ -156,27 +159,12 @@ class Room:
             )
         self.trace.check()
 
-    def _check_process(self) -> None:
-        """Refuse to answer in a copy of the process: before a charge, and once more before what was drawn is seen.
-
-        A finaliser or a handler of signals can make one in between, and each copy would draw noise of its own.
-        """
-        if self.private and self.process != this_process():
-            raise ProbeError(
-                "this probe was opened in another process",
-                why="a copy of its budget, made by a fork, could be spent a second time",
-                fix="open the table in each process, with one vault file",
-            )
-
     def site(self, name: str) -> str:
         """A name with the path of allotments and parts before it, as it may stand on a screen and in a vault."""
-        if type(name) is not str:
-            raise ProbeError(f"a site is {type(name).__name__}, not a text", fix='site="count"')
         return f"{self.path}/{visible(name)}" if self.path else visible(name)
 
     def perform(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Any:
         """A mechanism's answer: check, charge, tally, release, note, in this order."""
-        MECHANISMS.check(mechanism)
         return self._answer(mechanism, epsilon, site).answer
 
     def begin(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Refinable:
@@ -217,18 +205,18 @@ class Room:
 
     def _answer(self, mechanism: Mechanism, epsilon: Fraction, site: str) -> Answered:
         """A mechanism's answer, the tally that it was made from, and the line in the ledger."""
-        kernel = mechanism.kernel(self.schema)
-        KERNELS.check(kernel)
+        schema = self.schema
+        kernel = mechanism.kernel(schema)
         if isinstance(kernel, OfPersons) and kernel.once and self.divided:
             raise ProbeError(
                 "persons are counted once in a part of the table",
                 why="a person may be in several parts, which are charged as if nobody were",
                 fix=f"{type(kernel).__name__}(once=False), as db.persons(epsilon) asks there",
             )
-        kernel.cells(self.schema)
-        mechanism.check(self.schema, epsilon)
-        scale, event = mechanism.scale(self.schema, epsilon), mechanism.event(epsilon)
-        for each in mechanism.scales(self.schema, epsilon):
+        kernel.cells(schema)
+        mechanism.check(schema, epsilon)
+        scale, event = mechanism.scale(schema, epsilon), mechanism.event(epsilon)
+        for each in mechanism.scales(schema, epsilon) if scale is None else (scale,):
             check_scale(each)
         site = self.site(site)
         self.source.ready()
@@ -237,17 +225,14 @@ class Room:
         unit = answer.unit if isinstance(answer, NoisyNumbers) else None
         numbers = shortened(released)
         self.trace.add(Released(site, type(mechanism).__name__, scale, released.size, numbers, unit), released)
-        told = mechanism.measured(answer, self.schema, epsilon)
+        told = mechanism.measured(answer, schema, epsilon)
         self.released.extend(told)
         return Answered(answer, tally, told, line)
 
     def select(self, selection: Selection[Any], epsilon: Fraction, site: str) -> Any:
-        """The best-scored of a random number of candidate runs: check, charge once, run, release, note it.
-
-        The door has seen to it that the selection is of a known kind.
-        """
+        """The best-scored of a random number of candidate runs: check, charge once, run, release, note it."""
         each = selection.stopping.each(epsilon)
-        selection.check(public := self._told(), each)
+        selection.check(self.public, each)
         event, site = selection.event(each), self.site(site)
         cost = price(event, self.ledger.neighbours)
         self.source.ready()
@@ -256,9 +241,8 @@ class Room:
         # Candidates are alike: all know what was released before the first of them, and nothing of each other.
         before = self._released_so_far()
         try:
-            run = partial(self._run, selection, each, site, before, public)
+            run = partial(self._run, selection, each, site, before)
             best, seen = best_of(selection.stopping, self.noise, run)
-            answer = plain((best.answer, best.score))
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -267,21 +251,18 @@ class Room:
                 raise
             # No word of what went wrong: it may be in a candidate that nobody is to know of.
             failed = True
-        finally:
-            forget_all(self.noise)
         if failed:
             raise ProbeError(
                 "a candidate failed inside a selection",
                 why="what went wrong is kept back, since it could say something of a candidate that lost",
                 fix="try the same on public data of the same schema, with jostle.rehearse: there, errors are shown",
             )
-        self._check_process()
         for record in seen:
             self.trace.add(record)
-        return answer
+        return best.answer, best.score
 
     def _run(
-        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...], public: Schema
+        self, selection: Selection[Any], each: Fraction, site: str, before: tuple[Measurement, ...]
     ) -> tuple[Scored, tuple[Record, ...]]:
         """Run one candidate in a room of its own, and close that for good; return what it gave, and what is to be seen.
 
@@ -290,21 +271,18 @@ class Room:
         neighbours, trace = self.ledger.neighbours, Trace()
         ledger = Ledger(price(selection.candidate(each), neighbours), neighbours, most_bits=INSIDE_BITS)
         inner = evolve(self, ledger=ledger, trace=trace, path=site, failures=[], before=before, released=[])
-        inner = evolve(
-            inner, public=public, unit=1, chains=Chains()
-        )  # their numbers would tell how many candidates there were
+        inner = evolve(inner, unit=1, chains=Chains())  # their numbers would tell how many candidates there were
         place = int(inner.noise.below(selection.size, 1)[0])
         db = self.probe(inner)
         try:
             # An empty context: no handler of choices stands around a candidate.
-            scored = contextvars.Context().run(candidate, lambda: selection.run(db, place, each))
+            scored = contextvars.Context().run(_candidate, lambda: selection.run(db, place, each))
         finally:
             inner.failures.append(True)
         return scored, seen_of(trace.records)
 
     def _tally(self, kernel: Kernel) -> Partial:
-        """A tally of the rows, of a known kernel and its cells."""
-        KERNELS.check(kernel)
+        """A tally of the rows, of a kernel's cells."""
         tally = self.source.tally(kernel, self.where)
         check_tally(tally, kernel, kernel.cells(self.schema))
         return tally
@@ -330,7 +308,6 @@ class Room:
             if not self.private:
                 raise
         else:
-            self._check_process()
             return found
         # Even Jostle's own words: what public facts refuse was refused before the charge, so these may be about rows.
         raise kept_back(question)
@@ -374,8 +351,7 @@ class Room:
             raise ProbeError(f"{rows:,} rows of a person are asked for, of {most:,} that are held", fix="db.bounded(1)")
         room = self.earmark(epsilon, site, rows)
         source = with_fewer(self.source, evolve(self.schema, rows_per_person=rows))
-        room = evolve(room, source=source, unit=rows, before=(), chains=Chains())
-        return evolve(room, public=room._told())  # noqa: SLF001 - another room
+        return evolve(room, source=source, unit=rows, before=(), chains=Chains())
 
     def open(self) -> None:
         """Spend what was earmarked, if nothing was asked that did."""
@@ -408,12 +384,10 @@ class Room:
         label = self.schema.label
         wanted = tuple(dict.fromkeys((*columns, *(() if label is None else (label,)))))
         schema = evolve(self.schema, columns=tuple((name, self.schema[name]) for name in wanted), features=None)
-        room = evolve(self, source=NarrowedSource(schema, self.source))
-        return evolve(room, public=room._told())  # noqa: SLF001 - another room
+        return evolve(self, source=NarrowedSource(schema, self.source))
 
     def imitate(self, imitation: Imitation, epsilon: Fraction, site: str) -> Any:
         """The answer of a mechanism that keeps no promise: of public rows only, and before anything else."""
-        IMITATIONS.check(imitation)
         if self.private:
             raise imitation.refusal()
         return self._answer(imitation, epsilon, site).answer
@@ -456,12 +430,7 @@ class Room:
     def _of_part(self) -> Room:
         """A room of which a condition makes one with some of the rows."""
         # How many rows a part has, is private, whatever is known of the whole: that is of other rows.
-        room = evolve(self, declared=None, before=(), released=[])
-        return room if self.declared is None else evolve(room, public=room._told())  # noqa: SLF001 - another room
-
-    def _told(self) -> Schema:
-        """A new copy of what is public of these rows."""
-        return evolve(copied_schema(self.schema), rows=self.declared)
+        return evolve(self, declared=None, before=(), released=[])
 
     def split(self, column: str) -> tuple[Room, ...]:
         """A room for each code of a column; they share no row."""
@@ -500,8 +469,8 @@ class Room:
         )
 
     def charges(self) -> tuple[Charge, ...]:
-        """Copies of all charges made here, as whoever asks counts."""
-        return tuple(each.copied(self.unit) for each in self.ledger.charges)
+        """All charges made here, as whoever asks counts."""
+        return tuple(each.times(self.unit) for each in self.ledger.charges)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """Uniform whole numbers that have nothing to do with the rows."""
@@ -523,9 +492,8 @@ def kept_back(question: str) -> ProbeError:
     )
 
 
-def candidate(run: Callable[[], Scored]) -> Scored:
-    """What a candidate of a selection gives: the one thing that asks in the middle of a question."""
-    # What numpy is to do about odd numbers is part of the context: here, it calls nobody.
+def _candidate(run: Callable[[], Scored]) -> Scored:
+    # What numpy is to do about odd numbers is part of the context.
     with np.errstate(all="ignore"):
         return run()
 

@@ -38,15 +38,13 @@ time limit), and K must not be seen: given K = k, the best of k costs k epsilon_
 
 *How losers are kept from sight.* A probe's caller is never given a candidate's probe. Candidates are run behind the
 door (`Room.select`), by code from a closed list (`SELECTIONS`, whose members run Options from a closed list of Jostle's
-own), on values that were rebuilt there. Every run has a room of its own: a ledger with epsilon_1, an empty trace, which
-is thrown away unless it wins, and no handlers of choices, since it runs in an empty context. When it is over, its room
-answers nothing any more. What the winner gives is rebuilt from plain values before it leaves, and tables that the noise
-keeps for scales it has seen are forgotten. An error in a run could depend on a loser: a private room then says only
-that there was one, and is closed.
+own). Every run has a room of its own: a ledger with epsilon_1, an empty trace, which is thrown away unless it wins, and
+no handlers of choices, since it runs in an empty context. When it is over, its room answers nothing any more. An error
+in a run could depend on a loser: a private room then says only that there was one, and is closed.
 
 What shows the number of runs is not hidden: how long a selection takes, whether an interrupt came before its end, and
-how many tallies the records of a cluster list. The door guards against none of these for any question (see `door`); but
-here they undo more, since the charge covers the winner only where nobody knows K.
+how many tallies the records of a cluster list. None of these is hidden for any question; but here they undo more, since
+the charge covers the winner only where nobody knows K.
 """
 
 from __future__ import annotations
@@ -62,8 +60,7 @@ from jostle.errors import BudgetError, ProbeError
 from jostle.privacy.events import LEAST_ETA, Event, Selected
 from jostle.privacy.fields import TYPES, fraction
 from jostle.privacy.noise import Noise
-from jostle.privacy.split_scores import forget_tables
-from jostle.tables.closed import Closed, places
+from jostle.tables.closed import Closed, Places
 from jostle.tables.schema import Schema
 from jostle.trace.records import Chosen, Record, Released, Stated
 
@@ -139,7 +136,6 @@ class Scored:
     """What one run gives."""
 
     answer: Any
-    """A value that `plain` can rebuild."""
     score: int
     """Released; higher is better."""
 
@@ -171,7 +167,7 @@ class Selection(ABC, Generic[Asker_contra]):
         return Selected(self.candidate(each), self.stopping.eta)
 
 
-SELECTIONS = places(
+SELECTIONS = Places(
     Closed(
         "selection",
         (),
@@ -198,9 +194,3 @@ def best_of(stopping: NumberOfRuns, noise: Noise, run: Callable[[], tuple[Scored
 def seen_of(records: Iterable[Record]) -> tuple[Record, ...]:
     """The winner's releases and choices; its charges are of a ledger that nobody else has."""
     return tuple(record for record in records if isinstance(record, Released | Chosen | Stated))
-
-
-def forget_all(noise: Noise) -> None:
-    """Drop all tables kept for what was drawn: which ones there are shows what losers asked."""
-    noise.forget()
-    forget_tables()

@@ -47,6 +47,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -72,7 +73,6 @@ from jostle.tables.fields import (
 )
 from jostle.tables.kernels import DenseKernel
 from jostle.tables.pools import Layer, Stack
-from jostle.tables.remembered import remembered
 from jostle.tables.routes import LeafCounts, Routing, SplitCounts
 from jostle.tables.rules import Margins
 from jostle.tables.schema import Schema
@@ -273,12 +273,7 @@ def _table_size(rows_bound: int) -> int:
     return int(1 << (min(rows_bound, LARGEST_BOUND) - 1).bit_length())
 
 
-def forget_tables() -> None:
-    """Drop the tables kept for numbers of rows that were asked about, which may have been noisy ones."""
-    _steps.forget()
-
-
-@remembered(8)
+@lru_cache(maxsize=8)
 def _steps(size: int) -> tuple[Integers, Integers]:
     """The steps d(0) .. d(size-1), non-decreasing whole numbers, and their running sums g(0) .. g(size)."""
     values = np.arange(size + 1, dtype=np.float64)

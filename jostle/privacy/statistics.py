@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from importlib import import_module
 from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 
 from jostle.errors import ProbeError, shown
+from jostle.handed import handed_up
 from jostle.privacy.amounts import Amount, epsilon_amount
 from jostle.privacy.chains import Refinable
 from jostle.privacy.evidence import CountEvidence
 from jostle.privacy.measured import MeasuredCells, MeasuredCount, MeasuredTop
 from jostle.privacy.mechanisms import sensitivity
-from jostle.reserved import reserved
 from jostle.tables.fields import name, names
 from jostle.tables.kernels import Counts, DenseKernel
 from jostle.tables.persons import PersonCount
@@ -79,9 +78,7 @@ def persons(db: Asks, epsilon: Amount, site: str, *, more_than: int, once: bool)
 
 def answered(what: str, db: Asks, asked: tuple[object, ...], epsilon: Amount, site: str) -> Any:
     """A statistic that there are several ways to: what chooses among them lies above, and was named by the package."""
-    (place,) = reserved("statistics")
-    module, _, name = place.rpartition(".")
-    return getattr(import_module(module), name)(what, db, asked, epsilon, site)
+    return handed_up("statistics")(what, db, asked, epsilon, site)
 
 
 def histogram(db: Asks, columns: Iterable[str | Iterable[str]], epsilon: Amount, site: str) -> MeasuredCells:

@@ -13,8 +13,8 @@ a clock.
 An account's *key* is drawn at random when the account is made, and never again. By it a file is told from another in
 its place, and the rows of a person that are read are drawn; it need not be secret.
 
-What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of its last change was
-put back beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
+What a vault cannot notice: that it was deleted, or exchanged for an older copy, or that the log of another change was
+put beside it, while no process had it open. Whoever can write it can give budget back, so keep it with the data,
 and for the data's owner alone.
 """
 
@@ -39,7 +39,6 @@ from attrs import evolve, frozen
 from jostle.errors import AmountError, VaultError, shown
 from jostle.privacy.account import Account, TableFacts, checked_reason, no_promise
 from jostle.privacy.amounts import exact, show_amount
-from jostle.privacy.process import this_process
 from jostle.privacy.vault_file import copied, gone, missing, reading, tables, writing
 from jostle.tables.schema import Neighbours
 
@@ -384,7 +383,7 @@ class MemoryVault:
         self._lock = threading.Lock()
         self._account: Account | None = None
         self._key = secrets.token_bytes(KEY_BYTES)
-        self._process = this_process()
+        self._process = os.getpid()
 
     def open(self, requested: Fraction | None, table: TableFacts, reason: str | None = None) -> TableAccount:
         """The account that pays for a table; without one yet, *requested* is promised here."""
@@ -420,7 +419,7 @@ class MemoryVault:
 
     def _check_process(self) -> None:
         # After a fork there are two of these, each with all that was left.
-        if self._process != this_process():
+        if self._process != os.getpid():
             raise VaultError(
                 "the budget of this table is kept in the memory of another process",
                 why="a copy of it, made by a fork, could be spent a second time",

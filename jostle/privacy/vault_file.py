@@ -29,7 +29,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jostle.errors import JostleError, VaultError
-from jostle.privacy.vault_log import check_logs
 
 APPLICATION = 0x4A53544C
 """Stands in the file's header, so that no other program's database is taken for a vault."""
@@ -56,7 +55,6 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         if not path.exists():
             raise missing(path)
         _check_content(path, patience=BEGINNING)
-        check_logs(path)
         # Not in mode "ro": such a connection makes logs, and cannot remove them.
         connection = _connected(path)
         try:
@@ -81,7 +79,6 @@ def writing(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]
         with _made(path) if create else nullcontext(False) as new:  # noqa: FBT003 - whether a file was made
             if not new:
                 _check_content(path, patience=BEGINNING if create else 0)
-                check_logs(path)
             connection = _connected(path)
             try:
                 _check_names(path)

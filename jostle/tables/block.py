@@ -154,12 +154,13 @@ class Block:
 def grain_in(schema: Schema, name: str) -> Grain:
     """The grain of a column of numbers; refuse any other."""
     column = _numeric(schema, name)
-    if column.grain is None:
+    grain = column.grain
+    if grain is None:
         raise TableError(
             f"the bounds of {name!r}, {column.low:g} and {column.high:g}, are too close for numbers of their size",
             fix="declare the column as numbers from a public starting point",
         )
-    return column.grain
+    return grain
 
 
 def _numeric(schema: Schema, name: str) -> Numeric:

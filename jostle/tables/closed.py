@@ -1,8 +1,8 @@
 """Closed lists: which classes may look at rows, or at what was counted of them.
 
 What may be asked of a table is decided by lists of classes: kernels, scores, mechanisms, and so on. A list names its
-members in one place, all at once, and cannot be changed afterwards; what is a member does not depend on what was
-imported, and a class that is made from a member is none.
+members in one place, and a class that is made from a member is none. It is also what reads a question that comes from
+another process: a name, and fields.
 
 A list also says what its members are made of, and does not come to be if it cannot: every field of every member, and of
 the parts inside, is read by one of the converters of plain types (see `fields`), or holds parts of known classes. So a
@@ -11,20 +11,17 @@ member with a field that takes anything is found out when Jostle is imported, an
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import attrs
-from attrs import Attribute, evolve, field, frozen
+from attrs import Attribute, define, evolve, field, frozen
 
 from jostle.errors import JostleError, TableError
-from jostle.reserved import reserved
 from jostle.tables.fields import TYPES, Component, Components, listed
 
-__all__ = ["Closed", "Places", "places"]
+__all__ = ["Closed", "Places"]
 
 Converters = Mapping[Callable[..., object], type | None]
 
@@ -66,8 +63,7 @@ class Closed:
         object.__setattr__(self, "kinds", MappingProxyType(kinds))
 
     def __contains__(self, kind: object) -> bool:
-        # By identity: a class may be equal to any other, if its own class says so.
-        return any(kind is member for member in self.members)
+        return kind in self.members
 
     def __iter__(self) -> Iterator[type]:
         return iter(self.members)
@@ -78,15 +74,17 @@ class Closed:
 
     def check(self, value: object) -> None:
         """Refuse a value that is not exactly of a member's class, or holds a part of a class that is not known."""
-        if type(value) not in self:
+        if type(value) not in self.members:
             raise self._refusal(value)
         waiting: list[Any] = [value]
         while waiting:
             each = waiting.pop()
-            for part in self._parts(each):
-                if not self.knows(type(part)):
-                    raise self._refusal(part)
-                waiting.append(part)
+            for name in self.kinds[type(each)]:
+                held = getattr(each, name)
+                for part in held if type(held) is tuple else () if held is None else (held,):
+                    if type(part) not in self.kinds:
+                        raise self._refusal(part)
+                    waiting.append(part)
 
     def _refusal(self, value: object) -> JostleError:
         return self.error(
@@ -94,15 +92,6 @@ class Closed:
             why=self.why,
             fix=f"one of {', '.join(sorted(member.__name__ for member in self.members))}",
         )
-
-    def knows(self, kind: object) -> bool:
-        """Whether values of exactly this class are members, or parts of one."""
-        return any(kind is known for known in self.kinds)
-
-    def _parts(self, value: object) -> Iterator[object]:
-        for name in self.kinds[type(value)]:
-            held = getattr(value, name)
-            yield from held if type(held) is tuple else () if held is None else (held,)
 
     def _held(self, kind: type) -> Iterator[tuple[str, Component]]:
         """Yield the names of fields that hold parts, and which; refuse a field of no declared plain type."""
@@ -126,52 +115,24 @@ class Closed:
         return self.also(attribute)
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Places:
-    """A closed list whose members come from rooms above: each has a place that is kept for it by name (`reserved`).
+    """A closed list whose members stand in rooms above: the module of each fills it in, as it is imported."""
 
-    A place is filled once, by the module that has the name, as it is imported. Which class is in it cannot be changed
-    afterwards, whatever becomes of the module. (Members are not given out by going through the list: they lead to all
-    that is built on a room, and nothing that a room leads to does.)
-    """
+    _now: Closed
 
-    fill: Callable[..., None]
-    """Fill the place that is kept for a class, with *also* as for a `Closed`; or refuse it."""
-    now: Callable[[], Closed]
-    """The list as it is now."""
+    def fill(self, kind: type, *, also: Declared = _nothing_else) -> None:
+        """Take in a class, with *also* as for a `Closed`."""
+        now = self._now
+        self._now = evolve(now, members=(*now.members, kind), also=lambda each: now.also(each) or also(each))
+
+    def now(self) -> Closed:
+        """The list as it is now."""
+        return self._now
 
     def __contains__(self, kind: object) -> bool:
-        return kind in self.now()
+        return kind in self._now
 
     def check(self, value: object) -> None:
         """Refuse a value that is not exactly of a member's class, or holds a part of a class that is not known."""
-        self.now().check(value)
-
-    def knows(self, kind: object) -> bool:
-        """Whether values of exactly this class are members, or parts of one."""
-        return self.now().knows(kind)
-
-
-def places(start: Closed) -> Places:
-    """A list that begins as this one, and has places for what is reserved for its kind."""
-    held = [start]
-    lock = threading.Lock()
-
-    def fill(kind: type, *, also: Declared = _nothing_else) -> None:
-        with lock:
-            now = held[0]
-            taken = {_full_name(member) for member in now}
-            if _full_name(kind) not in reserved(now.what) - taken or not _is_called_so(kind):
-                raise now.error(f"there is no place for {kind.__name__} as a {now.what}", why=now.why)
-            held[0] = evolve(now, members=(*now.members, kind), also=lambda each: now.also(each) or also(each))
-
-    return Places(fill, lambda: held[0])
-
-
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _is_called_so(kind: type) -> bool:
-    """Whether a class is what the module that it names calls by its name."""
-    return vars(sys.modules.get(kind.__module__, sys)).get(kind.__name__) is kind
+        self._now.check(value)

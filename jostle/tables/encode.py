@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from jostle.tables.block import Block, Codes, code_type
 from jostle.tables.columns import MISSING, OTHER, Categorical, Column, Numeric
 from jostle.tables.features import Bits
 from jostle.tables.persons import NOBODY, Repeats, whose_rows
-from jostle.tables.remembered import remembered
 from jostle.tables.schema import Schema
 from jostle.tables.values import (
     EMPTY,
@@ -507,7 +507,7 @@ class Declared:
     """Texts that are empty cells."""
 
 
-@remembered(4096)
+@lru_cache(maxsize=4096)
 def _declared(column: Categorical) -> Declared:
     numbers: dict[float, int] = {}
     moments: dict[datetime | time, int] = {}

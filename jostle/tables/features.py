@@ -115,9 +115,6 @@ class SparseFeatures:
         places = {name: place for place, name in enumerate(self.names)}
         object.__setattr__(self, "places", MappingProxyType(places))
 
-    def __deepcopy__(self, _: object) -> SparseFeatures:
-        return copied_features(self)
-
     def __reduce__(self) -> tuple[type[SparseFeatures], tuple[str, tuple[str, ...], int]]:
         return SparseFeatures, (self.column, self.words, self.buckets)
 
@@ -149,14 +146,6 @@ class SparseFeatures:
                 found += sorted(by_word[word] for word in words if word in by_word)
             ends.append(len(found))
         return Bits(np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32), self)
-
-
-def copied_features(features: SparseFeatures) -> SparseFeatures:
-    """Another object with the same lists, which nobody can change: of many thousand names, there is one."""
-    copied = object.__new__(SparseFeatures)
-    for each in ("column", "words", "buckets", "names", "places"):
-        object.__setattr__(copied, each, getattr(features, each))
-    return copied
 
 
 FEW_COLUMNS = 200

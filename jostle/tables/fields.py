@@ -283,7 +283,7 @@ class Component:
         """Look at a part."""
         if value is None and self.optional:
             return
-        if not any(type(value) is kind for kind in self.kinds) and not (self.base and isinstance(value, self.base)):
+        if type(value) not in self.kinds and not (self.base and isinstance(value, self.base)):
             known = ", ".join(kind.__name__ for kind in self.kinds)
             raise self.error(
                 f"{type(value).__name__} is not {self.what or known}",

@@ -74,9 +74,9 @@ def infer_public(
     """A schema read off public data: its values, its bounds, its empty cells.
 
     Only for data that anybody may see. What this looks at is not paid for, so it refuses whatever was opened as
-    private, and `protect` refuses a table that came from where its schema was read off: the same file, under any name,
-    or the same frame. A copy is another table to both. Of a column of *texts*, the words that most of them have become
-    a vocabulary: at most so many.
+    private, and `protect` refuses a table that came from where its schema was read off: the same file, or the same
+    frame. A copy is another table to both. Of a column of *texts*, the words that most of them have become a
+    vocabulary: at most so many.
 
     A column that is called an identifier, or has a text of its own in each of many rows, becomes one. Where values of
     an identifier repeat, a warning proposes it as the person: whether it names persons, values do not say.

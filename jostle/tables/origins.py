@@ -3,92 +3,37 @@
 Whoever may ask whether other rows are equal to private ones can try out what the last row of a table is, knowing all
 the others. So nothing is refused for what it says. What is private is known again by where it came from:
 
-- *a file* by its path, by its inode, and so under all its names; and, to every process, by a vault beside it
-  (`rows.csv.vault` beside `rows.csv`, as it is named, where links lead, and under its other names in that folder);
-- *what was handed in* by being the same object: a frame, an array, a dict, a list, a column of a dict;
-- *an array* by the memory that it lies in, so as a part, and in another dict or frame under other names, as well; the
-  columns of a pandas or Arrow frame likewise, but for those that pandas keeps as categories or with a mask. Frames of
-  other libraries, Dask's among them, and sparse matrices are known as objects alone.
+- *a file* by its path, links followed; and, to every process, by a vault beside it (`rows.csv.vault` beside `rows.csv`,
+  as it is named and where links lead);
+- *what was handed in* by being the same object: a table, a frame, an array, a column of a dict.
 
-A copy with memory of its own is another thing (pandas' own copies share that of texts), and so is what was worked out
-from rows. This guards against mistakes of whoever opens rows, and not against whoever can copy them.
+Anything else is another thing: a copy, a part, what was worked out from rows, lists. This catches mistakes of whoever
+opens rows.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from attrs import evolve, frozen
-from numpy.lib.array_utils import byte_bounds
+from attrs import evolve, field, frozen
 
 from jostle.errors import PrivateDataError
-from jostle.files.content import (
-    MOST_BYTES,
-    FileContent,
-    FileMark,
-    Inode,
-    inode_of,
-    is_there,
-    path_of,
-    read_content,
-    real_path,
-)
+from jostle.files.content import MOST_BYTES, FileContent, FileMark, is_there, path_of, read_content, real_path
 
 VAULT_ENDING = ".vault"
-Region = tuple[object, int, int]
-"""Memory from one address to another, which is what it is while an object lives."""
-
-
-@frozen(eq=False, repr=False)
-class Piece:
-    """An object that rows came from, or memory that they lie in."""
-
-    thing: object
-    """A weak reference, so that rows are not kept for it; or the object if it takes none: a dict, a list, a tuple."""
-    low: int = 0
-    high: int = 0
-    """The addresses; 0 for the object itself."""
-
-    @classmethod
-    def of(cls, thing: object, low: int = 0, high: int = 0) -> Piece:
-        """The piece of an object, or of memory that it holds."""
-        try:
-            return cls(weakref.ref(thing), low, high)
-        except TypeError:
-            return cls(thing, low, high)
-
-    @property
-    def lives(self) -> bool:
-        """Whether anybody has the object, so that it can be handed in again, and its memory is its own."""
-        if isinstance(self.thing, weakref.ref):
-            return self.thing() is not None
-        return sys.getrefcount(self.thing) > ALONE
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        """What tells it from all others, while it lives: an object has one weak reference."""
-        return id(self.thing), self.low, self.high
-
-
-_alone = Piece([])
-ALONE = sys.getrefcount(_alone.thing)
-"""What Python counts for an object that one piece refers to, and nobody else."""
 
 
 @frozen(eq=False, repr=False)
 class RowOrigin:
     """Where rows came from: the objects that they were made of, and the file that they were read from."""
 
-    pieces: tuple[Piece, ...] = ()
+    things: tuple[weakref.ref[Any], ...] = ()
+    """Not the objects themselves, so that rows are not kept for it."""
     file: Path | None = None
-    inode: Inode | None = None
-    """That of the file when it was read."""
     others: tuple[RowOrigin, ...] = ()
     """Those of tables that these rows were worked out from."""
 
@@ -96,11 +41,8 @@ class RowOrigin:
     def of(cls, *things: object) -> RowOrigin:
         """The origin of rows that were made of these objects, of which one may be a file that they were read from."""
         place = next((each for each in things if isinstance(each, Path | FileContent)), None)
-        pieces = tuple(piece for each in things if each is not place for piece in _pieces(each))
-        if place is None:
-            return cls(pieces)
-        inode = place.inode if isinstance(place, FileContent) else inode_of(place)
-        return cls(pieces, path_of(place).absolute(), inode)
+        found = tuple(reference for each in things if each is not place for reference in _references(each))
+        return cls(found, None if place is None else path_of(place).absolute())
 
     def beside(self, *others: RowOrigin) -> RowOrigin:
         """The origin of what is worked out from rows of this one and of others."""
@@ -113,85 +55,31 @@ class RowOrigin:
 
     @property
     def vaults(self) -> tuple[Path, ...]:
-        """The vaults beside its files, under any name that each has in its folder."""
+        """The vaults beside its files."""
         files = [each.file for each in self.all if each.file is not None]
         return tuple(dict.fromkeys(vault for file in files for vault in _vaults(file) if is_there(vault)))
 
+    @property
+    def keys(self) -> frozenset[Path | int]:
+        """By what its files, and those of its objects that still live, are told from all others."""
+        files = (real_path(each.file) for each in self.all if each.file is not None)
+        things = (thing() for each in self.all for thing in each.things)
+        return frozenset([*files, *(id(thing) for thing in things if thing is not None)])
+
     def shared(self, other: RowOrigin) -> bool:
-        """Whether rows of this origin are, lie in, or were worked out from what rows of the other are."""
-        return any(_shared(mine, theirs) for mine in self.all for theirs in other.all)
+        """Whether both have a file or an object in common."""
+        return not self.keys.isdisjoint(other.keys)
 
 
-def _shared(left: RowOrigin, right: RowOrigin) -> bool:
-    """Whether rows of two origins lie in the same objects, memory, or file."""
-    mine, theirs = ([piece.key for piece in each.pieces if piece.lives] for each in (left, right))
-    if not set(mine).isdisjoint(theirs) or _same_file(left, right):
-        return True
-    low, high = np.array([key[1:] for key in mine if key[2]], np.uint64).reshape(-1, 1, 2).transpose(2, 0, 1)
-    other_low, other_high = np.array([key[1:] for key in theirs if key[2]], np.uint64).reshape(-1, 2).T
-    return bool(np.any((low < other_high) & (other_low < high)))
-
-
-def _same_file(left: RowOrigin, right: RowOrigin) -> bool:
-    if left.file is None or right.file is None:
-        return False
-    mine, theirs = {left.inode, inode_of(left.file)}, {right.inode, inode_of(right.file)}
-    return real_path(left.file) == real_path(right.file) or bool(mine & theirs - {None})
-
-
-def _pieces(thing: Any) -> Iterator[Piece]:
+def _references(thing: Any) -> Iterator[weakref.ref[Any]]:
+    """Yield references to an object and to the columns of a dict; lists, and what else takes none, are passed over."""
     if type(thing).__module__.partition(".")[0] == "narwhals":
         thing = thing.to_native()
-    if not isinstance(thing, np.ndarray):  # of which there are many over one memory
-        yield Piece.of(thing)
-    yield from (Piece.of(*region) for region in _regions(thing))
-    if isinstance(thing, Mapping):
-        for column in thing.values():
-            yield from _pieces(column)
-
-
-def _regions(thing: object) -> Iterator[Region]:
-    """Yield the memory of an array, and of the columns of frames, without a look at what is in it."""
-    for holder, column in _columns(thing):
-        if isinstance(column, np.ndarray):
-            owner = column
-            while isinstance(owner.base, np.ndarray):
-                owner = owner.base
-            if column.size:
-                yield (owner, *byte_bounds(column))
-        else:
-            for chunk in column.chunks if hasattr(column, "chunks") else [column]:
-                # The first buffer says which cells are empty, as that of other columns may; the second has the cells,
-                # or where they begin.
-                for buffer in filter(None, chunk.buffers()[1:2] if len(chunk) else []):
-                    first, last = (place * _bits(chunk.type) for place in (chunk.offset, chunk.offset + len(chunk)))
-                    yield holder, buffer.address + first // 8, buffer.address - -last // 8
-
-
-def _bits(kind: Any) -> int:
-    """How many bits a cell has in an Arrow array, or a place where one begins."""
     try:
-        return int(kind.bit_width)
-    except ValueError:
-        return 64 if "large" in str(kind) else 32
-
-
-def _columns(thing: Any) -> Iterator[tuple[object, Any]]:
-    """Yield arrays, numpy's or Arrow's, that are columns of a thing or itself, with what holds them."""
-    # What is not loaded has made nothing.
-    pandas, arrow = sys.modules.get("pandas"), sys.modules.get("pyarrow")
-    if isinstance(thing, np.ndarray):
-        yield thing, thing
-    elif arrow is not None and isinstance(thing, arrow.Table | arrow.ChunkedArray | arrow.Array):
-        yield from ((thing, column) for column in (thing.columns if isinstance(thing, arrow.Table) else [thing]))
-    elif pandas is not None and isinstance(thing, pandas.DataFrame):
-        for place in range(thing.shape[1]):
-            yield from _columns(thing.iloc[:, place])
-    elif pandas is not None and isinstance(thing, pandas.Series):
-        if isinstance(thing.dtype, np.dtype):
-            yield thing, thing.to_numpy()
-        elif isinstance(thing.array, pandas.arrays.ArrowExtensionArray):
-            yield thing.array, thing.array.__arrow_array__()
+        yield weakref.ref(thing)
+    except TypeError:
+        for column in thing.values() if isinstance(thing, Mapping) else ():
+            yield from _references(column)
 
 
 # What is private in this process
@@ -199,47 +87,29 @@ def _columns(thing: Any) -> Iterator[tuple[object, Any]]:
 
 @frozen(eq=False)
 class PrivateOrigins:
-    """Which origins this process was given as private. Its functions alone hold them, and so what was private."""
+    """Which origins this process was given as private."""
 
-    take: Callable[[RowOrigin], frozenset[object]]
-    """Remember an origin; return a token of its own, and those of all that it shares rows with."""
-    has: Callable[[RowOrigin], bool]
-    """Say whether rows of an origin were given as private."""
+    _known: list[tuple[RowOrigin, object]] = field(init=False, factory=list)
+    _lock: threading.Lock = field(init=False, factory=threading.Lock)
 
-
-def make_private_origins() -> PrivateOrigins:
-    """Nothing that was given as private."""
-    known: list[tuple[RowOrigin, object]] = []
-    lock = threading.Lock()
-
-    def take(origin: RowOrigin) -> frozenset[object]:
-        with lock:
-            known[:] = [(living, token) for each, token in known if (living := _living(each)) is not None]
-            found = {token for each, token in known if each.shared(origin)}
-            held = {piece.key for each, _ in known for piece in each.pieces}
-            for part in origin.all:
-                # Each once: what is handed in a thousand times is remembered once, and it is seen when nobody has it.
-                new = tuple(piece for piece in part.pieces if piece.key not in held)
-                if new or not found:
-                    token = object()
-                    known.append((evolve(part, pieces=new, others=()), token))
-                    found.add(token)
+    def take(self, origin: RowOrigin) -> frozenset[object]:
+        """Remember an origin; return a token of its own, and those of all that it shares rows with."""
+        with self._lock:
+            self._known[:] = [(each, token) for each, token in self._known if each.keys]
+            found = {token: each.keys for each, token in self._known if each.shared(origin)}
+            if not origin.keys <= frozenset().union(*found.values()):
+                token = object()
+                self._known.append((origin, token))
+                found[token] = origin.keys
             return frozenset(found)
 
-    def has(origin: RowOrigin) -> bool:
-        with lock:
-            return any(each.shared(origin) for each, _ in known)
-
-    return PrivateOrigins(take, has)
-
-
-def _living(origin: RowOrigin) -> RowOrigin | None:
-    """What could be met with again of an origin; None if nothing could."""
-    pieces = tuple(piece for piece in origin.pieces if piece.lives)
-    return evolve(origin, pieces=pieces) if pieces or origin.file is not None else None
+    def has(self, origin: RowOrigin) -> bool:
+        """Whether rows of an origin were given as private."""
+        with self._lock:
+            return any(each.shared(origin) for each, _ in self._known)
 
 
-_private = make_private_origins()
+_private = PrivateOrigins()
 
 
 def take_as_private(origin: RowOrigin) -> frozenset[object]:
@@ -292,21 +162,11 @@ def vault_beside(data: Path) -> Path:
 
 
 def known_vault(path: Path) -> Path | None:
-    """The vault beside a file, under any name that it has in its folder; None where there is none."""
+    """The vault beside a file; None where there is none."""
     return next(filter(is_there, _vaults(path)), None)
 
 
-def _vaults(path: Path) -> Iterator[Path]:
-    """Yield where a file's vault would be: beside it as it is named, where it is, and under its other names there."""
+def _vaults(path: Path) -> tuple[Path, Path]:
+    """Where a file's vault would be: beside it as it is named, and where links lead."""
     named = path.absolute()
-    yield named.with_name(named.name + VAULT_ENDING)
-    yield vault_beside(path)
-    real = real_path(path)
-    try:
-        if real.stat().st_nlink > 1:
-            for vault in real.parent.glob(f"*{VAULT_ENDING}"):
-                other = vault.with_name(vault.name.removesuffix(VAULT_ENDING))
-                if is_there(other) and other.samefile(real):
-                    yield vault
-    except (OSError, ValueError):
-        return
+    return named.with_name(named.name + VAULT_ENDING), vault_beside(path)

@@ -16,7 +16,7 @@ from jostle.files.kinds import FileKind, writing
 from jostle.files.texts import toml_written as written
 from jostle.given import given_as, given_items, made_as
 from jostle.tables.columns import Categorical, Chances, Column, Dates, Identifier, Numeric, check_text
-from jostle.tables.features import PRESENCE, SparseFeatures, copied_features
+from jostle.tables.features import PRESENCE, SparseFeatures
 from jostle.tables.origins import RowOrigin
 
 KINDS: Mapping[str, Callable[..., Column | Identifier]] = MappingProxyType(
@@ -461,20 +461,3 @@ def may_be_blank(schema: Schema, names: Iterable[str]) -> frozenset[str]:
 def declared_rows(schema: Schema, names: Iterable[str]) -> int | None:
     """How many rows have a value in all of these columns, where that is public."""
     return None if may_be_blank(schema, names) else schema.rows
-
-
-def copied_schema(schema: Schema) -> Schema:
-    """An equal schema that shares nothing with this one that anybody could change, nor leads to what it was read off.
-
-    By hand: what `copy` does, whoever registers a function for a class (`copyreg`) has a say in, and here it would run
-    among rows.
-    """
-    columns = tuple((name, _copied(column)) for name, column in schema.columns)
-    features = None if schema.features is None else copied_features(schema.features)
-    return evolve(schema, columns=columns, features=features, inferred_from=None)
-
-
-def _copied(column: Column) -> Column:
-    if isinstance(column, Categorical) or column.clock is None:
-        return evolve(column)
-    return evolve(column, clock=evolve(column.clock))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import SchemaError, TableError, shown
-from jostle.tables.remembered import remembered
 
 NUMBER = r"^[\s\v]*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|(?i:inf|infinity))[\s\v]*$"
 """What counts as a number in text, beside HEXADECIMAL; anything else is an empty cell to a numeric column."""
@@ -463,7 +463,7 @@ class Grain:
         return places.astype(np.int64)
 
 
-@remembered(4096)
+@lru_cache(maxsize=4096)
 def grain_of(low: float, high: float, unit: float) -> Grain | None:
     """Grain of a declared unit; None where it has fewer than two multiples between the bounds, or too large ones."""
     step = Fraction(repr(unit))
@@ -472,7 +472,7 @@ def grain_of(low: float, high: float, unit: float) -> Grain | None:
     return grain if fits and _is_of_floats(step) else None
 
 
-@remembered(4096)
+@lru_cache(maxsize=4096)
 def finest_grain(low: float, high: float) -> Grain | None:
     """Grain of the finest power of ten that gives no more steps than is usual; None where bounds are too close."""
     exact_low, exact_high = _exact(low), _exact(high)

@@ -27,8 +27,8 @@ class Done:
 
 def ran(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> Done:
     """Return what a command did, as if in a process of its own: it knows no table that another one has opened."""
-    monkeypatch.setattr(opening, "_registry", opening.make_registry())
-    monkeypatch.setattr(origins, "_private", origins.make_private_origins())
+    monkeypatch.setattr(opening, "_registry", opening.Registry())
+    monkeypatch.setattr(origins, "_private", origins.PrivateOrigins())
     monkeypatch.setattr(sys, "argv", ["jostle", *map(str, words)])
     monkeypatch.setenv("COLUMNS", "400")
     capsys.readouterr()

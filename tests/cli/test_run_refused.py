@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     (tmp_path / "p.jst").write_text(COUNT)
     (tmp_path / "folder").mkdir()
     (tmp_path / "public").mkdir()
-    os.link("rows.csv", "public/link.csv")
+    (tmp_path / "public" / "link.csv").symlink_to(tmp_path / "rows.csv")
     (tmp_path / "notes.txt").write_text("no trace\n")
     (tmp_path / "short.toml").write_text('[columns.nosuch]\nkind = "numeric"\nlow = 0\nhigh = 1\n')
     labelless = Path("rows.toml").read_text().replace('label = "label"\n', "", 1)

@@ -142,13 +142,6 @@ def test_beside_a_vault_another_promise_is_made_with_a_reason_alone(run: Run, tm
     assert list(spent()) == [2, 2]
 
 
-def test_a_hard_link_to_the_data_has_their_vault(run: Run, tmp_path: Path) -> None:
-    assert run("run", "all.jst", *ROWS, "--epsilon", "1").status == 0
-    (tmp_path / "linked.csv").hardlink_to(tmp_path / "rows.csv")
-    assert run("run", "all.jst", "--data", "linked.csv", *ROWS[2:], "--epsilon", "1").status == 3
-    assert not (tmp_path / "linked.csv.vault").exists()
-
-
 def test_several_vaults_are_shown_one_after_the_other(run: Run) -> None:
     for name, epsilon in (("one", "1"), ("other", "2")):
         assert run("vault", "create", name, "--epsilon", epsilon).status == 0

@@ -53,7 +53,7 @@ TWO = evolve(SCHEMA, columns={**dict(SCHEMA.columns), "ill": Categorical(["no", 
 
 @pytest.fixture(autouse=True)
 def _no_table_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_registry", opening.make_registry())
+    monkeypatch.setattr(opening, "_registry", opening.Registry())
 
 
 def people(rows: int = ROWS, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[str]]:

@@ -133,7 +133,7 @@ def _one(reader: Any, number: int, folder: Path) -> JostleError | None:
         if old.is_file():
             old.unlink()
     path.write_bytes(damaged_file(reader, number))
-    origins._private = origins.make_private_origins()  # the last one had this name as well
+    origins._private = origins.PrivateOrigins()  # the last one had this name as well
     faulthandler.dump_traceback_later(STUCK, exit=True)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:

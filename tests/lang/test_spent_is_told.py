@@ -17,7 +17,7 @@ from jostle.errors import JostleError, Source
 from jostle.lang.check import check
 from jostle.lang.price import prices
 from jostle.lang.program import Program
-from jostle.privacy.opening import Registry, make_registry
+from jostle.privacy.opening import Registry
 from jostle.privacy.probe import Probe
 from jostle.privacy.vault import FileVault
 from jostle.tables.schema import Neighbours
@@ -59,7 +59,7 @@ def run_on_vault(seed: int, neighbours: Neighbours, folder: Path, monkeypatch: p
 
 def fresh() -> Registry:
     """Return a registry such as another process has."""
-    return make_registry()
+    return Registry()
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])

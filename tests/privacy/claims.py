@@ -86,7 +86,7 @@ def impurities(value: Any, known: Closed, way: str = "") -> Iterator[str]:
     inside: dict[str, Any] = {}
     if kind is tuple:
         inside = {f"[{place}]": each for place, each in enumerate(value)}
-    elif known.knows(kind):
+    elif kind in known.kinds:
         inside = {f".{each.name}": getattr(value, each.name) for each in fields(kind)}
     elif not _is_plain(value):
         yield f"{way} is {kind.__name__}: {value!r:.60}"

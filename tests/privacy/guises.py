@@ -16,15 +16,9 @@ __all__ = ["guise", "spoilt"]
 
 
 class Index:
-    """Counts as a whole number, and is equal to any other thing."""
+    """Counts as a whole number."""
 
     def __index__(self) -> int:
-        return 1
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
         return 1
 
 
@@ -36,34 +30,17 @@ class Arrays:
 
 
 class Whole(int):
-    """Divides, compares and shows itself in its own way."""
-
-    def __truediv__(self, _: object) -> Any:
-        return 0
-
-    def __abs__(self) -> int:
-        return 1
-
-    __lt__ = __le__ = lambda *_: True
+    """A whole number of somebody's own."""
 
 
 class Name(str):
-    """Is equal to all names."""
+    """A text of somebody's own."""
 
     __slots__ = ()
 
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return hash("a")
-
 
 class Part(Fraction):
-    """Is below all numbers."""
-
-    def __lt__(self, _: object) -> bool:
-        return True
+    """A fraction of somebody's own."""
 
 
 class Grid(np.ndarray):

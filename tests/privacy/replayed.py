@@ -12,13 +12,12 @@ import inspect
 import io
 import logging
 import re
-import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -341,7 +340,7 @@ def replaying(noise: Replay) -> Iterator[None]:
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "_registry", opening.make_registry())
+        patch.setattr(opening, "_registry", opening.Registry())
         patch.setattr(opening, "Noise", lambda *bits, **_: Noise(*bits) if bits else noise)
         patch.setattr(Room, "_release", looked_at)
         yield
@@ -362,8 +361,6 @@ class Seen:
     trace: list[str] = field(factory=list)
     asked: list[str] = field(factory=list)
     """The mechanisms that answered, in turn."""
-    counted: dict[str, int] = field(factory=dict)
-    """How often functions were called that count it."""
 
 
 @contextmanager
@@ -382,23 +379,9 @@ def logged() -> Iterator[list[str]]:
         jostles.removeHandler(listener)
 
 
-def called() -> dict[str, int]:
-    """Return how often each function of Jostle's was called that counts it, as whoever looks at it can see."""
-    return {name: sum(each.cache_info()[:2]) for name, each in _counting(len(sys.modules)).items()}
-
-
-@cache
-def _counting(_: int) -> dict[str, Any]:
-    """Return the functions that count their calls, of so many modules: looking for them takes longer than most runs."""
-    modules = [(name, module) for name, module in sys.modules.items() if name.split(".")[0] == "jostle"]
-    held = {f"{name}.{key}": each for name, module in modules for key, each in vars(module).items()}
-    return {name: each for name, each in held.items() if hasattr(each, "cache_info")}
-
-
 def watched(run: Callable[[Trace], Any], noise: Replay) -> Seen:
     """Return what is seen of a run that opens private tables."""
     trace, found, printed = Trace(), Seen(), io.StringIO()
-    before = called()
     with (
         replaying(noise),
         warnings.catch_warnings(record=True) as warned,
@@ -415,7 +398,6 @@ def watched(run: Callable[[Trace], Any], noise: Replay) -> Seen:
         else:
             # Outside of the try: what goes wrong in looking is no answer, and would be the same for both tables.
             found.answer = seen(answer)
-    found.counted = {name: times - before.get(name, 0) for name, times in called().items() if times != before.get(name)}
     found.warned = [f"{each.category.__name__}: {each.message}" for each in warned]
     found.printed = printed.getvalue()
     found.trace = [to_json(record) for record in trace.records]
@@ -430,9 +412,6 @@ def compared(run: Callable[[Any, Trace], Any], first: Any, second: Any) -> tuple
     one = watched(lambda trace: run(first, trace), noise)
     other = watched(lambda trace: run(second, trace), again)
     assert not noise.problems + again.problems, (noise.problems, again.problems)
-    if one.counted != other.counted:  # what is kept from the first run is not made again: now that it is kept
-        one.counted = watched(lambda trace: run(first, trace), Replay()).counted
-        other.counted = watched(lambda trace: run(second, trace), Replay(noise)).counted
     return one, other, again.moved()
 
 

@@ -21,7 +21,6 @@ from jostle.privacy import noise as drawing_tables
 from jostle.privacy import noise as module
 from jostle.privacy.noise import (
     Bounds,
-    DrawingTables,
     Inversion,
     Noise,
     SeededBits,
@@ -39,6 +38,12 @@ def seeded(seed: int = 0) -> Noise:
     return Noise(SeededBits(seed))
 
 
+def forget() -> None:
+    """Drop all distributions that are kept for the next draw."""
+    for kept in (module.geometric_digits, module.sign, module.coin):
+        kept.cache_clear()
+
+
 # Exhaustively, with words of 3, 2 and then 5 bits in place of 16, 48 and then 64
 
 
@@ -47,10 +52,10 @@ def short_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def short(bounds: Bounds) -> Inversion:
         return Inversion(cache(bounds), first_bits=3, word_bits=5)
 
-    DrawingTables.shared().forget()
+    forget()
     monkeypatch.setattr(drawing_tables, "Inversion", short)
     yield
-    DrawingTables.shared().forget()
+    forget()
 
 
 @pytest.mark.usefixtures("short_words")
@@ -205,7 +210,7 @@ def draws_of_all_kinds(noise: Noise) -> list[list[int]]:
 def test_a_seed_gives_the_same_draws_whether_or_not_tables_exist() -> None:
     first = draws_of_all_kinds(seeded(21))
     assert draws_of_all_kinds(seeded(21)) == first
-    DrawingTables.shared().forget()
+    forget()
     assert draws_of_all_kinds(seeded(21)) == first
     assert draws_of_all_kinds(seeded(22)) != first
 
@@ -260,7 +265,7 @@ def test_words_have_their_bits(source: SeededBits | SystemBits, bits: int) -> No
 
 def test_threads_that_make_the_same_tables_at_once_draw_the_same() -> None:
     alone = [draws_of_all_kinds(seeded(seed)) for seed in range(8)]
-    DrawingTables.shared().forget()
+    forget()
     found: dict[int, list[list[int]]] = {}
 
     def draw(seed: int) -> None:

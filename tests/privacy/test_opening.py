@@ -19,7 +19,6 @@ from processes import LIMIT, started
 import jostle
 from jostle import Table
 from jostle.errors import BudgetError, PrivateDataError, ProbeError, SchemaError, TableError, VaultError
-from jostle.privacy import opening
 from jostle.privacy.account import TableFacts
 from jostle.privacy.vault import FileVault
 from jostle.trace.page import segments, whole_page
@@ -148,7 +147,6 @@ def of_numbers(columns: dict[str, Any], bins: int = 9) -> Table:
 
 SAME: dict[str, Callable[[], dict[str, Any]]] = {
     "the same array under other names": lambda: {"p": NUMBERS[:, 0], "q": NUMBERS[:, 1]},
-    "a part of it": lambda: {"p": NUMBERS[:40, 0]},
     "a copy under other names": lambda: {"p": NUMBERS[:, 0].copy(), "q": NUMBERS[:, 1].copy()},
     "floats in another order": lambda: {"q": NUMBERS[:, 1].astype(float), "p": NUMBERS[:, 0].astype(float)},
     "lists": lambda: {"a": NUMBERS[:, 0].tolist(), "b": NUMBERS[:, 1].tolist()},
@@ -166,20 +164,19 @@ def test_the_same_data_have_the_account_they_have(way: str, tmp_path: Path) -> N
     assert not (tmp_path / "other.vault").exists()
 
 
-def test_a_hard_link_in_another_folder_has_the_account_of_the_file(tmp_path: Path) -> None:
+def test_a_file_that_grew_has_the_account_it_has(tmp_path: Path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "other.csv").hardlink_to(tmp_path / "people.csv")
+    (tmp_path / "other.csv").symlink_to(tmp_path / "people.csv")
     jostle.protect(Table.read(tmp_path / "people.csv", schema()), epsilon=1).count("0.75")
     (tmp_path / "people.csv").write_text((tmp_path / "people.csv").read_text() + "3,north,no\n")
-    assert jostle.protect(Table.read(tmp_path / "folder" / "other.csv", schema())).left == Fraction(1, 4)
+    assert jostle.protect(Table.read(tmp_path / "other.csv", schema())).left == Fraction(1, 4)
 
 
 def test_the_vault_beside_a_file_pays_whoever_opens_it(tmp_path: Path) -> None:
     """As `jostle run` left it there; and beside it, another promise is one that somebody answers for."""
     path, beside = tmp_path / "people.csv", FileVault(tmp_path / "people.csv.vault")
     people().to_csv(path, index=False)
-    (tmp_path / "linked.csv").hardlink_to(path)
+    (tmp_path / "linked.csv").symlink_to(path)
     beside.create(Fraction(2), TableFacts(schema().names))
     for name in ("people.csv", "linked.csv"):
         jostle.protect(Table.read(tmp_path / name, schema())).count("0.5")
@@ -311,18 +308,6 @@ def test_a_schema_read_off_the_table_itself_is_refused() -> None:
     jostle.protect(jostle.Table.from_frame(people(seed=1), inferred), epsilon=1)
 
 
-def test_a_schema_changed_afterwards_is_not_the_one_in_use() -> None:
-    """Whoever made the schema still holds it."""
-    public = schema("replace_one")
-    db = jostle.protect(jostle.Table.from_frame(people(), public), epsilon=1)
-    object.__setattr__(public, "neighbours", "add_remove")
-    object.__setattr__(public["region"], "values", ("north",))
-
-    assert db.schema == schema("replace_one")
-    assert db.histogram("region", epsilon="0.1").shape == (4,)
-    assert db.parts("region")[0].neighbours == "replace_one"
-
-
 def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
     """The table, others of the same data, and the same file under any name; not rows that happen to be equal."""
     frame, counts = people(), np.arange(6)
@@ -341,11 +326,10 @@ def test_what_was_opened_as_private_is_not_rehearsed_on() -> None:
 @pytest.mark.parametrize("streams", [(False, False), (True, False), (False, True), (True, True)])
 def test_a_file_that_was_opened_as_private_is_not_rehearsed_on(tmp_path: Path, streams: tuple[bool, bool]) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "linked.csv").hardlink_to(tmp_path / "people.csv")
     (tmp_path / "pointed.csv").symlink_to(tmp_path / "people.csv")
     (tmp_path / "copied.csv").write_bytes((tmp_path / "people.csv").read_bytes())
     jostle.protect(jostle.Table.read(tmp_path / "people.csv", schema(), stream=streams[0]), epsilon=1)
-    for name in ("people", "linked", "pointed"):
+    for name in ("people", "pointed"):
         with pytest.raises(PrivateDataError, match="given as private"):
             jostle.rehearse(jostle.Table.read(tmp_path / f"{name}.csv", schema(), stream=streams[1]))
     jostle.rehearse(jostle.Table.read(tmp_path / "copied.csv", schema()))
@@ -394,23 +378,8 @@ def test_a_trace_that_cannot_be_written_is_found_out_before_anything_is_spent(tm
     assert protected().left == 1
 
 
-def test_a_trace_of_somebodys_own_is_refused() -> None:
-    class Curious(Trace):
-        """Would be called where rows are."""
-
-    with pytest.raises(ProbeError, match="subclass"):
-        jostle.protect(table(), epsilon=1, trace=Curious())
-
-
 def test_a_trace_file_is_closed_with_its_probe(tmp_path: Path) -> None:
     """Warnings are errors here: a file left open would be one."""
     jostle.protect(table(), epsilon=1, trace=tmp_path / "trace.jsonl").count("0.1")
     gc.collect()
     assert len(read_trace(tmp_path / "trace.jsonl")) == 3
-
-
-def test_a_registry_shows_nothing_of_what_it_keeps() -> None:
-    protected()
-    assert {name for name in dir(opening._registry) if not name.startswith("__")} == {"account", "check", "open"}
-    anywhere = opening._registry.account(TableFacts(), opening.Where())
-    assert anywhere is None, "an account is that of a file, or of tables with columns of given names"

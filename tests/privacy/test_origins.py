@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from openings import people, schema, table
+from openings import people, schema
 
 import jostle
 from jostle import Numeric, Schema, Table
@@ -88,17 +86,13 @@ def made_of(kind: str) -> Any:
         "pandas": frame,
         "polars": pl.from_pandas(frame),
         "arrow": pa.Table.from_pandas(frame),
-        "dict of lists": {name: list(column) for name, column in frame.items()},
         "dict of arrays": {name: column.to_numpy() for name, column in frame.items()},
         "grid": numbers,
-        "list": numbers.ravel().tolist(),
-        "tuple": tuple(numbers.ravel().tolist()),
     }[kind]
 
 
 def opened(thing: Any) -> Table:
-    grid = isinstance(thing, np.ndarray | list | tuple)
-    return Table.from_grid(thing) if grid else Table.from_frame(thing, schema())
+    return Table.from_grid(thing) if isinstance(thing, np.ndarray) else Table.from_frame(thing, schema())
 
 
 ASKED: dict[str, Callable[[Any], object]] = {
@@ -109,80 +103,28 @@ ASKED: dict[str, Callable[[Any], object]] = {
     "public grid": lambda thing: PublicGrid.of("x", thing),
     "estimator": lambda thing: PrivateClassifier("Majority", public=True).fit(pd.DataFrame(thing)[["age"]], [0, 1]),
 }
-GRIDS = ("grid", "list", "tuple")
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "dict of lists", "dict of arrays", *GRIDS])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "dict of arrays", "grid"])
 def test_what_was_opened_as_private_is_not_public_to_anything(kind: str) -> None:
     thing = made_of(kind)
     jostle.protect(opened(thing), epsilon=1)
-    asked = {"rehearse", "raw", "public grid"} if kind in GRIDS else {"rehearse", "raw", "infer", "public table"}
+    asked = {"rehearse", "raw", "public grid"} if kind == "grid" else {"rehearse", "raw", "infer", "public table"}
     for name in asked:
         with pytest.raises(PrivateDataError, match="given as private"):
             ASKED[name](thing)
         ASKED[name](made_of(kind))  # equal rows are others
 
 
-def views(frame: pd.DataFrame) -> list[Any]:
-    ages = frame["age"].to_numpy()
-    return [
-        frame.rename(columns={"age": "years"}),
-        frame[["age"]],
-        frame.iloc[5:50],
-        frame.assign(more=1),
-        {"years": ages},
-        {"years": ages[::-2]},
-        {"smokes": frame["smokes"]},
-        ages.reshape(-1, 2),
-    ]
-
-
-@pytest.mark.parametrize("place", range(8))
-def test_what_shares_memory_with_private_rows_is_private(place: int) -> None:
-    frame = people()
-    jostle.protect(Table.from_frame(frame, schema()), epsilon=1)
-    view = views(frame)[place]
-    with pytest.raises(PrivateDataError, match="given as private"):
-        PublicGrid.of("x", view) if isinstance(view, np.ndarray) else Schema.infer_public(view)
-
-
-def test_another_part_of_an_array_or_a_frame_is_not_private() -> None:
-    """What was opened is what was handed in, and not all that lies in the same piece of memory."""
-    both, frame = np.arange(100) % 7, people()
-    jostle.protect(Table.from_grid(both[:50]), epsilon=1)
-    jostle.rehearse(Table.from_grid(both[50:]))
-    jostle.protect(Table.from_frame(frame.iloc[:100], schema()), epsilon=1)
-    first = frame.iloc[:100]
-    jostle.rehearse(Table.from_frame(frame.iloc[100:], schema()))
-    for private in (Table.from_grid(both[40:]), Table.from_frame(first, schema())):
-        with pytest.raises(PrivateDataError):
-            jostle.rehearse(private)
-
-
 def test_rows_that_an_estimator_was_fitted_to_are_private(tmp_path: Path) -> None:
     rows_of, y = np.arange(200).reshape(100, 2) % 2, np.arange(100) % 2
     declared = Schema({name: jostle.Categorical([0, 1]) for name in ("a", "b", "y")}, label="y")
     PrivateClassifier("Majority", schema=declared, vault=tmp_path / "v", promise=1).fit(rows_of, y)
-    for given, labels in ((rows_of, y), (rows_of[:, :1], 1 - y), (rows_of.copy(), y), (rows_of[::2], y[::2].tolist())):
+    for given, labels in ((rows_of, y), (rows_of, 1 - y), (rows_of.copy(), y)):
         with pytest.raises(PrivateDataError, match="given as private"):
             PrivateClassifier("Majority", public=True).fit(given, labels)
     with pytest.raises(PrivateDataError, match="given as private"):
         PrivateClassifier("Majority", public=True).fit(rows_of.copy(), y.copy()).score(rows_of, y)
-
-
-def test_lists_are_remembered_as_long_as_anybody_else_has_them() -> None:
-    """They take no weak reference: what nobody holds any more can come from nowhere, and is let go."""
-    column = [object() for _ in range(2)]
-    held = column[0]
-    known = sys.getrefcount(held)
-    jostle.protect(
-        Table.from_frame({"age": [1, 2], "region": ["north"] * 2, "smokes": ["no"] * 2, "x": column}, schema()),
-        epsilon=1,
-    )
-    del column
-    for seed in (5, 6):
-        jostle.protect(table(seed=seed), epsilon=1)
-    assert sys.getrefcount(held) == known - 1
 
 
 # Files
@@ -196,31 +138,11 @@ def secret(tmp_path: Path) -> Path:
     return tmp_path / "secret.csv"
 
 
-def linked(path: Path, folder: Path) -> None:
-    (folder / "x.csv").symlink_to(path)
-
-
-def linked_hard(path: Path, folder: Path) -> None:
-    (folder / "x.csv").hardlink_to(path)
-
-
-def moved(path: Path, folder: Path) -> None:
-    path.rename(folder / "x.csv")
-
-
-def grown_and_linked(path: Path, folder: Path) -> None:
-    path.write_text(path.read_text() + "1,north,no\n")
-    os.utime(path, (1, 1))
-    (folder / "x.csv").hardlink_to(path)
-
-
-@pytest.mark.parametrize("way", [linked, linked_hard, moved, grown_and_linked])
-def test_a_private_file_is_known_under_any_name(
-    secret: Path, tmp_path: Path, way: Callable[[Path, Path], None]
-) -> None:
+def test_a_private_file_is_known_by_where_links_lead(secret: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    way(secret, tmp_path / "folder")
     place = tmp_path / "folder" / "x.csv"
+    place.symlink_to(secret)
+    secret.write_text(secret.read_text() + "1,north,no\n")
     for ask in (
         lambda: Schema.infer_public(place),
         lambda: jostle.rehearse(Table.read(place, schema())),
@@ -246,12 +168,12 @@ def test_a_copy_is_another_file(secret: Path, tmp_path: Path) -> None:
 def test_a_schema_read_off_the_private_rows_is_refused_by_where_it_came_from(tmp_path: Path) -> None:
     frame = people()
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    (tmp_path / "link.csv").hardlink_to(tmp_path / "rows.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
     of_frame = Schema.infer_public(frame, label="smokes")
     of_file = Schema.infer_public(tmp_path / "link.csv", label="smokes")
     same = [
         Table.from_frame(frame, of_frame),
-        Table.from_frame(frame.assign(more=1), evolve(of_frame, neighbours="replace_one")),
+        Table.from_frame(frame, evolve(of_frame, neighbours="replace_one")),
         Table.read(tmp_path / "rows.csv", of_file),
         Table.read(tmp_path / "rows.csv", Schema.from_toml(of_file.to_toml())),
     ]

@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def as_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_registry", opening.make_registry())
+    monkeypatch.setattr(opening, "_registry", opening.Registry())
 
 
 def opened(frame: pd.DataFrame, schema: Schema, **how: Any) -> Probe:

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import math
-import pickle
-import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from itertools import count, product
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from attrs import evolve, fields, frozen
+from attrs import frozen
 from enumeration import enumerated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openings import protected, room, table
-from replayed import called
 
 import jostle
 from jostle import Probe, Schema, options
 from jostle.errors import BudgetError, ChoiceError, JostleError, ProbeError
-from jostle.options.classification.tuning import CANDIDATES, TriedClassifiers
-from jostle.privacy import noise as drawing_tables
-from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, copied, price
+from jostle.options.classification.tuning import TriedClassifiers
+from jostle.privacy.events import Allotment, Disjoint, Event, InTurn, Laplace, Selected, price
 from jostle.privacy.mechanisms import AddNoise
 from jostle.privacy.noise import BitSource, Noise, SeededBits
-from jostle.privacy.selection import SELECTIONS, NumberOfRuns, Scored, Selection, best_of
-from jostle.reserved import reserve
+from jostle.privacy.selection import NumberOfRuns, Scored, Selection, best_of
 from jostle.sites import choose, record
 from jostle.tables.kernels import Counts
 from jostle.tables.schema import Neighbours
@@ -253,8 +246,6 @@ def test_a_selection_costs_2_plus_eta_runs() -> None:
 
     assert price(event, "add_remove") == price(event, "replace_one") == 1
     assert price(Selected(Disjoint([Laplace(1), Laplace(2)]), Fraction(0)), "replace_one") == 6
-    assert copied(event) == event
-    assert copied(event).candidate is not run  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("eta", [-1, Fraction(-1), Fraction(2), 1.5, "all", None])
@@ -441,74 +432,6 @@ def test_what_goes_wrong_with_a_candidate_is_kept_back() -> None:
         owner.probe(owner).count("1/10")
 
 
-def test_what_leaves_is_rebuilt_from_plain_values() -> None:
-    """A candidate that gave its probe, or a function that holds it, would give what it was charged for again."""
-    answers: list[Callable[[Probe], object]] = [lambda db: db, lambda db: db.count, lambda db: [db._key]]
-    for answer in answers:
-        with pytest.raises(ProbeError, match="a candidate failed"):
-            room().select(Trial(lambda db, answer=answer: Scored(answer(db), 0)), Fraction(1, 10), "try")  # type: ignore[misc]
-
-
-def test_tables_kept_for_scales_do_not_show_what_was_asked() -> None:
-    """The noise keeps a table for every scale, so that it can be seen which ones there were.
-
-    A room's own are nobody else's, and are dropped all the same: how soon an answer comes would show which there are.
-    """
-    shared = (drawing_tables.geometric_digits, drawing_tables.sign, drawing_tables.coin)
-    Noise().discrete_laplace(3, 1)
-    before = [kept.cache_info() for kept in shared]
-    db = fresh()
-    db.count("1/10")
-    db.select(ASKED, "1/2")
-    assert [kept.cache_info() for kept in shared] == before
-
-    owner = room()
-    owner.probe(owner).count("1/10")
-    tables: Any = owner.noise.tables
-    assert tables.digits.cache_info().currsize > 0
-    owner.select(ASKED, Fraction(1, 2), "try")
-    assert [kept.cache_info().currsize for kept in (tables.digits, tables.sign, tables.coin)] == [0, 0, 0]
-
-
-WORDS = ("Max", "Gini", "InfoGain", "cuts", "bins", "mixed", "vote", "mean")
-
-
-def variants() -> list[Any]:
-    """Return the Options that may be run unseen, as they are and with each of their words and truths changed."""
-    found: dict[str, Any] = {}
-    kinds: list[Any] = sorted(CANDIDATES, key=lambda kind: kind.__name__)
-    for kind in kinds:
-        found[kind.__name__] = plain = kind()
-        for attribute in fields(kind):
-            now = getattr(plain, attribute.name)
-            for other in [not now] if isinstance(now, bool) else WORDS if isinstance(now, str) else ():
-                with suppress(JostleError):
-                    changed = evolve(plain, **{attribute.name: other})
-                    found[changed.name] = changed
-    return list(found.values())
-
-
-def drawn_from() -> bytes:
-    """Return where numpy's generator for everybody stands."""
-    return pickle.dumps(np.random.get_state())  # noqa: NPY002 - it is there for whoever draws from it
-
-
-@pytest.mark.parametrize("option", variants(), ids=lambda option: option.name)
-def test_nothing_in_the_process_counts_the_runs(option: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looked at are functions that count their calls, which modules there are, and numpy's generator for everybody.
-
-    Of two tables on the same noise, as `test_what_an_asker_sees` compares them, there are equally many runs.
-    """
-    db = protected(30, seed=next(SEEDS))
-    for runs in (1, 1, 20):
-        monkeypatch.setattr(NumberOfRuns, "draw", lambda *_, runs=runs: runs)
-        before = called(), set(sys.modules), drawn_from()
-        db.select(TriedClassifiers([option]), 1, site="try")
-        after = called(), set(sys.modules), drawn_from()
-        # What is loaded or kept for a schema at first, is there then.
-        assert before == after or not db.charges[1:]
-
-
 # What is refused
 
 
@@ -528,68 +451,8 @@ def test_a_selection_of_ones_own_is_refused() -> None:
         with pytest.raises(ProbeError):
             db.select(wrong, HALF)  # type: ignore[arg-type]
     assert db.spent == 0
-
-
-def test_a_place_among_selections_is_for_the_class_that_it_is_kept_for() -> None:
-    """Neither another class nor one that says it has the name; and what is in it stays in it."""
-    twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
-    for stranger in (Open, twin, Trial, TriedClassifiers):
-        with pytest.raises(ProbeError, match="no place"):
-            SELECTIONS.fill(stranger)
-    with pytest.raises(TypeError, match="once"):
-        reserve({"selection": frozenset({f"{__name__}.Trial"})})
-    for name, value in (("fill", print), ("now", lambda: None)):
-        with pytest.raises(AttributeError):
-            setattr(SELECTIONS, name, value)
-    assert list(SELECTIONS.now()) == [TriedClassifiers]
-
-
-def test_a_module_of_ones_own_under_jostles_name_opens_no_place() -> None:
-    """Only the names that the package handed down have one, whatever else is put among its modules."""
-    evil = ModuleType("jostle.evil")
-    evil.Open = type("Open", (Open,), {"__module__": "jostle.evil"})  # type: ignore[attr-defined]
-    sys.modules["jostle.evil"] = evil
-    try:
-        with pytest.raises(ProbeError, match="no place"):
-            SELECTIONS.fill(evil.Open)
-        with pytest.raises(ProbeError):
-            fresh().select(evil.Open([MAJORITY]), HALF)
-    finally:
-        del sys.modules["jostle.evil"]
-
-
-def test_the_name_of_a_place_is_not_enough_where_the_module_calls_something_else_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """After the genuine class is in its place, putting another into the module's variables changes nothing."""
-    module = sys.modules[TriedClassifiers.__module__]
-    twin = type("TriedClassifiers", (Open,), {"__module__": TriedClassifiers.__module__})
-    monkeypatch.setattr(module, "TriedClassifiers", twin)
-    with pytest.raises(ProbeError, match="no place"):
-        SELECTIONS.fill(twin)
-    with pytest.raises(ProbeError):
-        fresh().select(twin([MAJORITY]), HALF)
-    assert fresh().select(ASKED, HALF)
-
-
-def test_a_candidate_that_is_not_jostles_own_is_refused() -> None:
-    """The list of candidates is not asked once at the beginning only: what is handed in is made anew at the door."""
-    own = evolve(ASKED)
-    for other in (Stranger(), options.get("JostledTree")):
-        object.__setattr__(own, "among", (other,))
-        db = fresh()
-        with pytest.raises(ProbeError, match=type(other).__name__):
-            db.select(own, HALF)
-        assert db.spent == 0
-        with pytest.raises(ChoiceError, match="run unseen"):
-            TriedClassifiers([other])
-
-
-@frozen(kw_only=True)
-class Stranger:
-    """Would like to see itself lose."""
-
-    name: str = "Majority"
+    with pytest.raises(ChoiceError, match="run unseen"):
+        TriedClassifiers([options.get("JostledTree")])
 
 
 def test_a_budget_that_does_not_suffice_is_refused_before_anything_is_run() -> None:

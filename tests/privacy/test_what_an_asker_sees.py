@@ -8,7 +8,6 @@ the registries, so that what is registered later is looked at as well, and fails
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import operator
 import warnings
@@ -38,7 +37,6 @@ from jostle.lang.parser import read_source
 from jostle.lang.program import Program, load_source
 from jostle.learned.policies import Forest
 from jostle.options.classification.tuning import CANDIDATES, SelectPrivately, TriedClassifiers
-from jostle.options.functions import function_option
 from jostle.privacy import opening
 from jostle.privacy.column_scores import (
     Dependence,
@@ -751,16 +749,6 @@ def guessing(db: Probe) -> list[str]:
     return told
 
 
-def guess_all(db: Probe, *, epsilon: Fraction) -> list[str]:
-    """Try, as an Option, to open the guesses as private, too."""
-    opened = [_told(lambda table: jostle.protect(table, epsilon=1), guess) for guess in guesses(db)]
-    opened += [
-        _told(lambda table: contextvars.Context().run(jostle.protect, table, epsilon=1), guess) for guess in guesses(db)
-    ]
-    assert all("no table is opened as private inside an Option" in refusal for refusal in opened)
-    return guessing(db) + opened
-
-
 def _told(attempt: Callable[[Table], object], table: Table) -> str:
     try:
         return repr(attempt(table))
@@ -771,9 +759,7 @@ def _told(attempt: Callable[[Table], object], table: Table) -> str:
 @pytest.mark.parametrize("pair", ["a row dropped", "a row replaced"])
 def test_a_guess_at_the_rows_is_not_confirmed(pair: str) -> None:
     """One of the guesses is right for one of the two tables, and nobody says which."""
-    guessed = function_option(guess_all, task="classification", predict=None)
     same(pair, of_probe(guessing), *people(pair))
-    same(pair, of_option(guessed), *people(pair))
 
 
 # What the comparison would find
