@@ -23,7 +23,7 @@ from jostle.parameters import positive, share, whole
 from jostle.privacy.column_scores import Dependence
 from jostle.privacy.probe import Probe
 from jostle.tables.kernels import MOST_CELLS
-from jostle.tables.pools import Layer, Stack
+from jostle.tables.pools import Layer, Pool, Stack
 from jostle.tables.schema import Schema
 from jostle.tasks.publishing import Published
 
@@ -88,9 +88,7 @@ class PrivBayes(Publisher):
         each = left * self.network_share / max(len(names), 1)
         for place in range(len(names)):
             candidates = self._candidates(db, groups, families, names, most)
-            picked = db.pick(
-                Dependence([_layer(groups, family) for family in candidates]), each, site=f"column {place + 1}"
-            )
+            picked = db.pick(_dependence(groups, candidates), each, site=f"column {place + 1}")
             families.append(candidates[picked])
             names.remove(candidates[picked][0])
             spent += each
@@ -177,6 +175,17 @@ def _grouped(schema: Schema, most: int) -> Groups:
         roomy = [level for level in fitting if max(level) + 1 <= isqrt(max(most, 1)) and max(level) > 0]
         found[name] = (roomy or fitting or levels[:1])[-1]
     return found
+
+
+def _dependence(groups: Groups, families: list[Family]) -> Dependence:
+    """The score of each family: how far its column is from independent of the parents."""
+    columns = tuple(dict.fromkeys(name for family in families for name in family))
+    places = {name: place for place, name in enumerate(columns)}
+    taken = np.full((len(families), len(columns)), -1, dtype=np.int64)
+    for row, family in zip(taken, families, strict=True):
+        row[[places[name] for name in family]] = 0
+    levels = [np.array([groups[name]], dtype=np.int64) for name in columns]
+    return Dependence(Pool(columns, levels, taken), [places[name] for name, *_ in families])
 
 
 def _layer(groups: Groups, family: Family) -> Layer:
