@@ -154,6 +154,11 @@ class _Within(DenseKernel):
         """Whether it is asked with all rows of a person at once."""
         return self.kernel.of_persons
 
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a block should have."""
+        return self.kernel.rows_at_once
+
     def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
         return self.kernel.cells(schema)

@@ -21,9 +21,7 @@ from jostle.tables.schema import Schema
 Integers = NDArray[np.int64]
 
 LEAST_JOINT = 2**15
-"""A joint may always have so many cells."""
-WIDER = 8
-"""Or so many times the cells of the largest grid."""
+"""A joint may have so many cells, or as many as the largest grid."""
 MOST_HELD = 2**24
 """Beyond so many cells of all joints together, none is made larger than a grid that is asked for."""
 
@@ -117,7 +115,7 @@ def joints(pool: Pool, schema: Schema) -> Joints:
         about = pool.taken[:, place] >= 0
         ranks[about, place] = rank[pool.taken[about, place]]
         widths[place, 1 : 1 + len(levels)] = levels.max(axis=1) + 1 + blank
-    taken, within = _joined(ranks, widths)
+    taken, within = _joined(ranks, widths, max(LEAST_JOINT, *pool.sizes))
     counted = [_with_blank(levels) if blank else levels for (levels, _), blank in zip(nested, blanks, strict=True)]
     return Joints(pool, Pool(pool.columns, tuple(counted), taken), within)
 
@@ -144,13 +142,12 @@ def _with_blank(levels: Integers) -> Integers:
     return np.concatenate([levels, levels.max(axis=1, initial=-1, keepdims=True) + 1], axis=1)
 
 
-def _joined(ranks: Integers, widths: NDArray[np.float64]) -> tuple[Integers, Integers]:
-    """The level that each joint takes of each column, and the joint that each grid lies within.
+def _joined(ranks: Integers, widths: NDArray[np.float64], most: int) -> tuple[Integers, Integers]:
+    """The level that each joint of at most so many cells takes of each column, and the joint each grid lies within.
 
     Larger grids come first. Each goes into the joint that it makes wider by the least factor, or is one of its own.
     """
     sizes = np.prod(widths[np.arange(len(widths)), ranks + 1], axis=1)
-    most = max(LEAST_JOINT, WIDER * float(sizes.max()))
     made, cells = np.full_like(ranks, -1), np.zeros(len(ranks))
     within = np.zeros(len(ranks), dtype=np.int64)
     count, held = 0, 0.0

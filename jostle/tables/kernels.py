@@ -60,6 +60,8 @@ def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: S
     return keys
 
 
+BLOCK_ROWS = 1 << 16
+"""Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
 MOST_CELLS = 2**31
 """More numbers than this are not held at once: 16 GB of them."""
 LARGEST_KEY = 2**63
@@ -87,6 +89,11 @@ class DenseKernel(ABC):
     def of_persons(self) -> bool:
         """Whether it is asked with all rows of a person at once, since it counts persons."""
         return False
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a block should have, where they are in memory."""
+        return BLOCK_ROWS
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:
@@ -252,6 +259,11 @@ class SparseKernel(ABC):
     def of_persons(self) -> bool:
         """As of a dense one: none counts persons."""
         return False
+
+    @property
+    def rows_at_once(self) -> int:
+        """As of a dense one."""
+        return BLOCK_ROWS
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:

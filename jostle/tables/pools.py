@@ -41,6 +41,7 @@ from jostle.tables.fields import (
     wholes,
 )
 from jostle.tables.kernels import (
+    BLOCK_ROWS,
     LARGEST_WEIGHT,
     DenseKernel,
     Groups,
@@ -103,11 +104,22 @@ class Pool:
         return sizes
 
 
+MOST_AT_ONCE = 2**18
+"""Rows that are looked at together, however many cells there are."""
+ADDED_AT_ONCE = 2**16
+"""Rows that are added to one grid together: their keys stay in the processor's cache."""
+
+
 @frozen(eq=False, repr=False)
 class GridCounts(DenseKernel):
     """How many rows there are in each cell of each grid of a pool, grids one after the other, in row-major order."""
 
     pool: Pool = field(validator=Component((Pool,)))
+
+    @property
+    def rows_at_once(self) -> int:
+        """More where there are many cells: for each block, those of all grids go through the processor's cache."""
+        return max(BLOCK_ROWS, min(MOST_AT_ONCE, sum(self.pool.sizes)))
 
     def cells(self, schema: Schema) -> int:
         """How many cells all grids have."""
@@ -168,7 +180,10 @@ class GridCounts(DenseKernel):
             if about:
                 keep = np.logical_and.reduce(about)
                 keys, times = keys[keep], None if times is None else times[keep]
-            add_up(keys, times, totals[starts[grid] : starts[grid + 1]])
+            cells = totals[starts[grid] : starts[grid + 1]]
+            for begin in range(0, len(keys), ADDED_AT_ONCE):
+                rows = slice(begin, begin + ADDED_AT_ONCE)
+                add_up(keys[rows], None if times is None else times[rows], cells)
 
 
 @frozen
