@@ -138,10 +138,13 @@ class GridCounts(DenseKernel):
 
     def _leaving(self, schema: Schema) -> NDArray[np.bool_]:
         """Which grids a row is not in where it is blank in a column."""
-        outside = [
-            schema[name].blank is not None and level.shape[1] == schema[name].size
-            for name, level in zip(self.pool.columns, self.pool.levels, strict=True)
-        ]
+        outside = np.array(
+            [
+                schema[name].blank is not None and level.shape[1] == schema[name].size
+                for name, level in zip(self.pool.columns, self.pool.levels, strict=True)
+            ],
+            dtype=np.bool_,
+        )
         leaves: NDArray[np.bool_] = np.any((self.pool.taken >= 0) & outside, axis=1)
         return leaves
 
@@ -154,9 +157,9 @@ class GridCounts(DenseKernel):
         kind = code_type(max(sizes) + 1)  # the narrower keys are, the sooner they are worked out
         filled: dict[int, NDArray[np.bool_]] = {}
         grouped: dict[tuple[int, int], Codes] = {}
-        for place, (name, levels) in enumerate(zip(self.pool.columns, self.pool.levels, strict=True)):
-            codes = block.columns[name]
-            keep = block.filled((name,), schema) if levels.shape[1] == schema[name].size else None
+        for place, (column, levels) in enumerate(zip(self.pool.columns, self.pool.levels, strict=True)):
+            codes = block.columns[column]
+            keep = block.filled((column,), schema) if levels.shape[1] == schema[column].size else None
             if keep is not None:
                 filled[place], codes = keep, np.where(keep, codes, 0)
             for level in np.unique(taken[:, place]).tolist():
