@@ -66,7 +66,7 @@ class RowHashes(DenseKernel):
             if block.multiplicity is not None:
                 hashes[:, :size] *= block.multiplicity[rows].view(np.uint64)
             found[:-1] += hashes[:, :size].view(np.int64).sum(axis=1)
-        found[-1] = block.length if block.multiplicity is None else block.multiplicity.sum()
+        found[-1] = block.records
         totals += found  # as arrays, which wrap round without a warning
 
     def _parts(self, block: Block, schema: Schema, rows: slice) -> Iterator[NDArray[np.unsignedinteger[Any]]]:

@@ -104,7 +104,7 @@ class Pool:
         return sizes
 
 
-MOST_AT_ONCE = 2**18
+WIDEST_BLOCK = 2**18
 """Rows that are looked at together, however many cells there are."""
 ADDED_AT_ONCE = 2**16
 """Rows that are added to one grid together: their keys stay in the processor's cache."""
@@ -119,7 +119,7 @@ class GridCounts(DenseKernel):
     @property
     def rows_at_once(self) -> int:
         """More where there are many cells: for each block, those of all grids go through the processor's cache."""
-        return max(BLOCK_ROWS, min(MOST_AT_ONCE, sum(self.pool.sizes)))
+        return max(BLOCK_ROWS, min(WIDEST_BLOCK, sum(self.pool.sizes)))
 
     def cells(self, schema: Schema) -> int:
         """How many cells all grids have."""

@@ -37,10 +37,10 @@ MOST_COUNTED = 2**23
 
 
 def pool_of(schema: Schema, most_cells: int, most_grids: int) -> Pool:
-    """The grids of at most so many cells by class, by size, until there are so many grids; among equal ones, any.
+    """The grids of at most so many cells, by size, until there are so many grids; among equal ones, any.
 
-    A grid takes one level of each attribute, its taxonomy cut at some depth, or bins put together two by two; or it is
-    not about the attribute. The coarsest of all, about the label alone, is always there.
+    Cells are by class. A grid takes one level of each attribute, its taxonomy cut at some depth, or bins put together
+    two by two; or it is not about the attribute. The coarsest of all, about the label alone, is always there.
     """
     levels = {name: schema[name].levels for name in schema.attributes}
     sides = tuple(tuple(max(level) + 1 for level in own) for own in levels.values())
