@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -15,6 +16,7 @@ from jostle.privacy.fields import fraction, public_number
 from jostle.privacy.scores import Score
 from jostle.tables.feature_kernels import MOST_ONES, FeatureRefinements, feature_count
 from jostle.tables.fields import ANY_WHOLE, Component, Components, Within, listed, names, whole, whole_groups, wholes
+from jostle.tables.joints import joints
 from jostle.tables.kernels import Groups, SparseTally
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.schema import Schema
@@ -29,7 +31,7 @@ FITTING = 2**31 - 1
 
 @frozen
 class Dependence(Score):
-    """For each layer, how far its first column is from independent of its others, in rows.
+    """For each grid of a pool, how far one of its columns is from independent of its others, in rows.
 
     Zhang, Cormode, Procopiuc, Srivastava, Xiao, PrivBayes: private data release via Bayesian networks. SIGMOD 2014, and
     ACM TODS 2017: the function R, half the L1 distance between the joint distribution of a column X and its parents and
@@ -43,26 +45,28 @@ class Dependence(Score):
     the proof, being about one score, allows for.)
     """
 
-    layers: tuple[Layer, ...] = field(converter=listed, validator=Components((Layer,)))
+    pool: Pool = field(validator=Component((Pool,)))
+    own: tuple[int, ...] = field(converter=wholes, validator=ANY_WHOLE)
+    """For each grid, which of the pool's columns is held against the others."""
 
-    def kernel(self, schema: Schema) -> Stack:
-        """The joint counts; refuse layers that count otherwise than each row once."""
-        for layer in self.layers:
-            if layer.weighted is not None or layer.where or not layer.columns:
-                raise ProbeError("a candidate is about no column, or about weights or some of the rows")
-            layer.shape(schema)
-        if not self.layers:
-            raise ProbeError("there is nothing to pick from", fix="give at least one candidate")
-        return Stack(self.layers)
+    def kernel(self, schema: Schema) -> GridCounts:
+        """The counts of the grids' joints; refuse columns that their grids are not about."""
+        self.pool.check(schema)
+        taken = self.pool.taken
+        fits = len(self.own) == len(taken) and all(0 <= place < taken.shape[1] for place in self.own)
+        if not fits or np.any(taken[np.arange(len(taken)), list(self.own)] < 0):
+            raise ProbeError("each grid needs one column that it is about, to be held against the others")
+        return GridCounts(joints(self.pool, schema).counted)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
-        """Each layer's u, in units of 1/GRID."""
+        """Each grid's u, in units of 1/GRID."""
+        counts = joints(self.pool, schema).added_up(tally)
         scores, start = [], 0
-        for layer in self.layers:
-            own, *others = layer.shape(schema)
-            cells = own * int(np.prod(others, dtype=np.int64))
-            scores.append(_apart(tally[start : start + cells].reshape(own, -1)))
-            start += cells
+        for own, sides in zip(self.own, self.pool.sides.tolist(), strict=True):
+            end = start + math.prod(sides)
+            by_own = np.moveaxis(counts[start:end].reshape(sides), own, 0)
+            scores.append(_apart(by_own.reshape(sides[own], -1)))
+            start = end
         return np.array(scores, dtype=np.int64)
 
     def sensitivity(self, schema: Schema) -> Fraction:
@@ -351,18 +355,27 @@ class GridQuality(Score):
     scale: Fraction = field(converter=fraction)
     """The scale of the noise that the picked grid's counts will have."""
 
-    def kernel(self, schema: Schema) -> GridCounts:  # noqa: ARG002 - the same for every schema
-        """The counts of all grids."""
+    def kernel(self, schema: Schema) -> GridCounts:
+        """The counts of the grids' joints; refuse a pool whose last column is not the label, in every grid."""
         if not 0 < self.scale <= LARGEST_SCALE:
             raise ProbeError(f"the noise has scale {float(self.scale):g}, which must be above 0 and at most 2**20")
-        return GridCounts(self.pool)
+        self.pool.check(schema)
+        codes = np.arange(len(schema.classes))
+        if (
+            schema.label is None
+            or self.pool.columns[-1:] != (schema.label,)
+            or not np.array_equal(self.pool.levels[-1], codes[None])
+            or np.any(self.pool.taken[:, -1])
+        ):
+            raise ProbeError("the grids' last column is not the label, each of its codes by itself")
+        return GridCounts(joints(self.pool, schema).counted)
 
     def scores(self, tally: Integers, schema: Schema) -> Integers:
         """The grids' qualities, in units of 1/UNIT."""
-        by_class = tally.reshape(-1, len(schema.classes))
+        by_class = joints(self.pool, schema).added_up(tally).reshape(-1, len(schema.classes))
         largest = by_class.max(axis=1)
         gaps = largest - np.partition(by_class, -2, axis=1)[:, -2] if by_class.shape[1] > 1 else largest
-        sizes = np.array(self.pool.sizes, dtype=np.int64)
+        sizes = np.array(self.pool.sizes, dtype=np.int64) // by_class.shape[1]
         starts = np.cumsum(sizes) - sizes
         quality: Integers = np.add.reduceat(UNIT * largest - lost(gaps, self.scale), starts)
         return quality

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,25 @@ class Whose:
         return evolve(self, codes=self.codes[places])
 
 
+class Kept(Mapping[str, Codes]):
+    """Columns at some of the rows, taken when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Codes], places: NDArray[np.intp]) -> None:
+        self._columns, self._places = columns, places
+        self._taken: dict[str, Codes] = {}
+
+    def __getitem__(self, name: str) -> Codes:
+        if name not in self._taken:
+            self._taken[name] = self._columns[name][self._places]
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
 @frozen(eq=False, repr=False)
 class Block:
     """Some rows. No repr: nothing should ever print one."""
@@ -66,6 +85,11 @@ class Block:
         if self.bits is not None:
             object.__setattr__(self, "columns", BitsColumns(self.columns, self.bits))
 
+    @property
+    def records(self) -> int:
+        """How many records the rows stand for."""
+        return self.length if self.multiplicity is None else int(self.multiplicity.sum())
+
     def where(self, conditions: Where) -> Block:
         """The rows that meet every condition."""
         if not conditions:
@@ -74,7 +98,18 @@ class Block:
         for name, codes in conditions:
             column = self.columns[name]
             keep &= column == codes[0] if len(codes) == 1 else np.isin(column, codes)
-        return self.rows(np.flatnonzero(keep))
+        places = np.flatnonzero(keep)
+        if self.bits is not None:
+            return self.rows(places)
+        # What is asked of them is about few columns.
+        return Block(
+            Kept(self.columns, places),
+            len(places),
+            None if self.multiplicity is None else self.multiplicity[places],
+            None,
+            Kept(self.steps, places),
+            None if self.whose is None else self.whose.rows(places),
+        )
 
     def rows(self, places: NDArray[np.intp]) -> Block:
         """The rows at these places."""

@@ -17,9 +17,6 @@ from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.persons import bounded
 from jostle.tables.schema import Schema
 
-BLOCK_ROWS = 1 << 16
-"""Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
-
 Partial = NDArray[np.int64] | SparseTally
 """What a kernel found in some of the rows."""
 Part = TypeVar("Part")
@@ -163,7 +160,7 @@ class MemorySource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions."""
-        rows = max(1, self.length) if kernel.of_persons else BLOCK_ROWS
+        rows = max(1, self.length) if kernel.of_persons else kernel.rows_at_once
         return tally_blocks(self._blocks(rows), self.schema, kernel, where)
 
     def fold(self, fold: Folded) -> Folded:
@@ -232,6 +229,11 @@ class _ReadBy(DenseKernel):
     def of_persons(self) -> bool:
         """Whether it is asked with all rows of a person at once."""
         return self.kernel.of_persons
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a block should have."""
+        return self.kernel.rows_at_once
 
     def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
         """How many numbers it gives."""

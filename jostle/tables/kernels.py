@@ -60,6 +60,10 @@ def group_keys(block: Block, columns: tuple[str, ...], groups: Groups, schema: S
     return keys
 
 
+BLOCK_ROWS = 1 << 16
+"""Rows at a time: few enough that a block's codes and keys stay in the processor's cache."""
+MOST_AT_ONCE = 1 << 20
+"""Rows of a block at most, for kernels that do well with more."""
 MOST_CELLS = 2**31
 """More numbers than this are not held at once: 16 GB of them."""
 LARGEST_KEY = 2**63
@@ -88,6 +92,11 @@ class DenseKernel(ABC):
         """Whether it is asked with all rows of a person at once, since it counts persons."""
         return False
 
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a block should have, where they are in memory."""
+        return BLOCK_ROWS
+
     @abstractmethod
     def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
@@ -113,6 +122,11 @@ class Counts(DenseKernel):
     """
 
     groups: tuple[tuple[str, ...], ...] = field(converter=name_groups)
+
+    @property
+    def rows_at_once(self) -> int:
+        """More where no column is looked at."""
+        return BLOCK_ROWS if any(self.groups) else MOST_AT_ONCE
 
     @classmethod
     def of(cls, *columns: str) -> Counts:
@@ -141,8 +155,11 @@ class Counts(DenseKernel):
         start = 0
         for group in self.groups:
             end = start + schema.size(*group)
-            full = block.full(group, schema)
-            add_up(full.keys(group, schema), full.multiplicity, totals[start:end])
+            if group:
+                full = block.full(group, schema)
+                add_up(full.keys(group, schema), full.multiplicity, totals[start:end])
+            else:  # what a block holds, it knows
+                totals[start] += block.records
             start = end
 
 
@@ -252,6 +269,11 @@ class SparseKernel(ABC):
     def of_persons(self) -> bool:
         """As of a dense one: none counts persons."""
         return False
+
+    @property
+    def rows_at_once(self) -> int:
+        """As of a dense one."""
+        return BLOCK_ROWS
 
     @abstractmethod
     def cells(self, schema: Schema) -> int:

@@ -2,8 +2,8 @@
 
 Pools of grids: many ways to put the codes of several columns together, all counted in one pass over the rows.
 
-A column has *levels*, each of which sends its codes to groups; a grid takes one level of each column. Its cells are the
-combinations of groups, each by class. Which cell a row is in, in each grid, depends on that row alone.
+A column has *levels*, each of which sends its codes to groups; a grid is about some columns, and takes one level of
+each. Its cells are the combinations of groups. Which cell a row is in, in each grid, depends on that row alone.
 
 Stacks: several grouped, conditioned, weighted tallies in one pass over the rows.
 
@@ -22,7 +22,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from jostle.errors import TableError
-from jostle.tables.block import Block, Where
+from jostle.tables.block import Block, Codes, Where, code_type
 from jostle.tables.fields import (
     ANY_WHOLE,
     Component,
@@ -41,6 +41,7 @@ from jostle.tables.fields import (
     wholes,
 )
 from jostle.tables.kernels import (
+    BLOCK_ROWS,
     LARGEST_WEIGHT,
     DenseKernel,
     Groups,
@@ -61,13 +62,14 @@ Integers = NDArray[np.int64]
 
 @frozen(eq=False, repr=False)
 class Pool:
-    """Grids: for each, which level of each column it takes."""
+    """Grids: for each, which columns it is about, and which level of each it takes."""
 
     columns: tuple[str, ...] = field(converter=names)
     levels: tuple[Integers, ...] = field(converter=int64_arrays, validator=Sides(2))
-    """For each column, levels by codes: the group of each code, from 0 up."""
+    """For each column, levels by codes: the group of each code, from 0 up. After the codes, where a row may be blank in
+    the column, there may be the group of those that are; else they are in no grid that is about the column."""
     taken: Integers = field(converter=int64s, validator=Sides(2))
-    """Grids by columns: which level each takes."""
+    """Grids by columns: which level each takes, or -1 where it is not about the column."""
 
     def check(self, schema: Schema) -> None:
         """Refuse what does not fit the schema: what went wrong then would depend on rows."""
@@ -75,10 +77,10 @@ class Pool:
         fits = (
             len(self.taken) > 0
             and self.taken.shape[1] == len(self.columns) == len(self.levels) == len(set(self.columns))
-            and schema.label not in self.columns
-            and bool(np.all((self.taken >= 0) & (self.taken < counts)))
+            and bool(np.all((self.taken >= -1) & (self.taken < counts)))
             and all(
-                level.shape[1] == schema[name].size and bool(np.all((level >= 0) & (level < schema[name].size)))
+                0 <= level.shape[1] - schema[name].size <= (schema[name].blank is not None)
+                and bool(np.all((level >= 0) & (level < level.shape[1])))
                 for name, level in zip(self.columns, self.levels, strict=True)
             )
         )
@@ -87,10 +89,10 @@ class Pool:
 
     @property
     def sides(self) -> Integers:
-        """How many groups each grid has of each column."""
+        """How many groups each grid has of each column; 1 where it is not about it."""
         sides = np.ones(self.taken.shape, dtype=np.int64)
         for place, level in enumerate(self.levels):
-            sides[:, place] = (level.max(axis=1) + 1)[self.taken[:, place]]
+            sides[:, place] = np.append(level.max(axis=1, initial=0) + 1, 1)[self.taken[:, place]]
         return sides
 
     @property
@@ -102,70 +104,89 @@ class Pool:
         return sizes
 
 
+WIDEST_BLOCK = 2**18
+"""Rows that are looked at together, however many cells there are."""
+ADDED_AT_ONCE = 2**16
+"""Rows that are added to one grid together: their keys stay in the processor's cache."""
+
+
 @frozen(eq=False, repr=False)
 class GridCounts(DenseKernel):
-    """How many rows of each class there are in each cell of each grid of a pool, grids one after the other.
-
-    A row with a blank is in the grids that put all codes of that column together, and in no other.
-    """
+    """How many rows there are in each cell of each grid of a pool, grids one after the other, in row-major order."""
 
     pool: Pool = field(validator=Component((Pool,)))
 
+    @property
+    def rows_at_once(self) -> int:
+        """More where there are many cells: for each block, those of all grids go through the processor's cache."""
+        return max(BLOCK_ROWS, min(WIDEST_BLOCK, sum(self.pool.sizes)))
+
     def cells(self, schema: Schema) -> int:
-        """How many cells all grids have, by class."""
-        if schema.label is None:
-            raise TableError("the schema names no label", fix='Schema(columns, label="...")')
+        """How many cells all grids have."""
         self.pool.check(schema)
-        return checked_cells(sum(self.pool.sizes) * len(schema.classes))
+        return checked_cells(sum(self.pool.sizes))
 
     def bound(self, schema: Schema) -> int:  # noqa: ARG002 - the same for every schema
         """The number of grids: a row is in one cell of each."""
         return len(self.pool.taken)
 
     def replaced(self, schema: Schema) -> int:
-        """Twice that, but for grids of a single cell."""
-        classes = len(schema.classes)
-        return max(len(self.pool.taken), 2 * sum(size * classes > 1 for size in self.pool.sizes))
+        """1 per grid for a row that enters or leaves, or what it moves within grids, whichever is more."""
+        leaves = self._leaving(schema)
+        moved = (2 if size > 1 else int(leave) for size, leave in zip(self.pool.sizes, leaves, strict=True))
+        return max(len(self.pool.taken), sum(moved))
+
+    def _leaving(self, schema: Schema) -> NDArray[np.bool_]:
+        """Which grids a row is not in where it is blank in a column."""
+        outside = np.array(
+            [
+                schema[name].blank is not None and level.shape[1] == schema[name].size
+                for name, level in zip(self.pool.columns, self.pool.levels, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+        leaves: NDArray[np.bool_] = np.any((self.pool.taken >= 0) & outside, axis=1)
+        return leaves
 
     def add(self, block: Block, schema: Schema, totals: Integers) -> None:
-        """Add the block's rows to *totals*."""
-        classes, sizes = len(schema.classes), self.pool.sizes
-        block = block.labelled(schema)
-        labels = block.columns[schema.label or ""].astype(np.int64)
-        starts = np.cumsum([0, *sizes]) * classes
-        whole = block.first_for_blank(self.pool.columns, schema)
-        cut = self.pool.sides > 1
-        for grid, cells in self._cells(whole):
-            keys, times = cells * classes + labels, block.multiplicity
-            about = [name for name, by in zip(self.pool.columns, cut[grid], strict=True) if by]
-            keep = None if whole is block else block.filled(about, schema)
-            if keep is not None:
-                keys, times = keys[keep], None if times is None else times[keep]
-            add_up(keys, times, totals[starts[grid] : starts[grid + 1]])
-
-    def _cells(self, block: Block) -> Iterator[tuple[int, Integers]]:
-        """Yield each grid's place, and which of its cells each row is in; alike grids one after the other.
+        """Add the block's rows to *totals*.
 
         The cell by the first few columns is kept for the next grid that takes the same of these.
         """
-        taken, sides = self.pool.taken, self.pool.sides
-        grids = taken.tolist()
+        taken, sides, sizes = self.pool.taken, self.pool.sides, self.pool.sizes
+        kind = code_type(max(sizes) + 1)  # the narrower keys are, the sooner they are worked out
+        filled: dict[int, NDArray[np.bool_]] = {}
+        grouped: dict[tuple[int, int], Codes] = {}
+        for place, (column, levels) in enumerate(zip(self.pool.columns, self.pool.levels, strict=True)):
+            codes = block.columns[column]
+            keep = block.filled((column,), schema) if levels.shape[1] == schema[column].size else None
+            if keep is not None:
+                filled[place], codes = keep, np.where(keep, codes, 0)
+            for level in np.unique(taken[:, place]).tolist():
+                if level >= 0:
+                    grouped[place, level] = levels[level].astype(kind).take(codes)
+        starts = np.cumsum([0, *sizes])
         width = len(self.pool.columns)
-        grouped = {
-            (place, level): self.pool.levels[place][level][block.columns[name]]
-            for place, name in enumerate(self.pool.columns)
-            for level in np.unique(taken[:, place]).tolist()
-        }
-        held: list[Integers] = [np.zeros(block.length, dtype=np.int64)] * (width + 1)
+        held = [np.zeros(block.length, dtype=kind)] * (width + 1)
         before = [-1] * width
-        for grid in sorted(range(len(grids)), key=grids.__getitem__):
-            now = grids[grid]
-            start = next((place for place in range(width) if now[place] != before[place]), width)
-            for place in range(start, width):
-                side = int(sides[grid, place])
-                held[place + 1] = held[place] if side == 1 else held[place] * side + grouped[place, now[place]]
+        for grid in np.lexsort((np.zeros(len(taken)), *taken.T[::-1])).tolist():
+            now = taken[grid].tolist()
+            first = next((place for place in range(width) if now[place] != before[place]), width)
+            for place in range(first, width):
+                cut = now[place] >= 0
+                held[place + 1] = (
+                    held[place] * kind.type(sides[grid, place]) + grouped[place, now[place]] if cut else held[place]
+                )
             before = now
-            yield grid, held[width]
+            keys, times = held[width], block.multiplicity
+            about = [filled[place] for place in range(width) if now[place] >= 0 and place in filled]
+            if about:
+                keep = np.logical_and.reduce(about)
+                keys, times = keys[keep], None if times is None else times[keep]
+            cells = totals[starts[grid] : starts[grid + 1]]
+            for begin in range(0, len(keys), ADDED_AT_ONCE):
+                rows = slice(begin, begin + ADDED_AT_ONCE)
+                add_up(keys[rows], None if times is None else times[rows], cells)
 
 
 @frozen

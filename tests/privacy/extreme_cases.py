@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from jostle import Categorical, Numeric, Schema
 from jostle.tables.block import code_type
-from jostle.tables.engines import BLOCK_ROWS, MemorySource, NarrowedSource, RowSource
+from jostle.tables.engines import MemorySource, NarrowedSource, RowSource
 from jostle.tables.feature_kernels import MOST_ONES, ONES_AT_ONCE, FeatureRefinements, FeatureSums
 from jostle.tables.features import FEW_COLUMNS, Bits, SparseFeatures
-from jostle.tables.kernels import LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
+from jostle.tables.kernels import BLOCK_ROWS, LARGEST_WEIGHT, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 from jostle.tables.number_kernels import LARGEST_NUMBER, Moments, NumberSum, Products, Ranks
 from jostle.tables.pools import GridCounts, Layer, Pool, Refinements, Stack
 from jostle.tables.regions import Box, Haar, Regions
@@ -368,13 +368,18 @@ CASES: dict[type, Callable[[], list[Case]]] = {
     GridCounts: lambda: (
         (
             of_sizes(
-                lambda size: GridCounts(Pool(("b",), [[range(size), [0] * size, halved(size)]], [[0], [1], [2], [2]]))
+                lambda size: GridCounts(
+                    Pool(("b",), [[range(size), [0] * size, halved(size)]], [[0], [1], [2], [2], [-1]])
+                )
             )
             + of_sizes(
-                lambda size: GridCounts(Pool(("one", "b"), [[[0]], [halved(size)]], [[0, 0]] * SEVERAL)), SIZES[:3]
+                lambda size: GridCounts(Pool(("one", "b"), [[[0]], [halved(size)]], [[0, 0], [-1, 0]] * SEVERAL)),
+                SIZES[:3],
             )
         )
-        + of_classes(lambda _: GridCounts(Pool(("b",), [[range(5), [0] * 5]], [[0], [1]])))
+        + of_classes(
+            lambda count: GridCounts(Pool(("b", "a"), [[range(5), [0] * 5], [range(count)]], [[0, 0], [1, 0], [-1, 0]]))
+        )
     ),
     LeafCounts: lambda: (
         (

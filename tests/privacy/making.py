@@ -149,14 +149,31 @@ def discernibility(chance: Chance) -> dict[str, Any]:
 
 
 def pool(chance: Chance) -> dict[str, Any]:
-    columns = chance.sample(("b", "c"), chance.randint(0, 2))
+    columns = chance.sample(NAMES, chance.randint(0, 3))
     levels = [np.array([[0] * SIZES[name], some_groups(chance, SIZES[name]) or range(SIZES[name])]) for name in columns]
-    taken = [[chance.randrange(2) for _ in columns] for _ in range(chance.randint(1, 3))]
+    if chance.random() < 0.2:  # a group for blanks
+        levels = [
+            np.concatenate([level, [[1], [SIZES[name]]]], axis=1) for name, level in zip(columns, levels, strict=True)
+        ]
+    taken = [[chance.randint(-1, 1) for _ in columns] for _ in range(chance.randint(1, 3))]
     return {
         "columns": columns,
         "levels": levels,
         "taken": np.array(taken, dtype=np.int64).reshape(len(taken), len(columns)),
     }
+
+
+def labelled_pool(chance: Chance) -> Pool:
+    grids = [each for each in pool(chance)["columns"] if each != "a"]
+    levels = [np.array([some_groups(chance, SIZES[name]) or range(SIZES[name])]) for name in grids]
+    taken = [[*(chance.randint(-1, 0) for _ in grids), 0] for _ in range(chance.randint(1, 3))]
+    return Pool((*grids, "a"), (*levels, np.arange(SIZES["a"])[None]), taken)
+
+
+def dependence(chance: Chance) -> dict[str, Any]:
+    grids = Pool(**pool(chance))
+    about = [[place for place, level in enumerate(taken) if level >= 0] for taken in grids.taken.tolist()]
+    return {"pool": grids, "own": [chance.choice(places or [0]) for places in about]}
 
 
 def products(chance: Chance) -> dict[str, Any]:
@@ -509,12 +526,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     Fullest: lambda chance: {"columns": some_names(chance)},
     Misfit: misfit,
     MostHits: lambda chance: {"hits": ManyHits(**many_hits(chance))},
-    Dependence: lambda chance: {
-        "layers": [
-            Layer(names, [some_groups(chance, SIZES[name]) for name in names])
-            for names in (some_names(chance, least=1) for _ in range(chance.randint(1, 3)))
-        ]
-    },
+    Dependence: dependence,
     MajoritiesBelow: lambda chance: {
         "layers": [
             Layer((name, "a"), (some_groups(chance, SIZES[name]), ()), (a_condition(chance),))
@@ -535,7 +547,7 @@ PLAUSIBLE: dict[type, Callable[[Chance], dict[str, Any]]] = {
     },
     Halves: halves,
     GridQuality: lambda chance: {
-        "pool": made(chance, Pool),
+        "pool": labelled_pool(chance),
         "scale": chance.choice(["1/3", 1, Fraction(7, 2), 900, "1e-30", "1e-400"]),
     },
     SplitScore: split_score,

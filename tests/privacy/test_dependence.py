@@ -7,17 +7,19 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from tables_of_labels import schema_of
 
 from jostle.errors import ProbeError
 from jostle.privacy.column_scores import GRID, Dependence
-from jostle.tables.pools import Layer
+from jostle.tables.pools import Pool
 from jostle.tables.schema import Neighbours
 
 SCHEMA = schema_of(2, 3, 2)
-SCORE = Dependence((Layer(("a0", "a1"), ((), ())),))
+POOL = Pool(("a0", "a1"), ([[0, 1]], [[0, 1, 2]]), [[0, 0]])
+SCORE = Dependence(POOL, (0,))
 
 
 def by_definition(counts: np.ndarray) -> float:
@@ -27,7 +29,7 @@ def by_definition(counts: np.ndarray) -> float:
 
 
 def scored(counts: np.ndarray) -> int:
-    return int(SCORE.scores(counts.ravel(), SCHEMA)[0])
+    return int(SCORE.scores(np.pad(counts, ((0, 1), (0, 1))).ravel(), SCHEMA)[0])  # no row is blank
 
 
 @given(st.lists(st.integers(0, 50), min_size=6, max_size=6))
@@ -59,12 +61,8 @@ def test_more_rows_than_products_of_64_bits_allow_are_counted() -> None:
     assert scored(counts) == GRID * 2**32
 
 
-def test_layers_that_count_otherwise_are_refused() -> None:
-    for layers in (
-        (),
-        (Layer(("a0",), ((),), (("a1", (0,)),)),),
-        (Layer((), ()),),
-        (Layer(("a0",), ((),), weighted="a0", weights=(1, 2)),),
-    ):
+def test_columns_that_their_grids_are_not_about_are_refused() -> None:
+    without = evolve(POOL, taken=[[0, 0], [-1, 0]])
+    for pool, own in ((POOL, ()), (POOL, (2,)), (POOL, (-1,)), (POOL, (0, 0)), (without, (0, 0))):
         with pytest.raises(ProbeError):
-            Dependence(layers).kernel(SCHEMA)
+            Dependence(pool, own).kernel(SCHEMA)

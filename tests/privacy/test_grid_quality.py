@@ -12,13 +12,17 @@ import pytest
 from tables_of_labels import schema_of, table_of
 
 import jostle
-from jostle.errors import JostleError
+from jostle.errors import JostleError, ProbeError
 from jostle.privacy.column_scores import SLACK, SPAN, UNIT, GridQuality, lost
 from jostle.tables.pools import GridCounts, Pool
 from jostle.tables.schema import Neighbours
 
 SCHEMA = schema_of(2, 3, 2)
-POOL = Pool(("a0", "a1"), ([[0, 0], [0, 1]], [[0, 0, 0], [0, 0, 1], [0, 1, 2]]), list(product(range(2), range(3))))
+POOL = Pool(
+    ("a0", "a1", "label"),
+    ([[0, 1]], [[0, 0, 1], [0, 1, 2]], [[0, 1]]),
+    [(*levels, 0) for levels in product(range(-1, 1), range(-1, 2))],
+)
 SCALES = (Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(17), Fraction(300))
 
 
@@ -28,11 +32,11 @@ def test_grids_are_counted_as_row_by_row() -> None:
     found = table_of(rows, SCHEMA)._source.tally(GridCounts(POOL), ())
     expected: list[int] = []
     for levels in POOL.taken.tolist():
-        groups = [POOL.levels[place][level] for place, level in enumerate(levels)]
-        sides = [int(each.max()) + 1 for each in groups]
-        counts = np.zeros((*sides, 2), dtype=int)
-        for a, b, label in rows:
-            counts[groups[0][a], groups[1][b], label] += 1
+        about = [place for place, level in enumerate(levels) if level >= 0]
+        groups = [POOL.levels[place][levels[place]] for place in about]
+        counts = np.zeros([int(each.max()) + 1 for each in groups], dtype=int)
+        for row in rows:
+            counts[tuple(own[row[place]] for own, place in zip(groups, about, strict=True))] += 1
         expected += counts.ravel().tolist()
     assert np.asarray(found).tolist() == expected
 
@@ -87,22 +91,22 @@ def test_odd_numbers_call_nobody_since_they_depend_on_rows() -> None:
     assert heard == []
 
 
-def scores(rows: np.ndarray, score: GridQuality, classes: int) -> np.ndarray:
-    """Return the scores of two grids of one cell each, of these class counts: all that a row can meet."""
-    return score.scores(rows.reshape(-1), schema_of(1, 1, classes))
+def quality_of(cell: np.ndarray, score: GridQuality) -> int:
+    """Return the score of a grid of one cell of these class counts: all that a row can meet."""
+    return int(score.scores(np.append(cell, 0), schema_of(1, 1, len(cell)))[0])  # no row is without a label
 
 
 @pytest.mark.parametrize("relation", get_args(Neighbours))
 @pytest.mark.parametrize("classes", [2, 3])
 def test_no_row_moves_two_grids_farther_apart_than_it_says(relation: Neighbours, classes: int) -> None:
     """All pairs of cells of up to eight rows of each class, one for either grid, and every row that comes to them."""
-    pool = Pool(("a0", "a1"), ([[0]], [[0]]), [[0, 0], [0, 0]])
+    pool = Pool(("label",), (np.arange(classes)[None],), [[0]])
     schema = schema_of(1, 1, classes, neighbours=relation)
     most = 9 if classes == 2 else 5
     cells = np.array(list(product(range(most), repeat=classes)))
     for scale in SCALES[:3]:
         score = GridQuality(pool, scale)
-        quality = {tuple(cell): int(scores(np.array([cell, cell]), score, classes)[0]) for cell in cells.tolist()}
+        quality = {tuple(cell.tolist()): quality_of(cell, score) for cell in cells}
         moved = []
         for label in range(classes):
             one = np.eye(classes, dtype=int)[label]
@@ -124,17 +128,17 @@ def test_the_better_grid_is_picked() -> None:
     rows = [(row % 2, row % 3, row % 3 // 2) for row in range(600)]
     for relation in get_args(Neighbours):
         db = jostle.rehearse(table_of(rows, schema_of(2, 3, 2, neighbours=relation)), seed=2)
-        assert POOL.taken[db.pick(GridQuality(POOL, Fraction(2)), 1), 1] >= 1
+        assert POOL.taken[db.pick(GridQuality(POOL, Fraction(2)), 1), 1] >= 0
 
 
 @pytest.mark.parametrize(
     "pool",
     [
-        Pool(("a0",), ([[0, 0, 0]],), [[0]]),
+        Pool(("a0",), ([[0, 0, 0, 0]],), [[0]]),
         Pool(("a0",), ([[0, 5]],), [[0]]),
         Pool(("a0",), ([[0, 0]],), [[1]]),
         Pool(("a0", "a0"), ([[0, 0]], [[0, 0]]), [[0, 0]]),
-        Pool(("label",), ([[0, 0]],), [[0]]),
+        Pool(("a0",), ([[0, 0]],), [[-2]]),
         Pool(("a0",), ([[0, 0]],), np.zeros((0, 1), dtype=np.int64)),
         Pool(("a0",), ([[0, 0]],), [[0, 0]]),
         Pool(("gone",), ([[0, 0]],), [[0]]),
@@ -143,3 +147,17 @@ def test_the_better_grid_is_picked() -> None:
 def test_grids_that_do_not_fit_are_refused(pool: Pool) -> None:
     with pytest.raises(JostleError):
         GridCounts(pool).cells(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        Pool(("a0",), ([[0, 1]],), [[0]]),
+        Pool(("label", "a0"), ([[0, 1]], [[0, 1]]), [[0, 0]]),
+        Pool(("a0", "label"), ([[0, 1]], [[0, 0]]), [[0, 0]]),
+        Pool(("a0", "label"), ([[0, 1]], [[0, 1]]), [[0, 0], [0, -1]]),
+    ],
+)
+def test_grids_that_are_not_by_class_have_no_quality(pool: Pool) -> None:
+    with pytest.raises(ProbeError):
+        GridQuality(pool, Fraction(1)).kernel(SCHEMA)

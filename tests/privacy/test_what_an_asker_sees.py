@@ -221,7 +221,9 @@ HITS = Hits((Points(("colour",), np.arange(6).reshape(3, 2)),))
 MARGINS = Margins((Points(("colour",), [[0, 3], [0, 1], [0, 2]]),), positive=1, cuts=[1, 2, 3])
 MANY_HITS = ManyHits(("colour",), ([[0, 3], [1, 1], [-2, 2]],), [1, -1])
 POOL = Pool(
-    ("size", "odd"), ([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], [[0, 0, 0], [0, 1, 2]]), [[0, 0], [1, 0], [2, 1]]
+    ("size", "odd", "ill"),
+    ([[0, 0, 1, 1], [0, 1, 2, 3]], [[0, 1, 2]], [[0, 1]]),
+    [[-1, -1, 0], [0, -1, 0], [1, 0, 0]],
 )
 
 WIDE, HOT = 2000 * np.arange(-2, 2)[:, None], 8000 * np.eye(3, dtype=np.int64)
@@ -266,9 +268,7 @@ KERNEL_CASES: dict[type, tuple[Any, ...]] = {
     Ranks: (Ranks("size", [0]), Ranks("size", [0, 1, 4 * 10**6])),
 }
 SCORE_CASES: dict[type, tuple[Any, ...]] = {
-    Dependence: (
-        Dependence((Layer(("size", "ill"), ((0, 0, 1, 1), ())), Layer(("odd", "colour", "ill"), ((), (), ())))),
-    ),
+    Dependence: (Dependence(POOL, (2, 0, 1)),),
     Discernibility: (
         Discernibility((), ("size", "colour", "odd")),
         Discernibility(("odd",), ("size", "colour"), ((0, 0, 1), (0, 0, 1, 1), ())),

@@ -15,8 +15,9 @@ from some_tables import SMALL, small_frame, source_of
 
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.tables.block import Block
-from jostle.tables.engines import BLOCK_ROWS, MemorySource
+from jostle.tables.engines import MemorySource
 from jostle.tables.hashes import Fingerprint, RowHashes, fingerprint
+from jostle.tables.kernels import BLOCK_ROWS
 
 SCHEMA = Schema({"a": Categorical(range(3)), "b": Numeric(0, 3, bins=3)})
 Rows = list[tuple[int, int]]

@@ -16,10 +16,10 @@ from some_tables import tally
 from jostle import Categorical, Numeric, Schema, Table
 from jostle.errors import JostleError, TableError
 from jostle.tables.block import Block, code_type
-from jostle.tables.engines import BLOCK_ROWS, MemorySource, merge
+from jostle.tables.engines import MemorySource, merge
 from jostle.tables.hashes import RowHashes
 from jostle.tables.kernel_list import KERNELS
-from jostle.tables.kernels import Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
+from jostle.tables.kernels import BLOCK_ROWS, Counts, Kernel, Marks, SparseCounts, SparseTally, Sums
 from jostle.tables.pools import Refinements
 
 SCHEMA = Schema(

@@ -146,14 +146,12 @@ def released(
 
 
 def published_grid(schema: Schema, grid: Pool, noisy: Integers) -> Published:
-    """The rows that the noisy cells of a single grid stand for, by class; columns of one group say nothing, and go."""
-    label = schema.label or ""
+    """The rows that the noisy cells of a single grid stand for; columns that it is not about go."""
     groups = {
         name: tuple(levels[level].tolist())
         for name, levels, level in zip(grid.columns, grid.levels, grid.taken[0].tolist(), strict=True)
-        if levels[level].any()
+        if level >= 0
     }
-    groups[label] = own_groups(schema, label)
     axes = {name: place for place, name in enumerate(groups)}
     sides = [max(own) + 1 for own in groups.values()]
     whole = whole_counts(noisy)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from jostle.options.base import option
 from jostle.options.classification.base import rows_share
-from jostle.options.publishing.base import Caution, Publisher, few, noise_scale, published_grid
+from jostle.options.publishing.base import Caution, Publisher, few, noise_scale, own_groups, published_grid
 from jostle.parameters import share, whole
 from jostle.privacy.amounts import show_amount
 from jostle.privacy.column_scores import LARGEST_SCALE, GridQuality
@@ -39,16 +39,19 @@ MOST_COUNTED = 2**23
 def pool_of(schema: Schema, most_cells: int, most_grids: int) -> Pool:
     """The grids of at most so many cells, by size, until there are so many grids; among equal ones, any.
 
-    A grid takes one level of each attribute: its taxonomy cut at some depth, or bins put together two by two. The
-    coarsest of all, a single cell, is always there.
+    Cells are by class. A grid takes one level of each attribute, its taxonomy cut at some depth, or bins put together
+    two by two; or it is not about the attribute. The coarsest of all, about the label alone, is always there.
     """
     levels = {name: schema[name].levels for name in schema.attributes}
     sides = tuple(tuple(max(level) + 1 for level in own) for own in levels.values())
     taken = _smallest(sides, max(1, most_cells), most_grids, MOST_COUNTED // max(1, len(schema.classes)))
+    # The first level of an attribute puts all together.
+    cut = [np.array(own[1:], dtype=np.int64).reshape(-1, schema[name].size) for name, own in levels.items()]
+    label = schema.label or ""
     return Pool(
-        schema.attributes,
-        tuple(np.array(own, dtype=np.int64) for own in levels.values()),
-        np.array(taken, dtype=np.int64).reshape(len(taken), len(sides)),
+        (*schema.attributes, label),
+        (*cut, np.array([own_groups(schema, label)], dtype=np.int64)),
+        np.array([(*(level - 1 for level in grid), 0) for grid in taken], dtype=np.int64),
     )
 
 
@@ -255,10 +258,12 @@ def _layer(schema: Schema, node: GroupedCodes, children: tuple[GroupedCodes, ...
 
 
 def _grid(schema: Schema, cut: dict[str, list[GroupedCodes]]) -> Pool:
+    label = schema.label or ""
     levels: list[NDArray[np.int64]] = []
     for name, nodes in cut.items():
         groups = np.zeros((1, schema[name].size), dtype=np.int64)
         for place, node in enumerate(nodes):
             groups[0, list(node.codes)] = place
         levels.append(groups)
-    return Pool(tuple(cut), tuple(levels), np.zeros((1, len(cut)), dtype=np.int64))
+    levels.append(np.array([own_groups(schema, label)], dtype=np.int64))
+    return Pool((*cut, label), tuple(levels), [[*(0 if len(nodes) > 1 else -1 for nodes in cut.values()), 0]])

@@ -22,8 +22,9 @@ from jostle.options.publishing.base import Caution, Publisher, few, noise_scale,
 from jostle.parameters import positive, share, whole
 from jostle.privacy.column_scores import Dependence
 from jostle.privacy.probe import Probe
-from jostle.tables.kernels import MOST_CELLS
-from jostle.tables.pools import Layer, Stack
+from jostle.tables.block import Codes, code_type
+from jostle.tables.kernels import LARGEST_KEY, MOST_CELLS
+from jostle.tables.pools import Layer, Pool, Stack
 from jostle.tables.schema import Schema
 from jostle.tasks.publishing import Published
 
@@ -38,6 +39,8 @@ MOST_COUNTED = 2**22
 DRAW_SEED = 0
 """Rows are drawn from released numbers, the same each time."""
 MOST_ROWS = 10**7
+DRAWN_AT_ONCE = 2**16
+"""Rows whose values are drawn together: few enough that they stay in the processor's cache."""
 
 
 @option
@@ -88,17 +91,14 @@ class PrivBayes(Publisher):
         each = left * self.network_share / max(len(names), 1)
         for place in range(len(names)):
             candidates = self._candidates(db, groups, families, names, most)
-            picked = db.pick(
-                Dependence([_layer(groups, family) for family in candidates]), each, site=f"column {place + 1}"
-            )
+            picked = db.pick(_dependence(groups, candidates), each, site=f"column {place + 1}")
             families.append(candidates[picked])
             names.remove(candidates[picked][0])
             spent += each
         noisy = db.measure(Stack([_layer(groups, family) for family in families]), left - spent, site="families")
         drawn, marginals = _drawn(groups, families, noisy, min(rows, MOST_ROWS))
         published = [name for name in schema.names if name in drawn]
-        codes = np.stack([drawn[name] for name in published], axis=1)
-        cells, counts = np.unique(codes, axis=0, return_counts=True)
+        cells, counts = _distinct([drawn[name] for name in published], [len(marginals[name]) for name in published])
         return Published(
             schema=schema,
             columns=released(published, [groups[name] for name in published], [marginals[name] for name in published]),
@@ -136,10 +136,10 @@ class PrivBayes(Publisher):
 
 def _drawn(
     groups: Groups, families: list[Family], noisy: Integers, count: int
-) -> tuple[dict[str, Integers], dict[str, NDArray[np.float64]]]:
+) -> tuple[dict[str, Codes], dict[str, NDArray[np.float64]]]:
     """So many rows' groups, column by column, and each column's noisy counts."""
     random = np.random.default_rng(DRAW_SEED)
-    drawn: dict[str, Integers] = {}
+    drawn: dict[str, Codes] = {}
     marginals: dict[str, NDArray[np.float64]] = {}
     start = 0
     for name, *parents in families:
@@ -147,25 +147,55 @@ def _drawn(
         table = noisy[start : start + prod(sides)].reshape(sides[0], -1)
         start += table.size
         marginals[name] = table.sum(axis=1).astype(np.float64)
-        place = np.zeros(count, dtype=np.int64)
-        for each, side in zip(parents, sides[1:], strict=True):
-            place = place * side + drawn[each]
-        drawn[name] = _values(table, place, random)
+        running = _running(table)
+        drawn[name] = np.empty(count, dtype=code_type(sides[0]))
+        for first in range(0, count, DRAWN_AT_ONCE):
+            rows = slice(first, min(first + DRAWN_AT_ONCE, count))
+            place = np.zeros(rows.stop - first, dtype=np.int64)
+            for each, side in zip(parents, sides[1:], strict=True):
+                place = place * side + drawn[each][rows]
+            drawn[name][rows] = _values(running, place, random.random(len(place)))
     return drawn, marginals
 
 
-def _values(table: Integers, place: Integers, random: np.random.Generator) -> Integers:
-    """A value for each row, by its parents' place; where they have no count left, by the column's own counts."""
+def _running(table: Integers) -> NDArray[np.float64]:
+    """For each place of the parents, how likely one of the values up to each is, but for the last.
+
+    Where the parents have no count left, by the column's own counts.
+    """
     counts = np.maximum(table, 0).astype(np.float64)
     own = np.maximum(table.sum(axis=1), 0).astype(np.float64)
     own = own if own.any() else np.ones_like(own)
     counts[:, ~counts.any(axis=0)] = own[:, None]
-    running = np.cumsum(counts / counts.sum(axis=0), axis=0)
-    uniform = random.random(len(place))
+    return np.ascontiguousarray(np.cumsum(counts / counts.sum(axis=0), axis=0)[:-1].T)
+
+
+def _values(running: NDArray[np.float64], place: Integers, uniform: NDArray[np.float64]) -> Integers:
+    """A value for each row, by its parents' place: how many of the numbers there a uniform one is not below.
+
+    They rise, so the number is looked for by halves.
+    """
+    values = running.shape[1]
     found = np.zeros(len(place), dtype=np.int64)
-    for value in range(len(table) - 1):
-        found += uniform >= running[value, place]
+    for half in reversed(range(values.bit_length())):
+        last = found + ((1 << half) - 1)
+        passed = uniform >= running.ravel().take(place * values + last, mode="clip")
+        found += ((last < values) & passed).astype(np.int64) << half
     return found
+
+
+def _distinct(columns: list[Codes], sides: list[int]) -> tuple[Codes, Integers]:
+    """Different rows in order, and how often each is there."""
+    keys, different = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column, side in zip(columns, sides, strict=True):
+        if different > LARGEST_KEY // side:
+            held, keys = np.unique(keys, return_inverse=True)
+            different = len(held)
+        keys = keys * side + column
+        different *= side
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    kind = code_type(max(sides))
+    return np.stack([column[first].astype(kind) for column in columns], axis=1), counts.astype(np.int64)
 
 
 def _grouped(schema: Schema, most: int) -> Groups:
@@ -177,6 +207,17 @@ def _grouped(schema: Schema, most: int) -> Groups:
         roomy = [level for level in fitting if max(level) + 1 <= isqrt(max(most, 1)) and max(level) > 0]
         found[name] = (roomy or fitting or levels[:1])[-1]
     return found
+
+
+def _dependence(groups: Groups, families: list[Family]) -> Dependence:
+    """The score of each family: how far its column is from independent of the parents."""
+    columns = tuple(dict.fromkeys(name for family in families for name in family))
+    places = {name: place for place, name in enumerate(columns)}
+    taken = np.full((len(families), len(columns)), -1, dtype=np.int64)
+    for row, family in zip(taken, families, strict=True):
+        row[[places[name] for name in family]] = 0
+    levels = [np.array([groups[name]], dtype=np.int64) for name in columns]
+    return Dependence(Pool(columns, levels, taken), [places[name] for name, *_ in families])
 
 
 def _layer(groups: Groups, family: Family) -> Layer:

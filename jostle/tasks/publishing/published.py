@@ -116,7 +116,7 @@ class Published:
     schema: Schema
     columns: tuple[PublishedColumn, ...]
     """The columns that are published: some of the schema's, in its order."""
-    cells: Integers
+    cells: NDArray[np.integer[Any]]
     """Different rows, as groups of codes, a column for each that is published."""
     counts: Integers
     """How often each of them is there, from 1 up."""
@@ -149,7 +149,7 @@ class Published:
         """A row of codes for each row: of a group of several, one of them by chance, all alike likely."""
         random = np.random.default_rng(SPREAD_SEED)
         groups = np.repeat(self.cells, self.counts, axis=0)
-        codes = np.empty_like(groups)
+        codes = np.empty(groups.shape, dtype=np.int64)
         for place, column in enumerate(self.columns):
             order = np.argsort(column.groups, kind="stable")
             sizes = np.bincount(column.groups, minlength=len(column.counts))
