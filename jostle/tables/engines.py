@@ -214,57 +214,87 @@ class NarrowedSource:
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of all rows that meet the conditions, read by the narrower schema."""
         kernel.cells(self.schema)
-        sparse = isinstance(kernel, SparseKernel)
-        return self.rows.tally(
-            _SparseReadBy(kernel, self.schema) if sparse else _ReadBy(kernel, self.schema),  # type: ignore[arg-type]  # as just seen
-            where,
-        )
+        return self.rows.tally(viewed(kernel, ReadBy(self.schema)), where)
+
+
+class View(Protocol):
+    """Another look at rows: at some of them, at more columns, or by public facts of its own. It goes to workers."""
+
+    def facts(self, schema: Schema) -> Schema:
+        """The public facts about what is shown."""
+
+    def block(self, block: Block, schema: Schema) -> Block:
+        """What is shown of a block."""
 
 
 @frozen
-class _ReadBy(DenseKernel):
-    """A kernel that goes by a schema of its own. It stands in for one that was looked at under that schema."""
+class ReadBy:
+    """The same rows by another schema. It stands in for one that a kernel was looked at under."""
+
+    own: Schema
+
+    def facts(self, schema: Schema) -> Schema:  # noqa: ARG002 - it has its own
+        """That schema."""
+        return self.own
+
+    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - as for all views
+        """The block."""
+        return block
+
+
+def viewed(kernel: DenseKernel | SparseKernel, view: View) -> DenseKernel | SparseKernel:
+    """A kernel that is shown another view of every block."""
+    return SparseViewed(kernel, view) if isinstance(kernel, SparseKernel) else Viewed(kernel, view)
+
+
+@frozen
+class Viewed(DenseKernel):
+    """A dense kernel that is shown a view."""
 
     kernel: DenseKernel
-    own: Schema
+    view: View
 
     @property
     def of_persons(self) -> bool:
         """Whether it is asked with all rows of a person at once."""
         return self.kernel.of_persons
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+    def cells(self, schema: Schema) -> int:
         """How many numbers it gives."""
-        return self.kernel.cells(self.own)
+        return self.kernel.cells(self.view.facts(schema))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """The most one row adds."""
-        return self.kernel.bound(self.own)
+        return self.kernel.bound(self.view.facts(schema))
 
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:  # noqa: ARG002 - as above
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
+        return self.kernel.replaced(self.view.facts(schema))
+
+    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
         """Add the block's rows to *totals*."""
-        self.kernel.add(block, self.own, totals)
+        self.kernel.add(self.view.block(block, schema), self.view.facts(schema), totals)
 
 
 @frozen
-class _SparseReadBy(SparseKernel):
+class SparseViewed(SparseKernel):
     """The same for a kernel of which occupied cells alone are held."""
 
     kernel: SparseKernel
-    own: Schema
+    view: View
 
-    def cells(self, schema: Schema) -> int:  # noqa: ARG002 - it has its own
+    def cells(self, schema: Schema) -> int:
         """Number of cells, occupied or not."""
-        return self.kernel.cells(self.own)
+        return self.kernel.cells(self.view.facts(schema))
 
-    def bound(self, schema: Schema) -> int:  # noqa: ARG002 - as above
+    def bound(self, schema: Schema) -> int:
         """The most one row adds."""
-        return self.kernel.bound(self.own)
+        return self.kernel.bound(self.view.facts(schema))
 
-    def replaced(self, schema: Schema) -> int:  # noqa: ARG002 - as above
-        """The most that all cells change when a row becomes another."""
-        return self.kernel.replaced(self.own)
+    def replaced(self, schema: Schema) -> int:
+        """The most that all cells change when a row becomes another, or enters or leaves what is shown."""
+        return self.kernel.replaced(self.view.facts(schema))
 
-    def tally(self, block: Block, schema: Schema) -> SparseTally:  # noqa: ARG002 - as above
+    def tally(self, block: Block, schema: Schema) -> SparseTally:
         """The block's occupied cells."""
-        return self.kernel.tally(block, self.own)
+        return self.kernel.tally(self.view.block(block, schema), self.view.facts(schema))

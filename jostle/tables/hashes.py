@@ -16,7 +16,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from jostle.tables.block import Block, Where
-from jostle.tables.engines import Partial, RowSource
+from jostle.tables.engines import Partial, RowSource, viewed
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
 from jostle.tables.routes import part_of, part_of_marks
 from jostle.tables.schema import Schema
@@ -102,7 +102,11 @@ class Portion:
     place: int
     of: int
 
-    def within(self, block: Block) -> Block:
+    def facts(self, schema: Schema) -> Schema:
+        """The same: what is asked of a portion is asked of a table."""
+        return schema
+
+    def block(self, block: Block, schema: Schema) -> Block:  # noqa: ARG002 - it knows rows by its own
         """The rows of a block that are in it."""
         whose = block.whose
         if self.schema.person is not None:  # all rows of a person go together
@@ -137,59 +141,4 @@ class PortionSource:
 
     def tally(self, kernel: DenseKernel | SparseKernel, where: Where) -> Partial:
         """The kernel's tally of the portion's rows that meet the conditions."""
-        if isinstance(kernel, SparseKernel):
-            return self.rows.tally(_SparseWithin(kernel, self.portion), where)
-        return self.rows.tally(_Within(kernel, self.portion), where)
-
-
-@frozen
-class _Within(DenseKernel):
-    """A kernel that looks at the rows of a portion alone."""
-
-    kernel: DenseKernel
-    portion: Portion
-
-    @property
-    def of_persons(self) -> bool:
-        """Whether it is asked with all rows of a person at once."""
-        return self.kernel.of_persons
-
-    def cells(self, schema: Schema) -> int:
-        """How many numbers it gives."""
-        return self.kernel.cells(schema)
-
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(schema)
-
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
-        return self.kernel.replaced(schema)
-
-    def add(self, block: Block, schema: Schema, totals: NDArray[np.int64]) -> None:
-        """Add the portion's rows of the block to *totals*."""
-        self.kernel.add(self.portion.within(block), schema, totals)
-
-
-@frozen
-class _SparseWithin(SparseKernel):
-    """The same for a kernel of which occupied cells alone are held."""
-
-    kernel: SparseKernel
-    portion: Portion
-
-    def cells(self, schema: Schema) -> int:
-        """Number of cells, occupied or not."""
-        return self.kernel.cells(schema)
-
-    def bound(self, schema: Schema) -> int:
-        """The most one row adds."""
-        return self.kernel.bound(schema)
-
-    def replaced(self, schema: Schema) -> int:
-        """The most that all cells change when a row becomes another, or enters or leaves the portion."""
-        return self.kernel.replaced(schema)
-
-    def tally(self, block: Block, schema: Schema) -> SparseTally:
-        """The occupied cells of the portion's rows of the block."""
-        return self.kernel.tally(self.portion.within(block), schema)
+        return self.rows.tally(viewed(kernel, self.portion), where)
