@@ -31,8 +31,8 @@ from jostle.tables.infer import infer_public
 from jostle.tables.kernels import DenseKernel, SparseKernel
 from jostle.tables.origins import RowOrigin, check_public, read_public
 from jostle.tables.persons import PUBLIC_KEY, bounded, check_persons, distinct, joined_whose
-from jostle.tables.readers import joined_blocks
 from jostle.tables.schema import Schema
+from jostle.tables.sources import joined_blocks
 
 Integers = NDArray[np.int64]
 WAYS_OUT = (

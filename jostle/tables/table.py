@@ -26,6 +26,7 @@ from jostle.tables.origins import RowOrigin
 from jostle.tables.per_person import PersonFold, aggregates_of, schema_per_person
 from jostle.tables.persons import PUBLIC_KEY, BeyondCount
 from jostle.tables.schema import Neighbours, Schema
+from jostle.tables.sources import ReadSource
 
 
 class Table:
@@ -91,8 +92,7 @@ class Table:
         if dask_source.is_dask(frame):
             pieces = dask_source.dask_source(frame, schema)
             return cls(pieces, pieces.census, [frame])
-        census = Census()
-        return cls(frames.frame_source(frame, schema, census), lambda: census, [frame])
+        return cls._of(frame, schema, [frame])
 
     @classmethod
     @called_as("Table.from_features(X, y, schema)", why=PUBLIC)
@@ -112,9 +112,7 @@ class Table:
         _check_schema(schema)
         if schema.features is not None and feature_names(features) is None:
             return cls.from_matrix(features, joined_labels(labels, schema), schema)
-        census = Census()
-        source = frames.frame_source(joined(features, labels, schema), schema, census)
-        return cls(source, lambda: census, [features, labels])
+        return cls._of(joined(features, labels, schema), schema, [features, labels])
 
     @classmethod
     @called_as('Table.read("rows.csv", schema)', why=PUBLIC)
@@ -148,7 +146,13 @@ class Table:
         if given_flag(stream, "stream", error=TableError):
             return cls(source, source.census, [place])
         census = Census()
-        return cls(readers.in_memory(source, census), lambda: census, [place])
+        return cls(source.kept(census), lambda: census, [place])
+
+    @classmethod
+    def _of(cls, frame: Any, schema: Schema, made_of: Iterable[object]) -> Table:
+        census, reader = Census(), frames.frame_reader(frame)
+        frames.check_columns(reader.columns, schema.sources, "the frame", index=reader.index)
+        return cls(ReadSource(reader, schema).kept(census), lambda: census, made_of)
 
     @classmethod
     def from_matrix(cls, matrix: Any, frame: Any, schema: Schema) -> Table:

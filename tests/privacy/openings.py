@@ -46,8 +46,8 @@ from jostle.tables.block import Block, Where
 from jostle.tables.engines import Folded, MemorySource, Partial
 from jostle.tables.kernel_list import KERNELS
 from jostle.tables.kernels import DenseKernel, SparseKernel, SparseTally
-from jostle.tables.readers import FileSource
 from jostle.tables.schema import Neighbours
+from jostle.tables.sources import ReadSource
 
 REGIONS = ["north", "east", "south", "west"]
 
@@ -172,7 +172,7 @@ INSIDE = (
     Room,
     Block,
     MemorySource,
-    FileSource,
+    ReadSource,
     Trouble,
     Table,
     Ledger,
