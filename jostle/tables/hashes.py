@@ -10,6 +10,7 @@ the key: a row that is added or removed touches one of them, and a row that beco
 from __future__ import annotations
 
 import hashlib
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from attrs import frozen
@@ -79,8 +80,19 @@ class Fingerprint:
         return frozenset(_hash(mark, salt) for mark in marks)
 
 
+@runtime_checkable
+class StaysThere(Protocol):
+    """Rows that stay where they are, and are known by what says which they are: they may be others another day."""
+
+    @property
+    def stays_there(self) -> Literal[True]:
+        """They do."""
+
+
 def fingerprint(source: RowSource) -> Fingerprint:
-    """The marks of a table, by one pass over its rows."""
+    """The marks of a table, by one pass over its rows; of a query's, by what it asks, and where."""
+    if isinstance(source, StaysThere):
+        return Fingerprint(source.identity, None)
     totals = source.tally(RowHashes(), ())
     if isinstance(totals, SparseTally):
         raise TypeError("row hashes are dense")
