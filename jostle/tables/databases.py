@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
@@ -53,6 +54,11 @@ class Database(ABC):
     """Where it is, without whatever opens it."""
     file: Path | None = None
 
+    def _closed_at_last(self, connection: Any) -> Any:
+        """The connection, which ends with this object."""
+        weakref.finalize(self, _close, connection)
+        return connection
+
     @abstractmethod
     def names(self, query: str) -> tuple[str, ...]:
         """The names of the columns of a query's result."""
@@ -71,6 +77,11 @@ class Database(ABC):
     @abstractmethod
     def plan(self, query: str) -> Plan:
         """What a query does."""
+
+
+def _close(connection: Any) -> None:
+    with suppress(Exception):  # its database may have gone
+        connection.close()
 
 
 def is_database(text: object) -> bool:
@@ -158,7 +169,7 @@ class PostgreSQL(Database):
         parts = urlsplit(url)
         self.place = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
         with _told(f"the database at {self.place} could not be opened", _not_opened):
-            self._connection = dbapi.connect(url, autocommit=True)
+            self._connection = self._closed_at_last(dbapi.connect(url, autocommit=True))
             self._do("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             for name, value in SETTINGS.items():
                 self._do(f"SET LOCAL {name} = '{value}'")
@@ -296,7 +307,7 @@ class DuckDB(Database):
         self.place = f"duckdb://{self.file.absolute()}"
         config = {"autoinstall_known_extensions": "false", "enable_external_access": "false"}
         with _told(f"{self.file} cannot be opened as a file of DuckDB", self._closed):
-            self._connection = duckdb.connect(str(self.file), read_only=True, config=config)
+            self._connection = self._closed_at_last(duckdb.connect(str(self.file), read_only=True, config=config))
             self._connection.execute("SET TimeZone = 'UTC'")
             self._connection.execute("BEGIN TRANSACTION")
             self._connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
@@ -436,7 +447,9 @@ class SQLite(Database):
             raise TableError(f"there is no file {self.file}", fix="check the path")
         with _told(f"{self.file} cannot be opened as a file of SQLite"):
             address = f"file:{quote(str(self.file.absolute()))}?mode=ro"
-            self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+            self._connection = self._closed_at_last(
+                sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+            )
             self._connection.text_factory = bytes  # what is no text is a cell like any other
             self._connection.execute("BEGIN")
             self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # which takes the snapshot
